@@ -22,7 +22,7 @@ Whole frames
     count_retrieved   numbers of retrieved and relevant documents over all queries together
     side_by_side      each strategy's document at each rank of one query
     evaluate          the measures of rankings: one row per strategy and query
-    similarity        how alike two rankings are; most of these measures need no grades
+    similarity        measures of how alike two rankings are; most need no grades
     fuse              one score per document from those of several strategies
     catalogue         coverage, concentration and popularity of recommendations to all users
     catalogue_curve   the Lorenz curve of recommendations over the items of a catalogue

@@ -35,7 +35,7 @@ class DataWarning(UserWarning):
       of grades;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;
     - `unjudged`: judgments are missing for whole queries or for many top-ranked documents, a grader
-      judged far fewer documents than another, or no grade is relevant for a measure.
+      judged far fewer documents than another, or no grade counts as relevant for a measure.
 
     See Also
     --------

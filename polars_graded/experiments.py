@@ -256,7 +256,7 @@ def popularity_rankings(
     DataFrame
         `query`, `doc`, `popularity`, `grade` (from `ad_hoc_grade`), and two columns of scores. The
         scores `scenario_1` swap the documents at ranks 10 and 11 of the ideal order. The scores
-        `scenario_2` invert the order of its first 10 documents. (The paper states that the order of
+        `scenario_2` invert the order of the first 10 documents. (The paper states that the order of
         all documents is inverted, but then the first 10 of 100 documents would be irrelevant.)
         Rows are sorted by query and descending popularity.
 
@@ -330,7 +330,7 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     score
         A column, or an expression of scores. Equal scores are ranked in row order.
     cuts
-        Ranks in increasing order, at least 1.
+        Ranks of at least 1, in increasing order.
 
     Returns
     -------
@@ -602,8 +602,9 @@ def popularity_scenarios(
     """Compute NDCG and NDCG^φ of two ordering errors in random samples.
 
     Scenario 1 swaps the documents at ranks 10 and 11 of the ideal order. Scenario 2 inverts the
-    order of its first 10 documents. In each scenario, NDCG is the same for every
-    sample, while NDCG^φ depends on the popularity of the misplaced documents. Source: Moniz, Torgo, Vinagre (2016), figure 2.
+    order of the first 10 documents. In each scenario, NDCG is the same for every sample, while
+    NDCG^φ depends on the popularity of the misplaced documents. Source: Moniz, Torgo, Vinagre
+    (2016), figure 2.
 
     Parameters
     ----------

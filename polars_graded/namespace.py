@@ -60,10 +60,10 @@ class Graded:
       accept `"average"`, which returns the expected value over all orders of tied documents.
     - `gain`, the gain of a grade: `"exp2"` (2^g - 1, where g is the grade minus `irrelevant`),
       `"linear"` (g), or a mapping from grade to gain, in which a higher grade never has a lower
-      gain. A document that is not relevant gains 0. An error is raised if the mapping lacks the
-      grade of a relevant document that the measure counts. `"exp2"` raises an error for a grade
-      more than 1000 above irrelevant, since sums of such gains may overflow. (`"linear"` and
-      `ndcng` accept such grades.)
+      gain. A document that is not relevant gains 0. An error is raised if the measure needs the
+      gain of a grade that the mapping lacks. `"exp2"` raises an error for a grade more than 1000
+      above irrelevant, since sums of such gains may overflow. (`"linear"` and `ndcng` accept such
+      grades.)
     - `discount`, the factor of a gain at rank i: `"log2"` (1 / log_base(i + 1)),
       `"jarvelin"` (1 up to rank `base`, then 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
       (1); and `base`, the base of the logarithm, above 1.
@@ -174,7 +174,7 @@ class Graded:
         max_grade: float | None = None,
         relevant_from: float | None = None,
     ) -> Graded:
-        """Set the irrelevant, the highest and the lowest relevant grade.
+        """Set the scale of the grades, and the lowest relevant grade.
 
         Parameters
         ----------
@@ -665,8 +665,8 @@ class Graded:
         n, threshold, ties
             The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         over
-            Divisor of the hits: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
-            R), so that a perfect top n gives 1.
+            Divisor of the sum: `"relevant"`, all R relevant documents; `"cutoff"`, min(n, R), so
+            that a perfect top n gives 1.
 
         See Also
         --------
@@ -1168,10 +1168,10 @@ class Graded:
     def generalized_precision(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         r"""Return generalized precision: the mean grade as a share of the highest.
 
-        g(i) is the grade at rank i minus `irrelevant`, at least 0. :math:`m_q` is the highest g:
-        that of the scale if `scaled(max_grade=...)` sets it, otherwise that of the query's judged
-        documents. The divisor is n even if the list is shorter; without n it is the number of
-        retrieved documents.
+        g(i) is the grade at rank i minus `irrelevant`, at least 0. :math:`m_q` is the highest grade
+        minus `irrelevant`. The highest grade is the `max_grade` of `scaled`, or else the highest
+        judged grade of the query. The divisor is n even if the list is shorter; without n it is the
+        number of retrieved documents.
 
         .. math:: gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
 
@@ -1422,10 +1422,9 @@ class Graded:
 
         Some pools are too large to judge completely. A grade below irrelevant, such as TREC's -1,
         marks a document that was pooled but not judged; null marks a document outside the pool. The
-        precision at each hit is estimated. The estimate assumes that the share of relevant
-        documents among the pooled documents above the hit equals their share among the judged
-        documents above the hit. If every pooled document was judged, the value equals `ap` up to
-        0.00001.
+        precision at each hit is an estimate: all pooled documents above the hit are assumed to be
+        relevant as often as the judged ones. If every pooled document was judged, the value equals
+        `ap` up to 0.00001.
 
         .. math::
 
@@ -1771,8 +1770,9 @@ class Graded:
         r"""Return NDCNG: NDCG with each grade divided by the highest grade.
 
         :math:`g(i)` is the grade at rank i minus `irrelevant`, at least 0. :math:`m_q` is the
-        highest g: that of the scale if `scaled(max_grade=...)` sets it, otherwise that of the
-        query's judged documents. The factor :math:`N_n` makes the value of the ideal ranking 1.
+        highest grade minus `irrelevant`. The highest grade is the `max_grade` of `scaled`, or else
+        the highest judged grade of the query. The factor :math:`N_n` makes the value of the ideal
+        ranking 1.
 
         .. math::
 
@@ -1788,9 +1788,9 @@ class Graded:
         n, discount, base, ties
             The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain. With a
-            mapping, a document gains 2^ngain - 1, where ngain is the gain of its grade divided by
-            the gain of the highest grade. If the mapping lacks the highest grade, the next lower
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to number. With a
+            mapping, ngain is the number of the grade divided by the number of the highest grade,
+            and a document gains 2^ngain - 1. If the mapping lacks the highest grade, the next lower
             grade in the mapping replaces it. With `"linear"`, the value equals
             `ndcg(gain="linear")`.
 
@@ -1923,9 +1923,9 @@ class Graded:
         r"""Return expected reciprocal rank (ERR) of the first satisfying document.
 
         The user reads the list from the top. A document of grade g (minus `irrelevant`) satisfies
-        the user with probability R(g), and a satisfied user stops. The highest grade g_max is that
-        of the scale if `scaled(max_grade=...)` sets it, otherwise that of the query's judged
-        documents.
+        the user with probability R(g), and a satisfied user stops. g_max is the highest grade minus
+        `irrelevant`. The highest grade is the `max_grade` of `scaled`, or else the highest judged
+        grade of the query.
 
         .. math::
 
@@ -2079,9 +2079,10 @@ class Graded:
 
         As text: ``Q = (1 / R) sum over r of rel(r) (hits(r) + beta cg(r)) / (r + beta ideal(r))``
 
-        R is the number of relevant documents. hits(r) is their number among the first r, and cg(r)
-        the sum of their gains. cg_ideal(r), or ideal(r), is cg(r) in the ideal order. Relevant
-        documents that were not retrieved count in R and in the ideal order.
+        R is the number of relevant documents. hits(r) is the number of relevant documents among the
+        first r, and cg(r) is the sum of their gains. cg_ideal(r) (ideal(r) in the text formula) is
+        cg(r) in the ideal order. Relevant documents that were not retrieved count in R and in the
+        ideal order.
 
         From 0 to 1; 0 without a relevant document. Source: Sakai, T. (2004). New Performance
         Metrics Based on Multigrade Relevance: Their Application to Question Answering.
@@ -2180,8 +2181,8 @@ class Graded:
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
         query. A user who wants a total gain of T continues from rank i to rank i + 1 with
         probability C_i. W_i is the probability that the user reaches rank i. Both sums of the
-        formula end at rank n. Without a cutoff, the user may look beyond the end of the list, where
-        nothing is gained.
+        formula end at rank n or, without a cutoff, never. Ranks beyond the end of the list have a
+        gain of 0, so they only add to the divisor.
 
         .. math::
 
@@ -2234,8 +2235,8 @@ class Graded:
         query. A user who wants a total gain of T continues from rank i to rank i + 1 with
         probability C_i. W_i is the probability that the user reaches rank i. T_i is the gain that
         is still missing: T minus the gain of the first i documents. The smaller T_i is, the lower
-        is C_i. Both sums of the formula end at rank n. Without a cutoff, the user may look beyond
-        the end of the list, where nothing is gained.
+        is C_i. Both sums of the formula end at rank n or, without a cutoff, never. Ranks beyond the
+        end of the list have a gain of 0, so they only add to the divisor.
 
         .. math::
 
@@ -2337,11 +2338,11 @@ class Graded:
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at a document with probability g, which replaces the R(g) of ERR;
+        query. The user stops at a document with probability g (`err` uses another probability);
         otherwise the user continues. W_i is the probability that the user reaches rank i. Unlike
-        ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is
-        another measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or,
-        without a cutoff, at the end of the list.
+        ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is another
+        measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or, without a
+        cutoff, at the end of the list.
 
         .. math::
 
@@ -2388,8 +2389,8 @@ class Graded:
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at the document of rank i with probability g_i, which replaces the
-        R(g) of ERR. A user who does not stop continues to rank i + 1 with probability i / (i + 1),
+        query. The user stops at the document of rank i with probability g_i (`err` uses another
+        probability). A user who does not stop continues to rank i + 1 with probability i / (i + 1),
         and otherwise loses interest. W_i is the probability that the user reaches rank i. Unlike
         ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is another
         measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or, without a
@@ -2442,12 +2443,12 @@ class Graded:
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at a document with probability g, which replaces the R(g) of ERR;
+        query. The user stops at a document with probability g (`err` uses another probability);
         otherwise the user continues with probability p. W_i is the probability that the user
         reaches rank i. Unlike ERR, the value is the mean gain of the documents that the user looks
         at. (`nerr` is another measure: ERR divided by ideal ERR.) Both sums of the formula end at
-        rank n. Without a cutoff, the user may look beyond the end of the list, where nothing is
-        gained.
+        rank n or, without a cutoff, never. Ranks beyond the end of the list have a gain of 0, so
+        they only add to the divisor.
 
         .. math::
 
@@ -2498,11 +2499,12 @@ class Graded:
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at a document with probability g, which replaces the R(g) of ERR;
+        query. The user stops at a document with probability g (`err` uses another probability);
         otherwise the user continues as in `insq`. W_i is the probability that the user reaches rank
         i. Unlike ERR, the value is the mean gain of the documents that the user looks at. (`nerr`
-        is another measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n.
-        Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
+        is another measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or,
+        without a cutoff, never. Ranks beyond the end of the list have a gain of 0, so they only add
+        to the divisor.
 
         .. math::
 
@@ -2941,8 +2943,8 @@ class Graded:
         r"""Return intent-aware ERR: the gain of new subtopics, divided by rank.
 
         ERR is computed for each subtopic: a relevant document with the subtopic satisfies the user
-        with probability α. The mean over the subtopics is divided by that of a list in which every
-        document has all subtopics. Without a cutoff, n is the length of the list.
+        with probability α. The mean over the subtopics is divided by the mean for a list in which
+        every document has all subtopics. Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -3619,8 +3621,8 @@ class Graded:
         From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
         value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).
         Beyond Accuracy: Evaluating Recommender Systems by Coverage and Serendipity. `Serendipity`
-        of RecTools is another measure: of two relevant documents at the same rank, the less popular
-        one counts more.
+        of RecTools is another measure: a relevant document counts more if it ranks higher or is
+        less popular.
 
         Parameters
         ----------
@@ -3965,8 +3967,9 @@ class Graded:
         r"""Return interpolated precision at levels of recall.
 
         The value at level r is the highest precision of all ranks where recall is at least r. It is
-        0 if the ranking does not reach this recall. (If this recall needs 2.1 relevant documents,
-        3 are required here, but only 2 in trec_eval 10, which rounds to the nearest number.)
+        0 if the ranking does not reach this recall. (With 21 relevant documents, recall 0.1 would
+        need 2.1 of them. Here, 3 are required; trec_eval 10 rounds to the nearest number and
+        requires 2.)
 
         .. math:: P(r) = \max_{r' \ge r} P(r')
 
@@ -4223,7 +4226,7 @@ def graded(column: str | pl.Expr) -> Graded:
     """Return the `.graded` namespace of a column, for type checkers.
 
     Type checkers and editors do not know a namespace that is registered at run time, but they know
-    the result of this function. It behaves like ``pl.col("grade").graded``.
+    the result of this function. The result behaves like ``pl.col("grade").graded``.
 
     Jupyter completes the methods after ``graded("grade").``, but not after
     ``pl.col("grade").graded.``. Either run ``g = pl.col("grade").graded`` first and complete

@@ -420,7 +420,9 @@ def test_grades_below_zero_are_warned_of_however_many_there_are(coded):
         pl.when(pl.Series(draw.random(600) < 0.15)).then(-1).otherwise(name).alias(name)
         for name in coded
     )
-    with pytest.warns(DataWarning.scale, match="below 0; such grades count as grades") as caught:
+    with pytest.warns(
+        DataWarning.scale, match="below 0; negative grades are not missing"
+    ) as caught:
         agreement(below, "a", "b")
     hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves them")[0]
     with warnings.catch_warnings(action="error"):

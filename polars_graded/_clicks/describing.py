@@ -22,8 +22,8 @@ MAX_SESSION_CLICKS = 1000
 """Maximum number of clicks of a session that is not reported as a bot."""
 
 MAX_PART_ROWS = 1 << 24
-"""Approximate maximum number of rows of one part of a log. Only the lists of one part are in memory
-at once."""
+"""Approximate maximum number of rows of one part of a log. `describe_log` divides a log into parts,
+so that only the lists of one part are in memory at once."""
 
 
 @takes_log
@@ -60,9 +60,9 @@ def describe_log(
     DataFrame or LazyFrame
         One row. All columns are Int64, except `click_rate` and `movable_share` (Float64):
 
-        - `lists`, pairs of a session and a query; `sessions`; `queries`; `documents`, pairs of a
-          query and a document; `impressions`, the rows; `clicks`; and `click_rate`, clicks over
-          impressions, or null if there are no rows;
+        - the numbers of `lists` (pairs of a session and a query), `sessions`, `queries`,
+          `documents` (pairs of a query and a document), `impressions` (rows) and `clicks`;
+        - `click_rate`: clicks over impressions, or null if there are no rows;
         - `movable_share`: the share of documents that were shown at two or more different ranks.
           Documents without a rank are left out. The share is null if no document has a rank. With
           a share of 0, the quality of documents cannot be separated from their ranks;

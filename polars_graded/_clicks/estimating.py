@@ -1,6 +1,7 @@
 """Estimates of the quality of documents from clicks.
 
-Each estimator divides clicks by an exposure. `estimate_sdbn` counts only last clicks.
+Each estimator divides clicks by an exposure. `estimate_sdbn` counts only the last click of each
+result list.
 
 - `estimate_ctr`: The exposure is the number of impressions.
 - `estimate_coec`: The exposure is the number of expected clicks.
@@ -476,7 +477,8 @@ def _estimate_by_rank(
             pl.col("rank").cast(cells.schema["rank"]), "propensity"
         )
         propensity = pl.col("propensity")
-        # A sum of floats depends on the order of its rows, a sum of whole numbers does not.
+        # `_sum_multiples` adds whole numbers, so that the order of rows does not change the sums.
+        # Sums of floats depend on this order.
         [table] = collect(
             cells.lazy()
             .join(by_rank.lazy(), on="rank")

@@ -220,7 +220,10 @@ def _check_rankings(rankings: Any) -> list[str]:
 
 
 def _check_ranks(log: Log, columns: Sequence[str]) -> None:
-    """Raise if a column contains other values than null, 1, 2 and so on."""
+    """Raise if a rank is not a whole number from 1.
+
+    Only the original ranks may be null.
+    """
     for column in columns:
         check_whole_type(column, log.rows.collect_schema())
     nulls = pl.col("rank").null_count().alias("nulls")

@@ -117,7 +117,10 @@ class Log:
 
     @property
     def _is_summed(self) -> bool:
-        """Return whether a row stands for a number of impressions, and not for one."""
+        """Return whether the log has a column of impressions.
+
+        Without this column, each row is one impression.
+        """
         return "impressions" in self.names
 
     @property

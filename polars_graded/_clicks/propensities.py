@@ -218,8 +218,8 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
 
     if not len(d):
         msg = (
-            "each document of `log` was shown at one rank only, so propensities and quality cannot "
-            "be separated\n\nHint: show some lists in another order; estimate_pbm(log, "
+            "each document of `log` was shown at one rank only, so propensities and attractiveness "
+            "cannot be separated\n\nHint: show some lists in another order; estimate_pbm(log, "
             "propensities={...}) takes known propensities"
         )
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Replace arguments of functions by options of the command in messages."""
+"""Rewrite messages for the command: options in place of arguments."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ARGUMENT_PATTERN = re.compile(r"\b([a-z_]+)=(\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|[\w
 def write_for_the_shell(error: Exception | Warning | str) -> str:
     """Return a message and its hint on one line, with options in place of arguments.
 
-    Arguments that the command cannot express as options stay as they are. An error of the operating
-    system becomes its reason and the name of the file.
+    Arguments that the command cannot express as options stay as they are. For an error of the
+    operating system, the message is the reason and the name of the file.
     """
     if isinstance(error, OSError):
         has_file = error.strerror and error.filename

@@ -1,4 +1,4 @@
-"""Check frames to draw: types of columns, and counts of rows and panels."""
+"""Check the frames of charts: types of columns, counts of rows and panels."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ LETTER_WIDTH = 6.5
 
 
 def estimate_name_width(names: Iterable[str], limit: int = 250) -> float:
-    """Estimate the pixels for the longest name and the rule to its line."""
+    """Estimate the width in pixels of the longest name and its leader line."""
     longest = max(map(len, names), default=0)
     return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
 

@@ -10,7 +10,7 @@ SIGNS = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in
 SIGNS |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
 """Texts that a picture or a script cannot contain, with their replacements."""
 
-# "</" would end the script of a page, and "<!--" would hide the end of the script. A zero-width
+# "</" could end the script of a page, and "<!--" could hide the end of the script. A zero-width
 # space splits both.
 SIGNS |= {"</": "<\u200b/", "<!--": "<\u200b!--"}
 

@@ -40,10 +40,10 @@ ROW_HEIGHT = 34
 """Half of the height of a view of means, in pixels. A view shows one or two means."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""Limit of queries per pixel of the highest bar of the histogram.
+"""If the highest bar has at least this many queries per pixel, the cells of bars overlap.
 
-From this limit on, the cells overlap. Each query is a cell of a bar. If the highest bar has 26
-queries on 260 pixels, it has 0.1 queries per pixel. The cells then do not overlap.
+Each query is a cell of a bar in the histogram. For example, 26 queries on 260 pixels are 0.1
+queries per pixel, so their cells do not overlap.
 """
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300
@@ -202,8 +202,8 @@ def _draw_bins(queries: ExploredQueries) -> Any:
     low, high = queries.differences
     range_of_differences = f"({write_operand(high)} - {write_operand(low)})"
     bar_width = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {range_of_differences} - 1)"
-    # Cells that are thinner than a few pixels overlap, since light seams between them would look
-    # like stripes.
+    # Thin cells are extended to overlap. Otherwise, the light seams between them would look like
+    # stripes.
     queries_per_pixel = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
     overlap = f"{queries_per_pixel} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {queries_per_pixel}"
     cell_bottom = f"max(0, datum.place - 1 - ({overlap}))"

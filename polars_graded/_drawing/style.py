@@ -31,8 +31,8 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 data set."""
 
 MAX_NAMED_MARKS = 60
-"""A chart of at most this many queries names them on the axis. A chart of more strategies or pairs
-than this has thinner rows."""
+"""Up to this many queries are named on the axis. With more strategies or pairs, a chart has thinner
+rows."""
 
 MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
@@ -70,7 +70,7 @@ STRONGEST_CELL_COLOUR_ON_DARK = "#9ecae1"
 """Colour of the strongest cells on a dark background."""
 
 EQUAL_CONTRAST_LUMINANCE = 0.179
-"""Luminance at which black and white texts have the same contrast, 4.6."""
+"""Luminance of a background on which black and white texts have the same contrast, 4.6."""
 
 SOFT_SHARE = 0.3
 """Share of the background colour in the colour of less important text.
@@ -243,8 +243,7 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
 JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
 """Spaces at which a line must not end, such as the spaces in "3 queries", "30 %" and "1 to 5".
 
-A space matches between a number and a word or %. The space after this word matches too if the word
-is "is", "are" or "to", as in "1 to 5".
+They are between a number and a word or %, and after "is", "are" or "to" that follows a number.
 """
 
 
@@ -277,7 +276,10 @@ def _join_description(finding: str, description: str) -> str:
 
 
 def _has_names(layers: Sequence[alt.Chart]) -> bool:
-    """Return whether the y axis has names; their number sets the height."""
+    """Return whether the y axis has names.
+
+    If it has, the number of names sets the height of the chart.
+    """
     axes = [layer.encoding.y for layer in layers]
     return any(isinstance(y, alt.Y) and str(y.shorthand).endswith(":N") for y in axes)
 
@@ -687,7 +689,7 @@ def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
 
 
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """Return the layer with selections, named after the first of them."""
+    """Add selections to a layer, and name the layer after the first one."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 

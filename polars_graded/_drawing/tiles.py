@@ -224,7 +224,10 @@ def _format_distinct(values: Sequence[float]) -> list[str]:
 
 
 def _format_limit(limit: float, grades: Sequence[float]) -> str:
-    """Format a limit with three digits, or more if a grade is between the text and the limit."""
+    """Format a limit with three digits, or more if needed.
+
+    The rounded limit must divide the grades at the same place as the exact limit.
+    """
     n_within = bisect_right(grades, limit)
     texts = (f"{limit:.{digits}g}" for digits in range(3, 18))
     return next(each for each in texts if bisect_right(grades, float(each)) == n_within)

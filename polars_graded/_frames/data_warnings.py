@@ -50,8 +50,8 @@ MIN_HALF_STAR = 0.5
 """Lowest grade of a scale of half stars."""
 
 MIN_STARS = 4
-"""Minimum of the highest grade on a scale of stars. A shorter scale without 0, such as 1 to 3, does
-not count as stars, since all of its grades may be relevant."""
+"""Grade that a scale of stars must reach. The grades 1 to 3, for example, do not count as stars,
+since all of them may be relevant."""
 
 GDEVAL_HIGHEST = 4
 """Highest grade on the scale of gdeval, the tool with which ir_measures computes ERR."""
@@ -65,9 +65,9 @@ MIN_CODE_RATIO = 3
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """Words for ranks in column names.
 
-Scores that count from 1 or 0 within a query may be ranks. Strong evidence raises an error. Weak
-evidence, such as fewer than ten queries, causes a warning only if the name of the column contains
-one of these words.
+Scores that count from 1 or 0 within a query may be ranks. If the evidence is strong, an error is
+raised. If it is weak, for example because there are fewer than ten queries, a warning is issued
+only if the name of the column contains one of these words.
 """
 
 
@@ -82,8 +82,9 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Number of documents that a grader judged in a query, divided by the number of the grader who
-judged the most. A ratio below this limit and above 0 causes a warning."""
+"""Minimum share of documents for which no warning is issued. In each query, the number of documents
+that a grader judged is compared with the largest such number of any grader. Queries in which the
+grader judged nothing are left out."""
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
@@ -178,9 +179,9 @@ class NotedData:
         """Return a share such as "3 of 20 queries" or "5 of 40 rankings".
 
         Without a column of strategies, all strategies rank the same rows, so only the first count
-        and the first total are used. With such a column, the numbers of all strategies with a count
-        above 0 are added up. If several strategies are added up, the text says "rankings", because
-        the sums count a query once per strategy.
+        and the first total are used. With such a column, counts and totals are summed over the
+        strategies whose count is above 0. If there are several such strategies, the text says
+        "rankings", because the sums count a query once per strategy.
         """
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"

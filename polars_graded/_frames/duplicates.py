@@ -31,18 +31,18 @@ STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of repeated rows that are still repeated if their label is compared, too.
+"""Maximum share of repeated rows that a label need not distinguish.
 
 A label is a column, such as the device, whose values may distinguish several rankings of a query.
-The error about repeated documents suggests a label. With 100 repeated rows, up to 20 rows may have
-the same query, document and label as another row.
+The error about repeated documents suggests a label. Of 100 repeated rows, up to 20 may have the
+same query, document and label as another row.
 """
 
 CHECKED_SHARE = 0.05
-"""Approximate minimum share of checked rows in each part.
+"""Approximate minimum share of checked rows in each part of a frame (see `Duplicates`).
 
-All rows of a part are checked if the frame has at most `MAX_CHECKED_ROWS` rows up to the end of
-this part.
+All rows of a part are checked if this part and the parts before it have at most `MAX_CHECKED_ROWS`
+rows in total.
 """
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)

@@ -170,8 +170,8 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
     ]
     if request.tie_column is not None or request.tool is not None:
         last_keys = [each for each in (request.tool, request.tie_column) if each is not None]
-    # Directions are recorded only for columns that break ties. A first sort column may hold scores
-    # for one strategy and ranks for another, so its direction is no setting of the measurement.
+    # Directions are recorded only for columns that break ties. The first sort column is left out,
+    # since it may hold scores for one strategy and ranks for another.
     tie_orders = {
         name: [
             *(

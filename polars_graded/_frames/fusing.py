@@ -51,7 +51,7 @@ NORMALISATIONS: Mapping[str | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "sum": lambda score, _: _divide(score - score.min(), (score - score.min()).sum()),
     "rank": lambda _, rank: 1 - (rank - 1) / rank.count(),
 }
-"""Functions from the scores and ranks of a strategy for one query to normalised values."""
+"""Functions that turn the scores and ranks of a strategy for one query into normalised values."""
 
 COMBINATIONS: Mapping[str, Callable[[Sequence[pl.Expr]], pl.Expr]] = {
     "comb_sum": pl.sum_horizontal,
@@ -106,9 +106,9 @@ def fuse(
         The combination of the scores, or of the ranks, that the strategies gave a document:
 
         - `"rrf"`: reciprocal rank fusion, the formula above;
-        - `"borda"`: each list gives its first document c points, its second c - 1, and so on, where
-          c is the number of documents that at least one strategy retrieved for the query. Documents
-          that the list lacks share its remaining points equally;
+        - `"borda"`: each strategy gives its first document c points, its second c - 1, and so on,
+          where c is the number of documents that at least one strategy retrieved for the query. The
+          documents that the strategy did not retrieve share its remaining points equally;
         - `"comb_sum"`, `"comb_max"`, `"comb_min"`, `"comb_med"`: the sum, maximum, minimum and
           median of the normalised scores of the strategies that retrieved the document;
         - `"comb_mnz"`, `"comb_anz"`: the sum times the number of these strategies, and the sum
@@ -283,7 +283,7 @@ def _build_fusion(
         if method == "rrf":
             part = 1 / (k + rank)
         elif method == "borda":
-            # A list gives its unused points, in equal shares, to the documents that it lacks.
+            # Documents that the strategy did not retrieve share its remaining points equally.
             candidates = retrieved.sum().over(query)
             part = (candidates - rank + 1).fill_null(
                 (candidates - rank.count().over(query) + 1) / 2

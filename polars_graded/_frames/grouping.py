@@ -17,10 +17,10 @@ TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 ROW = TEMPORARY_NAME_TEMPLATE.format("row")
 
 MAX_RUNS_PER_ROW = 0.75
-"""If unsorted rows have at least this ratio of runs to rows, they are grouped without a check.
+"""Limit of the ratio of runs to rows. A run consists of adjacent rows with equal keys.
 
-A run consists of adjacent rows with equal keys. The check would find whether equal keys are already
-adjacent. With so many runs, they probably are not.
+Below the limit, `Groups.of` checks whether all equal keys are already adjacent. From the limit on,
+they probably are not, so unsorted rows are grouped without the check.
 """
 
 

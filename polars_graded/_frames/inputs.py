@@ -158,7 +158,7 @@ def _maps_queries(run: Mapping[Any, Any]) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
     The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
-    a frame or a mapping from queries: a whole run, or all judgments of a grader.
+    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents.
     """
     kinds = (Mapping, *_COLLECTIONS)
     first_documents = next(

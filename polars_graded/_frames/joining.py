@@ -27,8 +27,8 @@ holds nulls in their place.
 """
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Maximum number of rows of counts that wait to be added to the total; more may wait if the total
-itself has more rows. Adding many counts at once is faster than adding those of each block."""
+"""New counts are added to the total if they have more rows than this, and more rows than the total.
+Adding the counts of many blocks at once is faster than adding them after each block."""
 
 MAX_HELD_HASHES = 1 << 22
 """Maximum number of row hashes from several blocks in memory (32 MiB). If there are more, all are

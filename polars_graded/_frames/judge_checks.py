@@ -102,10 +102,11 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
         is_pair = len(key) == 2  # noqa: PLR2004 a query and a document
-        hint = {("judgments", True): BY_SUBTOPIC, ("run", False): SAME_TAGS}.get((name, is_pair), "")
+        hints = {("judgments", True): BY_SUBTOPIC, ("run", False): SAME_TAGS}
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once, got {repeated.height + others} "
-            f"more than once: {first_few(repeated.sort(key).rows())}{hint}"
+            f"more than once: {first_few(repeated.sort(key).rows())}"
+            f"{hints.get((name, is_pair), '')}"
         )
         raise ValueError(msg)
 

@@ -77,9 +77,9 @@ def judged_rows(
 def _iterate_joined_blocks(
     run: Frame, join: Join, key: Sequence[str], runs: Runs
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of the run, then the documents that it missed.
+    """Yield the joined rows of the run, then the missed documents.
 
-    The documents that a strategy missed form one frame.
+    There is one frame of missed documents per strategy.
     """
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]

@@ -86,8 +86,8 @@ def similarity(
     ----------
     frame
         Any data frame, as for `evaluate`. For a LazyFrame the result is a LazyFrame. For a Spark
-        frame or a Ray dataset the result is a frame or dataset of the same kind. If strategies are
-        stacked, a first pass over the rows reads the names of the strategies.
+        frame or a Ray dataset the result is a frame or dataset of the same kind. If `strategy` is
+        passed, a first pass over the rows reads the names of the strategies.
     *measures
         Names of similarity measures, lists of them, or mappings from names of columns to measures,
         as for `evaluate`. Below, `a` and `b` are the two strategies of a pair (see Returns),
@@ -124,9 +124,9 @@ def similarity(
           but not of `b`. It needs grades. An unjudged document is not relevant, as for `evaluate`.
         - `relevant_left@n`: the same with `a` and `b` swapped.
     query, by, strategy, descending
-        As for `evaluate`. Either `by` names the columns of at least two strategies, or `strategy`
-        names the column that identifies stacked strategies. Stacked strategies need a column of
-        documents.
+        As for `evaluate`. Either `by` names the score columns of at least two strategies, or each
+        strategy has its own rows, and `strategy` names the column of strategies. `strategy` needs a
+        column of documents.
     grade, irrelevant, relevant_from
         The column of grades, the irrelevant grade and the lowest relevant grade, as for `evaluate`.
         Only `relevant_entered` and `relevant_left` use them.

@@ -4,7 +4,8 @@ A note is a fact about a ranking that a data warning may need, such as its numbe
 documents. A large frame is measured in parts, which contain whole queries. The notes of a part have
 one row per strategy and query. After each part, its notes are reduced to a size that does not
 depend on the number of queries. A few notes, which warnings need for each query, are kept beside
-the values. One is the number of judged documents, which a warning compares between graders.
+the values of the measures. One of these notes is the number of judged documents, which a warning
+compares between graders.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ COLUMNS = (
     *("duplicates", "none_retrieved", "judged@10", "tied", "none_judged", "none_relevant"),
 )
 """Columns of `overview`. Polars prints only the first and the last columns of a wide table, so the
-most important columns are there."""
+most important columns are at both ends."""
 
 STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
     f"polars_graded: {name}" for name in ("strategy", "grade", "retrieved", "document")
@@ -78,8 +78,8 @@ def overview(
         - `judged@10`: the share of judged documents among the first ten, averaged over the queries
           for which documents were retrieved;
         - `tied`: the share of retrieved documents that are tied. Two documents of a query are tied
-          if their scores are equal, and also their values in further columns of `by` and in columns
-          of `ties`;
+          if they have equal values in all columns of `by` (the score and any further columns) and
+          in all columns of `ties`;
         - `none_judged` and `none_relevant`: the numbers of queries without a judged document, and
           of queries with judged but no relevant documents.
 

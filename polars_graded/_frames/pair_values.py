@@ -65,12 +65,12 @@ class PairRequest(Request):
 
     @property
     def part_keys(self) -> list[str]:
-        """Return the query columns, since rows of one query stay in one part."""
+        """Return the query columns: all rows of a query are measured together."""
         return [*self.query]
 
     @property
     def copied_keys(self) -> dict[str, str]:
-        """Map each key of the result to the source column in the frame."""
+        """Map each key column of the result to its source column in the frame."""
         pair = {} if self.strategy is None else dict.fromkeys(PAIR, self.strategy)
         return {**pair, **{name: name for name in self.query}}
 

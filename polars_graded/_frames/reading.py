@@ -467,9 +467,10 @@ def _list_file_names(files: Sequence[TextFile]) -> list[str]:
 
 
 def _name_strategies(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
-    """Return expressions for strategies: tags, or file names if runs overlap.
+    """Return, for each file, an expression for the names of its strategies.
 
-    Runs overlap if two files share a tag and a document of a query.
+    Tags are replaced by file names if two files have a tag, a query and a document in common. This
+    needs paths as sources. All other names stay.
     """
     names, unchanged = _list_file_names(files), [pl.col("strategy")] * len(files)
     named_by_tag = all(isinstance(file.source, Path) and file.strategy is None for file in files)
@@ -483,7 +484,10 @@ def _name_strategies(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) ->
 
 
 def make_names_distinct(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr]:
-    """Return expressions for strategies: their tags, or file names if files share a tag."""
+    """Return, for each file, an expression for the names of its strategies.
+
+    The names are tags. If two files share a tag, files give the names, and a warning reports this.
+    """
     counts = Counter(tag for tags_of_file in tags for tag in tags_of_file)
     repeated_tags = [tag for tag, n in counts.items() if n > 1]
     if not repeated_tags:
@@ -501,10 +505,11 @@ def make_names_distinct(tags: Sequence[pl.Series], names: Sequence[str]) -> list
 
 
 def _name_after_file(tags: pl.Series, name: str) -> pl.Expr:
-    """Return an expression for the strategies of a file: its name, with the tag if it has several.
+    """Return an expression that names the strategies of a file after it.
 
-    `scan_run` knows only the tags of the first block. A tag that begins later is added to the name,
-    since its rows would otherwise become a part of the strategy of the first tag.
+    With several tags, the names are "file:tag". `scan_run` knows only the tags of the first block.
+    If this block has one tag, its rows get the name of the file. Rows with another tag in a later
+    block get "file:tag", so that they form a strategy of their own.
     """
     with_tag = pl.concat_str(pl.lit(f"{name}:"), "strategy")
     if len(tags) == 1:

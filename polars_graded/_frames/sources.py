@@ -13,7 +13,7 @@ Frames: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.Dat
 
 
 def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
-    """Return a lazy frame that gets its rows from `frames` at each collection.
+    """Return a lazy frame that gets its rows from `frames` when collected.
 
     The arguments of `frames` are the needed columns and the filter of rows (None for all rows).
     `frames` may yield more columns than needed, and rows that the filter excludes.

@@ -54,7 +54,7 @@ def find_pairs(
     is_list = isinstance(baseline, list | tuple | pl.Series)
     bases = [find_index(strategies, name) for name in (baseline if is_list else [baseline])]
     if not bases or len(set(bases)) < len(bases):
-        msg = f"`baseline` must name each strategy once, got {baseline!r}"
+        msg = f"`baseline` must name at least one strategy, and none twice, got {baseline!r}"
         raise ValueError(msg)
     pairs = [
         (i, base)

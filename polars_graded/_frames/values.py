@@ -311,7 +311,7 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
     """Return the notes about all grades of a part, such as the lowest and the highest."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
     are_halves = False
-    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # stars are not below 0.5
+    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # half-star scales start at 0.5
         doubled = 2 * grades.cast(pl.Float64)
         are_halves = bool((doubled == doubled.floor()).all())
     n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0

@@ -85,8 +85,8 @@ class DocumentLists:
             order = _Order.of(scores, keys[1:], descending, by_name)
             rows = None if order is None else order.rows
         if rows is not None:
-            # `_Order` moves documents only among rows with equal scores, so that the column of
-            # scores stays the same. The sort of ranx moves documents with other scores too.
+            # `_Order` swaps only documents with equal scores, so the column of scores stays the
+            # same. The sort of ranx also moves documents whose scores differ.
             scores, grades = scores.at(rows) if order is None else scores, grades.at(rows)
             inputs = {name: each.at(rows) for name, each in inputs.items()}
         ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)

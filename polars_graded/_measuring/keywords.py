@@ -46,7 +46,7 @@ def hint_at_option(function: str, definition: Definition, name: str, value: obje
 class FrameFunction(Protocol[Given]):
     """Define the type of a function of a frame.
 
-    The function returns a LazyFrame if the frame is one, and otherwise a DataFrame.
+    The function returns a LazyFrame for a LazyFrame, and a DataFrame for any other frame.
     """
 
     @overload

@@ -1,8 +1,8 @@
 """φ: relevance from scores such as popularity, sales or dwell time.
 
-The function of Moniz, Torgo and Vinagre runs through control points of a query's scores. Between
-two control points, φ is a cubic whose slopes at both points keep it monotone: a piecewise cubic
-Hermite interpolating polynomial (PCHIP).
+The function of Moniz, Torgo and Vinagre runs through control points. Each point is a score and its
+relevance. Between two control points, φ is a cubic whose slopes at both points keep it monotone: a
+piecewise cubic Hermite interpolating polynomial (PCHIP).
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class RankEvidence:
 
     @property
     def is_conclusive(self) -> bool:
-        """Return whether the column may hold ranks, so that it needs a direction."""
+        """Return whether the numbers of the column look like ranks."""
         return self.has_counts_from_one or self.has_few_repeats
 
     def __str__(self) -> str:

@@ -51,7 +51,8 @@ KEPT_BY_ROW = (
     *("nerr8", "nerr9", "nerr10", "nerr11"),
 )
 """Measures for which ir_measures keeps the order of tied rows. `dcg` and `roc_auc` are not measures
-of ir_measures. They get the same order as the related measures `sdcg` and `pairwise_accuracy`."""
+of ir_measures. They get the same order as the related measures `sdcg` and `pairwise_accuracy`, but
+`dcg` with the gain "exp2" is ordered by document."""
 
 
 def find_order(tool: Tool, measure: Measure) -> TieOrder:

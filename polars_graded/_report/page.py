@@ -114,8 +114,8 @@ def report(
     parts, if their data are passed:
 
     - the verdict: the leader in the selected measure, its lead over the baseline or the second
-      strategy, and whether the lead is significant. If it is not, the verdict estimates how many
-      more queries would show it;
+      strategy, and whether the lead is significant. If not, the verdict estimates how many more
+      queries would show the lead;
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
     - the strategies with the mean of each measure and its interval, as in `summarise`. The best
       mean is marked. Beside the means are the values of the selected query. If `frame` is given and

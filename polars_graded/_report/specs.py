@@ -1,8 +1,8 @@
-"""Build the specifications of the page's charts, without rows and titles.
+"""Build Vega-Lite specifications of the charts on the page of a report.
 
-The marks of the charts come from `_drawing.marks` and `_drawing.query_views`. They read a data set
-named "rows", and signals. The page sets the rows and the titles when a reader selects a measure or
-a query.
+The specifications contain no rows and no titles. When a reader selects a measure or a query, the
+page sets the data set "rows" and signals such as `headline`, the title. The marks come from
+`_drawing.marks` and `_drawing.query_views`.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
 MAX_STRAY_SHARE = 0.01
-"""Grades of a grader outside the range of all other graders are rare, and therefore stray, if they
-are at most this share of the grader's grades."""
+"""Maximum share of rare grades among the grades of a grader. Rare grades outside the range of all
+other graders are stray."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
 """Maximum share of a rare grade among all grades; a grade with a larger share is common."""
@@ -186,10 +186,9 @@ def agreement(
     three cases: there is a single query, the value is the same whichever query is left out, or the
     value cannot be computed without one of the queries.
 
-    If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
-    value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or
-    10 queries, and 0.92 to 0.95 with 25 or more. The page "Speed and tests" of the
-    documentation has the table.
+    In simulations with 5 queries or more and no rare grades, 94 to 96 % of the 95 % intervals
+    contain the true value. If nine of ten grades are 0, 88 to 97 % do with 5 or 10 queries, and 92
+    to 95 % with 25 or more. The page "Speed and tests" of the documentation has the table.
 
     References
     ----------
@@ -401,7 +400,7 @@ class Grades:
         warn_the_caller(
             DataWarning.scale,
             f"{format_count(n, 'grades')} of {first_few(graders)} {conjugate(n, 'are')} below 0; "
-            "such grades count as grades\n\n"
+            "negative grades are not missing\n\n"
             f"Hint: pl.when({column} >= 0).then({column}) leaves them out, if they are codes for "
             "no grade, such as -1",
         )

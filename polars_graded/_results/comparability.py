@@ -114,10 +114,9 @@ def check_queries(
         count = lost.select(queries).n_unique()
         if count == n:
             msg = (
-                "`baseline` must have queries in common with `per_query`, got none of the "
-                f"{format_count(n_rows, 'queries')} of `per_query`, such as "
-                f"{rows.select(queries).row(0)}, among those of `baseline`, such as "
-                f"{older.select(queries).row(0)}"
+                "`baseline` must have queries in common with `per_query`, got none: `per_query` "
+                f"has {format_count(n_rows, 'queries')}, such as {rows.select(queries).row(0)}, "
+                f"and `baseline` has {n_older:,}, such as {older.select(queries).row(0)}"
             )
             raise ValueError(msg)
         if count:

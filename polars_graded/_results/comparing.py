@@ -90,11 +90,11 @@ def compare(
     query
         The column of queries, or several columns. By default `"query"`, or the only other column
         that could be the query. If the column `"query"` alone identifies a query, no other column
-        is used. Otherwise several possible columns are used together if every strategy has the same
-        combinations of their values, each exactly once, as in the result of `evaluate`. If they
-        cannot be used together and there is no column `"query"`, an error asks for `query`. An
-        error is also raised if rows seem to be copies made by a join. Copies have the same values
-        of all measures, and differ only in some of the possible columns.
+        is used. Otherwise all columns that could identify a query are used together, if every
+        strategy has each combination of their values exactly once, as in the result of `evaluate`.
+        If they cannot be used together and there is no column `"query"`, an error asks for `query`.
+        An error is also raised if a join seems to have repeated rows, for example once per tag of a
+        query: the repeated rows differ in their tags, but have the same values of all measures.
     strategy
         The column of strategies. By default `"strategy"`, or the only other column that could be
         the strategy. If the frame has neither a column `"query"` nor a column `"strategy"`, pass
@@ -255,8 +255,8 @@ def compare(
       nothing but the sign is certain at `confidence` (Strassburger, Bretz 2008), so the intervals
       do **not** hold simultaneously;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, where R is the number of differences that it
-      finds, or 1 if it finds none. On average, at most the share :math:`\alpha` of the intervals
-      of these R differences misses the true difference (the false coverage rate of Benjamini and
+      finds, or 1 if it finds none. Of the intervals of these R differences, on average at most a
+      share of :math:`\alpha` misses the true difference (the false coverage rate of Benjamini and
       Yekutieli, 2005). These intervals do not hold simultaneously either;
     - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold simultaneously.
 
@@ -407,11 +407,11 @@ def summarise(
           makes the mean less precise); `confidence`;
         - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
           `ci_high`;
-        - `note` (String), null or a warning: there are fewer than ten trusted queries (with fewer
-          than two, there is no interval); the correlation is so low that the model makes the mean
-          less precise, does not help, or may not help; the trusted queries are hardly a random
-          sample; the model judged no other queries; or queries are left out because the model did
-          not judge them.
+        - `note` (String), null or one or more warnings: there are fewer than ten trusted queries
+          (with fewer than two, there is no interval); the correlation is too low for a gain in
+          precision, or a gain is not certain; the model makes the mean less precise; the trusted
+          queries are hardly a random sample; the model judged only trusted queries; queries are
+          left out because the model did not judge them.
 
     Notes
     -----
@@ -432,9 +432,10 @@ def summarise(
     contain the mean too seldom if queries are few.
 
     **A random sample.** If the trusted queries are a random sample, the model's values for them
-    differ from its values for the other queries only by chance. A warning reports a larger
-    difference, by Mann and Whitney's test (p of at most 0.001 after Bonferroni for all rows of a
-    measure). The test cannot notice a selection that is unrelated to the model's values.
+    differ from its values for the other queries only by chance. Mann and Whitney's test compares
+    both groups of values. A warning is given if p is at most 0.001, after Bonferroni's correction
+    for all rows of a measure. The test cannot notice a selection that is unrelated to the model's
+    values.
 
     The model can make the mean more precise only if the correlation exceeds
     :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are not linear in grades, so people must have
@@ -534,10 +535,10 @@ def differences(
     DataFrame
         One row per query: the query (under the name of its column or columns); `value_a`,
         `value_b` and `difference`, which is `value_a` minus `value_b` (all three Float64); and
-        `winner`, the better of the two strategies, null for a tie. If `"none"` is declared for the
-        column, the higher value wins. Ties are defined as for `compare`. For a list of measures, or
-        a mapping of several, there is one row per measure and query, with the measure in a first
-        column `measure`.
+        `winner`, the better of the two strategies, null for a tie. If a mapping states that no
+        value is best (`"none"`), the higher value wins. Ties are defined as for `compare`. For a
+        list of measures, or a mapping of several, there is one row per measure and query, with the
+        measure in a first column `measure`.
 
     References
     ----------

@@ -357,7 +357,7 @@ class Writer(NamedTuple):
     bold: str
     raised: Callable[[str], str]
     write: Callable[[list[str], list[list[str]], str], list[str]]
-    """Function that returns lines, from cells of the head, rows of cells, and a caption."""
+    """Function that takes a head, rows and a caption, and returns the lines of the table."""
 
     def write_cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
         """Return the cell of a mean, with its superscripts."""

@@ -72,7 +72,8 @@ from polars_graded._sentences.gates import (
 __all__ = ["assert_no_worse", "gate"]
 
 GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
-"""Tests that `gate` accepts. Their interval of a pair's mean difference agrees with the p value."""
+"""Tests that `gate` accepts. Each has an interval of the mean difference that agrees with its p
+value."""
 
 FAILING_VERDICTS = ("worse", BEYOND, "undecided")
 """Verdicts that do not pass, the worst first."""
@@ -135,8 +136,8 @@ def gate(
         The strategy with which all others are compared; or earlier results, as a frame or the
         `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those
         results contain one strategy, it is the baseline; if they contain several, each strategy is
-        compared with the older strategy of the same name. If the query ids of either of the two
-        results are text, all are compared as text.
+        compared with the older strategy of the same name. If the query ids are text in only
+        one of the two results, they are compared as text.
     margin
         The largest loss of the mean that you accept, in the unit of the measure. The margin must be
         at least 0 and less than the range of the measure. A mapping gives a margin for each
@@ -162,16 +163,16 @@ def gate(
         One row per measure, segment and strategy, in this order. Columns are Float64 unless stated:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `baseline`;
-        - the numbers of queries, all UInt32: `queries` (compared: with a value of every strategy,
-          or all queries with `missing="zero"`), `strategy_queries` and `baseline_queries` (with a
-          value), `lost` (with a value on one side only), `undefined` (with a value on neither
-          side), `changed` (with a difference);
+        - the numbers of queries, all UInt32: `queries` (the compared queries, which have a value of
+          every strategy; with `missing="zero"`, all queries), `strategy_queries` and
+          `baseline_queries` (with a value), `lost` (with a value on one side only), `undefined`
+          (with a value on neither side), `changed` (with a difference);
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64), for the verdicts "undecided" and "worse, perhaps by more than the
           margin": the number of further queries that would decide in 80 % of cases if the
           difference stayed the same. It is null for other verdicts. It is also null if only lost
-          queries make the verdict undecided, if the number is unknown, or if more than 100 times
-          the number of given queries would be needed in total;
+          queries make the verdict undecided, if the number is unknown, or if given and further
+          queries together would be more than 100 times the given queries;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
           the difference;
@@ -668,7 +669,7 @@ def _fill_with_worst(
 
 
 MAX_QUERIES_RATIO = 100
-"""`more_queries` is null if more than this many times the given queries would be needed."""
+"""Maximum of (given and further queries) / (given queries); with more, `more_queries` is null."""
 
 
 def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
@@ -687,8 +688,8 @@ def _compute_more_queries(
 ) -> int | None:
     """Return the number of further queries that would decide an open verdict.
 
-    Return None if the number is unknown, or if more than `MAX_QUERIES_RATIO` times the number of
-    given queries would be needed in total.
+    Return None if the number is unknown, or if given and further queries together would be more
+    than `MAX_QUERIES_RATIO` times the given queries.
     """
     needed = count_deciding_queries(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:

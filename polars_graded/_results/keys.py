@@ -233,10 +233,11 @@ def find_keys(
     A key that is not passed is the column "strategy" or "query", if there is one. Other unused
     columns are candidates if their name and type fit a key. Candidates are used as follows:
 
-    1. If the strategy is known and the query is not passed, several columns may form the query:
-       all candidates, and the column "query" if there is one. They form it if every strategy has
-       each combination of their values once. If rows seem to be copies of each other, an error is
-       raised. A superfluous column changes no result, since queries stay the same.
+    1. If the strategy is known and the query is not passed, several columns may identify a query:
+       all candidates, and the column "query" if there is one. They are used together if every
+       strategy has each combination of their values once. A column that depends on the others, such
+       as the title of a query, does no harm: the queries stay the same. If rows seem to be copies
+       of each other, an error is raised.
     2. Otherwise, if one key is missing and there is one candidate, the candidate is the key.
     3. If a key is missing and there are several candidates, an error asks for the key. The order of
        columns does not show which column is meant.

@@ -257,7 +257,7 @@ def collect_rows(
     strategy: str,
     segments: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the columns of strategies, queries and segments, and `columns`.
+    """Collect strategy, query and segment columns, followed by `columns`.
 
     Several query columns become one struct. Raise if a strategy is null, or has a query twice in a
     segment.
@@ -357,7 +357,7 @@ class Grid:
         return self._fill_missing(self.get_given_values(measure), measure)
 
     def get_results(self, measure: str) -> Results:
-        """Return a measure's values for queries with a value of each strategy."""
+        """Return a measure's values, without queries that have a missing value."""
         results, is_complete = self._get_all_values(measure)
         return results.select(np.flatnonzero(is_complete))
 
@@ -557,8 +557,8 @@ class Results:
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return a tolerance per query, with one row per pair of strategies.
 
-        Two values are tied if their difference is within the tolerance. The difference of tied
-        values counts as exactly 0, so the returned tolerance is 0.
+        Two values are tied if they differ by at most their tolerance (see `floor`). The difference
+        of tied values counts as exactly 0, so 0 is returned in place of their tolerance.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)

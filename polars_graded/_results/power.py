@@ -43,7 +43,7 @@ from polars_graded._results.significance import (
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
 MIN_STRATEGIES = 3
-"""Minimum number of strategies. Two strategies form only one pair, so the share is 0 or 1."""
+"""Minimum number of strategies. With two, the share of significant pairs could only be 0 or 1."""
 
 Unit: TypeAlias = Literal["measure", "range"]
 
@@ -230,8 +230,8 @@ def significance_levels(
 def _compute_p_values(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
     """Yield all pairs for each measure, with their corrected p values.
 
-    The corrected p value is 1 if the test of a pair has no p value, or if `find_agreeing_pairs`
-    excludes the pair.
+    The corrected p value is 1 if the test of a pair has no p value, or if the test and the means
+    favour different strategies.
     """
     for pairs in _list_pairs(grid, MIN_STRATEGIES):
         outcome = run_test(pairs, options)
@@ -494,7 +494,7 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     n = np.asarray(n, dtype=np.float64)
     limit = stdtrit(n - 1, alpha / 2)
     shift = effect * np.sqrt(n)
-    # The power is the sum of two tails of T. The upper tail equals the lower tail for `-effect`. If
+    # The power is the sum of two tails of T. The upper tail equals the lower tail for `-shift`. If
     # the lower tail is close to 0, scipy may return NaN for it, so NaN counts as 0.
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 

@@ -61,8 +61,8 @@ def unjudged_bounds(
 
     One bound is the value of `evaluate`, for which unjudged documents are irrelevant. For the other
     bound, all unjudged documents that were retrieved get the highest grade. Rank-biased precision
-    with persistence p also has a residual (Moffat, Zobel). The residual includes the ranks beyond
-    the end of a ranking of d documents:
+    with persistence p also has a residual (Moffat, Zobel): the most that unjudged documents could
+    add. Ranks beyond the end of a ranking of d documents count as unjudged and add :math:`p^d`:
 
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
@@ -91,7 +91,8 @@ def unjudged_bounds(
           that were retrieved;
         - `low` and `high` (Float64), the smaller and the larger of both values; null if one of the
           values is null. If `value_if_best` is above `value` for some queries and below `value`
-          for others, means of `low` and `high` over queries mix `value` and `value_if_best`;
+          for others, `low` and `high` each contain values of both gradings, so their means over
+          queries belong to neither grading;
         - `exact` (Boolean), true if no judgments can lead to values outside `low` and `high`;
         - `residual` (Float64) of `rbp`, null for other measures and if `low` is null.
 
@@ -294,11 +295,12 @@ def robustness_to_grading(
 
         - `grading` and `measure` (String), and the strategy under the name of its column;
         - `mean` (Float64), and `place` (UInt32) among the strategies, with 1 for the best;
-        - for the grading and measure: `tau` and `tau_ap` (Float64), the correlation between the
-          order of strategies and the order under the given grades, null if all strategies tie in
-          one of these orders; and `lost`, `gained` and `reversed` (UInt32), the numbers of pairs
-          that are significant only under the given grades, only in this grading, or in both with
-          opposite signs;
+        - `tau` and `tau_ap` (Float64), the correlation between the order of strategies in this
+          grading and their order under the given grades; null if all strategies tie in one of these
+          orders;
+        - `lost`, `gained` and `reversed` (UInt32), the numbers of pairs of strategies whose
+          difference is significant only under the given grades, only in this grading, or in both
+          with opposite signs;
         - `flipped` (List), the strategies whose difference from the strategy of the row is lost,
           gained or reversed, in the order of strategies.
 

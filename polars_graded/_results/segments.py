@@ -1,4 +1,4 @@
-"""Interaction tests: a difference of strategies may vary by segment."""
+"""Test whether differences between strategies vary by segment."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def compute_interactions(
 
 
 def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return F, its second degrees of freedom and p, for each pair.
+    """Return F, the degrees of freedom ν and the p value of each pair.
 
     Rows of the arguments are segments, and columns are pairs. The results of a pair are NaN if one
     of its standard deviations is 0, or if there are fewer than two segments.

@@ -386,7 +386,7 @@ def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
 
 
 def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
-    """Return the smallest p to expect of random signs.
+    """Return the smallest p to expect of the randomisation test.
 
     A vector of n equal signs is always as extreme as the data. Two of the 2ⁿ vectors are of this
     kind, which gives p = 2 / 2ⁿ. With random vectors, p is also at least 1 / (resamples + 1), since
@@ -398,18 +398,17 @@ def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
 def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest p to expect of the bootstrap.
 
-    A resample that draws one query n times has an infinite t, so it is as extreme as the data. This
-    is not so if the difference of the query equals the mean difference. At least two queries have
-    another difference than the mean, so at least 2 of the nⁿ resamples are as extreme as the data,
-    which gives p = 2 / nⁿ. p is also at least
-    1 / (resamples + 1), since the data count as one resample.
+    A resample that draws a single query n times has an infinite t, unless the difference of this
+    query equals the mean difference. At least two queries differ from the mean difference, so at
+    least 2 of the nⁿ resamples are as extreme as the data. This gives p = 2 / nⁿ. p is also at
+    least 1 / (resamples + 1), since the data count as one resample.
     """
     # Logarithms avoid an overflow.
     return max(2 * math.exp(-n * math.log(n)), 1 / (resamples + 1))
 
 
 def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
-    """Return the smallest p to expect of shuffles.
+    """Return the smallest p to expect of the randomised Tukey test.
 
     A shuffle that permutes the k strategies in the same way in all n queries is always as extreme
     as the data. Of the (k!)ⁿ shuffles, k! are of this kind, which gives p = k! / (k!)ⁿ. p is also
@@ -447,7 +446,7 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield reasons to expect no significant difference, or no p value."""
+    """Yield warnings that p cannot be small enough, or that p is missing."""
     test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
     testable = [each for each in segments if each.n > 1]
@@ -511,7 +510,7 @@ def warn_of_tests(messages: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Resamples:
-    """Number of resamples, and the p values and distances that follow from it."""
+    """Number of resamples, from which p values and ends of intervals are computed."""
 
     count: int
     is_exact: bool

@@ -70,8 +70,8 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     queries without a trusted value. The estimate is the mean of y - w (f - mean(other_f)) over the
     queries with trusted values. Each of these queries has its own weight w, from 0 to 1. The weight
     depends on the covariance of y and f over all other queries with trusted values. The query
-    itself is left out, because errors would otherwise look too small. The order of queries has no
-    effect.
+    itself is left out, because the standard error would otherwise be too small. The order of
+    queries has no effect.
     """
     n, others = y.shape[1], other_f.shape[1]
     trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, other_f], axis=1))
@@ -84,7 +84,8 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
         ratio = np.divide(fitted, scale, out=weights, where=varies[:, np.newaxis])
         weights = np.clip(ratio, 0, 1)
     weight = weights.sum(axis=1) / max(n, 1)
-    # Without other queries, their mean is NaN. It has no effect, because all weights are 0.
+    # Without other queries, all weights are 0, and this mean is NaN. NaN is replaced by 0, because
+    # 0 times NaN would be NaN.
     other_mean = np.nan_to_num(other_model.mean)[:, np.newaxis]
     # The mean of y - λ (f - mean(other f)), with a weight λ for each query.
     estimate = _estimate_means(y - weights * (f - other_mean))
@@ -217,7 +218,7 @@ class SharedValues(NamedTuple):
     """Values of a measure in a segment, from the trusted grader and a model."""
 
     segment: pl.DataFrame
-    """Key of the segment, in one row."""
+    """Value of each column of segments, in one row."""
     results: tuple[Results, ...]
     """Three sets of values. The first two contain the trusted values and the model's values for the
     queries that both judged. The third contains the model's values for all other queries."""

@@ -1,4 +1,4 @@
-"""Phrase the findings of tests: first, better and undecided strategies.
+"""Phrase the findings of tests as sentences.
 
 A sentence is a list of texts and strategies. In the title of a chart, a strategy is its name. In
 the report, a strategy is its index, and the page writes the name in the colour of the strategy.

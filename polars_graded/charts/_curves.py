@@ -255,8 +255,8 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names that would overlap are moved up or down. All names are written at the end of the lines,
-    # left or right, where the moves are smaller.
+    # Names that would overlap are moved up or down. All names are written on the same side of the
+    # lines: on the side where the moves are smaller.
     min_recall, max_recall = table["recall"].min(), table["recall"].max()
     end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
     name_position = line_names.choose_place(end_points, "recall", "value", ends)

@@ -199,9 +199,10 @@ def build_compared_queries(
 
 
 def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return the strategies that are better above 0 and below 0.
+    """Return the better strategy on each side of 0.
 
-    The first is None if no difference is above 0. The second is None if no difference is below 0.
+    The first strategy is better in the queries with a difference above 0, the second in those with
+    a difference below 0. A strategy is None if there are no such queries.
     """
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
     better_above, better_below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
@@ -512,7 +513,7 @@ class _Points:
 
     @property
     def max_points(self) -> int:
-        """Return the maximum number of rows to draw of each group."""
+        """Return the maximum number of rows that a chart draws per group."""
         return curve_rows.compute_max_points(self.n_groups)
 
 

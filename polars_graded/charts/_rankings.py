@@ -80,9 +80,9 @@ def rankings(
         the same colour), `relevant`, `tied` (whether another document has the same score), `adds`
         (the amount that it adds to the measure, null below rank n), its `share` of the value, and
         for measures with a gain, its `gain`. A `strategy` has its `value` and the number of
-        relevant documents `below` the line. At most ten documents per strategy are drawn below the
-        line; documents in the first n of another strategy have priority. `column`, `y` and `y_next`
-        are positions.
+        relevant documents `below` the horizontal line. At most ten documents per strategy are drawn
+        there; documents in the first n of another strategy have priority. `column`, `y` and
+        `y_next` are positions.
 
     See Also
     --------

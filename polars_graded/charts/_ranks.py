@@ -57,7 +57,7 @@ def strategy_ranks(
         The data of the chart are the rows of `ranks`, with `strategy` as text. If panels are drawn,
         the column `panel` contains their names. The best strategy by the first measure is at the
         top. The title states which strategies may be first. With several measures or panels, the
-        title states by how many of them one strategy is clearly first.
+        title counts the measures or panels for which one strategy is clearly first.
 
     Examples
     --------

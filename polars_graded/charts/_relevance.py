@@ -84,8 +84,8 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # Errors about φ contain the name of the column of scores, so the column is renamed only if the
-    # tables below need the name for another column.
+    # Errors about φ contain the name of the column of scores, so the column keeps its name if
+    # possible. It is renamed only if the tables below have another column with this name.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)

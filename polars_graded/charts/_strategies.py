@@ -58,9 +58,9 @@ def strategy_bars(
     Returns
     -------
     LayerChart or FacetChart
-        `chart.data` has the rows of `summary` whose mean is a finite number. `strategy` is text,
-        and so is the column `panel`, which is added if panels are drawn. The strategy with the
-        highest mean of the first measure is at the top.
+        `chart.data` has the rows of `summary` whose mean is a finite number. The column `strategy`
+        contains text. If panels are drawn, a column `panel` with text is added. The strategy with
+        the highest mean of the first measure is at the top.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, list_names, titles
 
 MAX_MOVE = 1e-9
-"""Maximum distance of a name inside the chart from its line.
+"""Maximum distance between a line and its name, if names are inside the chart.
 
 If any name would be farther away, all names are at the ends of lines instead.
 """
@@ -51,8 +51,8 @@ NAMED_P = 0.6, 0.003
 """Values of p between which the names of lines are placed."""
 
 MIN_VISIBLE_SHARE = 0.002
-"""Thin lines of `unjudged_bounds` are drawn if the longest of them is longer than this share of the
-range of all thick lines."""
+"""Thin lines of `unjudged_bounds` are drawn only if at least one of them extends beyond its thick
+line by more than this share of the range of all thick lines."""
 
 MIN_LOG_RATIO = 50
 """The axis of queries is logarithmic if the ratio of its largest to its smallest number is at least
@@ -177,8 +177,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     dashed line is the target power. The line of a measure reaches the dashed line at the number of
     queries needed for this power (`trust.queries_needed` computes this number exactly). The title
     states the difference to find. To compare measures on different scales, pass `unit="range"` to
-    `trust.power_curve`. The difference to find is then a share of the range of a measure's means,
-    such as 10 % for each measure.
+    `trust.power_curve`. The difference to find is then the same share, such as 10 %, of the range
+    of each measure's means.
 
     Parameters
     ----------
@@ -463,11 +463,11 @@ def grading_profile(
     robustness
         One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it.
     show
-        The values to draw. `"means"` draws the mean of each strategy. `"differences"` subtracts the
-        average of these means under the same grading. `"places"` draws the places of strategies,
-        with the best at the top. With differences, crossings stay visible even if one grading
-        lowers the means of all strategies. Places show all crossings, but not the sizes of
-        differences.
+        The values to draw. `"means"` draws the mean of each strategy. `"differences"` draws this
+        mean minus the average mean of all strategies under the same grading. `"places"` draws the
+        places of strategies, with the best at the top. With differences, crossings stay visible
+        even if one grading lowers the means of all strategies. Places show all crossings, but not
+        the sizes of differences.
     panel, strategy
         The columns of panels and of strategies, as for every chart. `panel` may be None.
 
@@ -590,8 +590,8 @@ def unjudged_bounds(
 ) -> Chart:
     """Draw means with unjudged documents as irrelevant or at the highest grade.
 
-    The point is the mean if unjudged documents count as irrelevant. The line ends at the mean if
-    they have the highest grade. For rank-biased precision, a thin line adds the maximum
+    The point is the mean with unjudged documents as irrelevant. The line ends at the mean with
+    unjudged documents at the highest grade. For rank-biased precision, a thin line adds the maximum
     contribution of documents beyond the end of the rankings. Measures such as NDCG and average
     precision also depend on the number of relevant documents, which further judgments change. For
     these measures, values outside the line are possible, and the better strategy is unknown even if

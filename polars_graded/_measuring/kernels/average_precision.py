@@ -85,9 +85,9 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 
     d_t is the distance of level t from the next lower level; R_t documents reach level t. A
     document of grade g counts in AP at every level up to g, so its weight is
-    W(g) = Σ_{t ≤ g} d_t / R_t. Let g be the lower grade of the documents at ranks j and p. Both
-    documents count at every level t ≤ g. These levels have the weight W(g) = min(W_j, W_p), so
-    Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
+    W(g) = Σ_{t ≤ g} d_t / R_t. W_j is the weight of the document at rank j. The documents at ranks
+    j and p both count at each level up to the lower of their grades. Over these levels, d_t / R_t
+    adds up to min(W_j, W_p), so Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
     ranked = queries.replace_grades(queries.hits(n, None))
     judged = queries.replace_grades(queries.judged.relevant)
@@ -171,8 +171,8 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
     C(g) is the number of judged documents at least as good as g, so a higher C is worse. Passes go
     from the highest bit of C to the lowest. Documents of a query with equal bits so far form a
     group of adjacent rows. If document x of a group has a 1 in the next bit and document y has a 0,
-    then x is worse than y, and min(W_x, W_y) = W_x. Each pass splits the groups by its bit. Both
-    parts of a group stay in rank order.
+    then x is worse than y, so the pass adds min(W_x, W_y) = W_x for this pair. Then the pass splits
+    each group by the bit. Both parts stay in rank order.
 
     Example: grades 10 30 20 at ranks 1 2 3, and nothing else judged, have C = 3 1 2, in bits 11 01
     10. By the first bit, ranks 1 and 3 are worse than rank 2. The pair of ranks 1 and 2 adds W(10),

@@ -130,8 +130,9 @@ class Agreement:
     by_depth: Ragged
     """Agreement at each depth, as if the shorter list had no further documents."""
     extrapolated: Floats
-    """Agreement at each depth, if the shorter list continued. It is assumed that the share of
-    common documents in the continuation is the agreement at the end of the shorter list."""
+    """Estimate of the agreement at each depth, if the shorter list continued. The share of common
+    documents in the continuation is assumed to equal the agreement at the end of the shorter list.
+    """
     highest: Floats
     """Highest agreement at each depth that a continuation of the shorter list can give."""
     last: Floats
@@ -248,7 +249,7 @@ class ListPair:
                 "b": np.sqrt(squares[0] * squares[1]),
                 "w": (bottoms[0] + bottoms[1]) / 2,
             }[ties]
-        # With "b", `norm` is the highest overlap by the Cauchy-Schwarz inequality.
+        # The overlap never exceeds `norm`. With "b", the Cauchy-Schwarz inequality ensures this.
         agreement = divide_by_ideal(expected_overlap, norm)
         if np.array_equal(n_a, n_b):
             last = depths.of(agreement).last_values()

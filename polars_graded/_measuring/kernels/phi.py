@@ -1,7 +1,7 @@
 """Kernels of φ: control points from scores, and the curve through them.
 
-Between two control points, φ is a monotone cubic polynomial. The method is called PCHIP: piecewise
-cubic Hermite interpolating polynomial.
+φ turns scores such as popularity into relevance. Between two control points, φ is a monotone cubic
+polynomial. The method is called PCHIP: piecewise cubic Hermite interpolating polynomial.
 """
 
 from __future__ import annotations

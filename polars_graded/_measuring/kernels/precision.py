@@ -226,6 +226,7 @@ def judged(queries: Queries, n: int | None, ties: str) -> Floats:
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return the sum of `share_of_best` over the top n, divided by n.
 
+    `Queries.share_of_best` divides the relevance of a document by the relevance of the best grade.
     Without `n`, the divisor is the number of retrieved documents.
     """
     gains = queries.compute_hit_gains(n, queries.share_of_best, ties)

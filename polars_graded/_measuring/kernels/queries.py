@@ -181,8 +181,8 @@ class Queries:
         are left out.
 
         If the ranking contains all documents, the ranked lists also serve as the judged documents,
-        so that both share cached results. With `judged_is_shared`, the judged documents keep their
-        order instead, since other rankings use them.
+        so that the relevant documents are found only once. With `judged_is_shared`, the judged
+        documents keep their order instead, since other rankings use them.
         """
         grades = judged.documents
         columns = {"grade": grades, **judged.inputs}
@@ -442,8 +442,8 @@ class Queries:
     def sort_ties(self, queries: Queries, keys: Floats) -> Queries:
         """Return `queries` with each tie group of `self` sorted by ascending keys.
 
-        `queries` is `self`, or a result of this method for `self`. Such a result has no tie groups,
-        so the tie groups are always those of `self`.
+        `queries` is `self`, or a result of `self.sort_ties`. Such a result does not store the tie
+        groups any more, so they are taken from `self`.
         """
         starts = self.tie_starts
         groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))

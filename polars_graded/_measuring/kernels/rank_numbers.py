@@ -9,7 +9,7 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
-"""Maximum number of slots per number of a list.
+"""Maximum ratio of slots to numbers in a list.
 
 The slots of a list are all whole numbers from its lowest to its highest number. Example: the two
 numbers 3 and 7 have the five slots 3 to 7, or 2.5 per number. The maximum is high, because a list
@@ -23,8 +23,8 @@ class RankNumbers(NamedTuple):
     Numbers below 1 are left out, because they may be codes for documents that were not shown. Let m
     be the highest number of all lists. If a list contains m more than once, m may be such a code
     too, and is left out of this list. `n_low` and `n_high` count numbers left out. `has_number` is
-    true even if all numbers were left out. `is_spread` is false if any number, left out or not, is
-    neither whole nor a half.
+    true even if all numbers were left out. `is_spread` is false if any number, even one left out,
+    is not a multiple of 0.5.
     """
 
     has_number: Mask
@@ -34,7 +34,7 @@ class RankNumbers(NamedTuple):
     is_several_from_one: Mask
     """True if `is_from_one` is true and n is at least 2. A single 1 may be there by chance."""
     is_spread: Mask
-    """True if all numbers are whole or halves, with at most `MAX_SLOTS` slots per number."""
+    """True if all numbers are multiples of 0.5, with at most `MAX_SLOTS` slots per number."""
     lowest: Floats
     """Lowest number of the list, rounded down; 0 if `is_spread` is false."""
     slots: Floats
@@ -45,7 +45,7 @@ class RankNumbers(NamedTuple):
     Such a list has at least three numbers and at least two slots, and `is_spread` is true.
     """
     tied_pairs: Integers
-    """Number of pairs that are equal when rounded down; 0 if `is_informative` is false."""
+    """Number of pairs of numbers with the same floor; 0 if `is_informative` is false."""
     expected_pairs: Floats
     """Expected `tied_pairs` of random numbers; 0 if `is_informative` is false."""
     n_low: Integers
