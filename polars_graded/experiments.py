@@ -659,8 +659,9 @@ def _compute_means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
 
 def _find_levels(grades: pl.Series) -> tuple[float, ...]:
     """Return the grades above 0 in a column, in ascending order."""
-    numbers = grades.cast(pl.Float64)
-    levels = numbers.filter(numbers > 0).unique().sort()
+    # `evaluate` reports texts and other values that are no grades.
+    numbers = grades.cast(pl.Float64, strict=False)
+    levels = numbers.filter(numbers.is_finite() & (numbers > 0)).unique().sort()
     if len(levels) > MAX_TABLE_LEVELS:
         msg = (
             f"{grades.name!r} must have at most {MAX_TABLE_LEVELS} grades above 0, "

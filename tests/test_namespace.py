@@ -636,7 +636,7 @@ WRONG_ARGUMENTS = [
     (
         lambda g: g.mu_ap(levels="all"),
         ValueError,
-        "`levels='all'` of mu_ap needs the highest grade, got none\n\nHint: pass max_grade=",
+        "`levels='all'` of mu_ap needs `max_grade`, got None\n\nHint: pass max_grade=",
     ),
     (
         lambda g: g.scaled(0, 1e9).gap(levels="all"),

@@ -135,12 +135,15 @@ def build_result_rows(
     )
     frame = frame.with_columns(expressions)
     check_panels(frame, panel)
-    frame = select_drawable(frame).drop_nulls([numbers[0], *positions])
+    drawable = select_drawable(frame)
+    needed = [numbers[0], *positions]
+    empty = next((each for each in needed if drawable[each].is_null().all()), numbers[0])
+    frame = drawable.drop_nulls(needed)
     ends = pl.col("^ci_(low|high)$")
     if {"ci_low", "ci_high"} <= set(frame.columns):
         # If one end of an interval is null, the other becomes null, too.
         frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
-    check_not_empty(argument, frame, numbers[0])
+    check_not_empty(argument, frame, empty)
     if draws_each_row:
         check_row_count(argument, frame)
     if unique_column is not None:

@@ -344,7 +344,7 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
         return
     if ranking.max_grade is None:
         msg = (
-            f"`levels='all'` of {of_levels[0]} needs the highest grade, got none\n\n"
+            f"`levels='all'` of {of_levels[0]} needs `max_grade`, got None\n\n"
             "Hint: pass max_grade=... to `scaled` or `evaluate`, or specify the levels"
         )
         raise ValueError(msg)

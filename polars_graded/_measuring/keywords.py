@@ -161,5 +161,5 @@ def _write_example(option: str) -> str:
     functions = (name for name, definition in DEFINITIONS.items() if option in definition.options)
     function = next(functions)
     default = DEFINITIONS[function].options[option].default
-    value = f"{default:g}" if isinstance(default, float) else default
+    value = f"{default:g}" if isinstance(default, float) else default or "..."
     return f"{function}({option}={value})"

@@ -384,11 +384,12 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     └─────────┴────────────┴───────────┘
     """
     rate = check_number("rate", rate, above=0, below=1)
-    numbers = ["swap_rate", "difference_from", "difference_to"]
-    positions = ["queries", "comparisons"]
-    table = chart_rows.build_result_rows("rates", rates, *numbers, positions=positions, panel=panel)
+    positions = ["queries", "comparisons", "difference_from", "difference_to"]
+    table = chart_rows.build_result_rows(
+        "rates", rates, "swap_rate", positions=positions, panel=panel
+    )
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
-    table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
+    table = table.with_columns(middle.alias("difference"))
     lines = [*_list_line_columns(table), "queries"]
     table = _sort_lines(table, lines, "difference")
     comparisons = pl.col("comparisons")
