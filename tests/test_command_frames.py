@@ -218,6 +218,8 @@ def test_ids_in_text_files_are_numbers_if_nothing_is_lost(tmp_path):
     [
         (["--frame", "nofile.csv"], "No such file or directory: nofile.csv"),
         (["--chart", "x.pdf"], "--chart"),
+        (["--margin", "abc"], "argument --margin: invalid float value: 'abc'"),
+        (["--margn", "0.1"], "unrecognized arguments: --margn 0.1"),
     ],
 )
 def test_the_summary_of_a_gate_states_why_there_is_no_verdict(
@@ -230,3 +232,13 @@ def test_the_summary_of_a_gate_states_why_there_is_no_verdict(
         main([*options, "--gate", "ap", "--baseline", "old.csv", "--markdown", "gate.md"])
     assert stopped.value.code == 2
     assert reason in (tmp_path / "gate.md").read_text()
+
+
+@pytest.mark.parametrize("file", ["old.csv", "notes.txt", "old.md"])
+def test_a_refusal_overwrites_nothing_but_a_summary(file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / file).write_text("strategy,query,ap\nold,1,0.5\n")
+    with pytest.raises(SystemExit):
+        main(["--frame", file, "--gate", "ap", "--baseline", file, "--markdown", file])
+    assert (tmp_path / file).read_text() == "strategy,query,ap\nold,1,0.5\n"
+    assert file in capsys.readouterr().err

@@ -411,9 +411,28 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(arguments, namespace=Arguments())
 
     def fail(self, sentence: str) -> NoReturn:
-        """Exit with status 2 and an error that does not refer to --help."""
+        """Exit with status 2 and an error."""
         self.exit(2, f"{self.prog}: error: {sentence}\n")
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2 and an error that refers to --help."""
-        self.fail(f"{message}\nsee {self.prog} --help")
+        """Raise an error that `argparse` found."""
+        raise ValueError(message)
+
+
+def find_summary_file(arguments: Sequence[str]) -> Path | None:
+    """Return the file of --markdown for a gate, even if other arguments are wrong.
+
+    Return None if the file has a wrong extension, or if it is another argument too, such as an
+    input. Nothing may be written to such a file.
+    """
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--gate", nargs="*")
+    try:
+        named, others = parser.parse_known_args(arguments)
+    except argparse.ArgumentError:
+        return None
+    file, suffixes = named.markdown, OPTIONS["--markdown"].suffixes
+    if named.gate is None or file is None or file.suffix.lower() not in suffixes:
+        return None
+    return None if file in map(Path, [*named.gate, *others]) else file

@@ -17,7 +17,13 @@ from typing import Any
 import polars as pl
 
 from polars_graded._command.files import read_rows
-from polars_graded._command.parser import REPORT_MEASURES, Arguments, Parser, parse_measures
+from polars_graded._command.parser import (
+    REPORT_MEASURES,
+    Arguments,
+    Parser,
+    find_summary_file,
+    parse_measures,
+)
 from polars_graded._command.rules import check_options
 from polars_graded._command.sentences import write_for_the_shell
 from polars_graded._command.tables import (
@@ -60,11 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = Parser()
     _let_interrupts_end_reads()
     try:
-        status = _run(parser, parser.parse(arguments))
+        with _write_refusal_on_error(find_summary_file(arguments or sys.argv[1:])):
+            status = _run(parser, parser.parse(arguments))
     except (OSError, ImportError) as error:
         parser.fail(escape_control_characters(write_for_the_shell(error)))
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        parser.error(escape_control_characters(write_for_the_shell(error)))
+        sentence = escape_control_characters(write_for_the_shell(error))
+        parser.fail(f"{sentence}\nsee {parser.prog} --help")
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)
         status = INTERRUPTED_STATUS
@@ -109,9 +117,8 @@ def _run(parser: Parser, arguments: Arguments) -> int:
             warnings.simplefilter("ignore", DataWarning.join)
         if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
-        with _write_refusal_on_error(arguments.markdown if arguments.gate else None):
-            check_options(arguments)
-            printed, status = _evaluate(arguments, caught)
+        check_options(arguments)
+        printed, status = _evaluate(arguments, caught)
     for warning in caught:
         print(
             f"warning: {escape_control_characters(write_for_the_shell(warning.message))}",
