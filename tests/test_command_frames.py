@@ -242,3 +242,15 @@ def test_a_refusal_overwrites_nothing_but_a_summary(file, tmp_path, monkeypatch,
         main(["--frame", file, "--gate", "ap", "--baseline", file, "--markdown", file])
     assert (tmp_path / file).read_text() == "strategy,query,ap\nold,1,0.5\n"
     assert file in capsys.readouterr().err
+
+
+def test_a_frame_that_was_cut_off_is_refused(tmp_path):
+    """A missing score would otherwise mean that the document was not retrieved."""
+    text = "query,doc,grade,score\nq,a,1,0.5\n\nq,b,0,0.25\nq,c,1"
+    for name, data in (("x.csv", text.encode()), ("x.csv.gz", gzip.compress(text.encode()))):
+        file = tmp_path / name
+        file.write_bytes(data)
+        with pytest.raises(ValueError, match=r"must have 4 values .* got 3 in line 5: 'q,c,1'"):
+            read_frame([str(file)], {})
+    (tmp_path / "y.csv").write_text('query,doc\n"a, b","c\nd"\n')
+    assert read_frame([str(tmp_path / "y.csv")], {}).height == 1

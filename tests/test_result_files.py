@@ -298,3 +298,11 @@ def test_two_judgments_seldom_share_a_fingerprint():
     for place in range(64):
         ones = (bits >> np.uint64(place)) & np.uint64(1)
         assert abs(ones.mean() - 0.5) < 0.02
+
+
+def test_a_file_that_was_cut_off_is_refused(tmp_path):
+    """Polars reads the values that are missing as null."""
+    file = tmp_path / "old.csv"
+    file.write_text("strategy,query,ap\nx,1,0.5\nx,2")
+    with pytest.raises(ValueError, match=r"3 values in each line, as in its header, got 2 in line"):
+        read_results(file)

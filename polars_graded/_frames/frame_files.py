@@ -64,6 +64,7 @@ def _read(file: str, ids: Collection[str]) -> pl.DataFrame:
             if separator is None:
                 return pl.read_parquet(opened)
             _check_separator(file, opened, separator)
+            check_line_lengths(file, opened, separator)
             frame = pl.read_csv(opened, separator=separator, infer_schema_length=None)
             doc = find_document_column(frame.schema)
             columns = [
@@ -81,6 +82,32 @@ def _read(file: str, ids: Collection[str]) -> pl.DataFrame:
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
         msg = f"{file} could not be read: {error}"
         raise ValueError(msg) from None
+
+
+def check_line_lengths(file: str, opened: IO[bytes], separator: str) -> None:
+    """Raise if a line has fewer values than the header.
+
+    Polars reads missing values as null, so the last line of a file that was cut off would change
+    its meaning. A file with quotes is not checked: its values can contain separators.
+    """
+    lines = pl.read_csv(
+        opened,
+        separator="\x1f",
+        has_header=False,
+        quote_char=None,
+        infer_schema=False,
+        truncate_ragged_lines=True,
+    ).to_series()
+    opened.seek(0)
+    if lines.str.contains('"', literal=True).any():
+        return
+    counts = lines.str.count_matches(separator, literal=True) + 1
+    for index in (counts < counts[0]).arg_true().head(1):
+        msg = (
+            f"{file} must have {counts[0]} values in each line, as in its header, got "
+            f"{counts[index]} in line {index + 1}: {lines[index]!r}"
+        )
+        raise ValueError(msg)
 
 
 def _check_separator(file: str, opened: IO[bytes], separator: str) -> None:

@@ -13,6 +13,7 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_column_names, check_columns, check_frame
 from polars_graded._frames.fingerprints import SETTINGS
+from polars_graded._frames.frame_files import check_line_lengths
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Columns, find_keys
 from polars_graded._versions import __version__
@@ -211,6 +212,8 @@ def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
     """Return the rows of a CSV file, with measures as numbers, and its metadata."""
+    with file.open("rb") as opened:
+        check_line_lengths(str(file), opened, ",")
     frame = pl.read_csv(file, infer_schema=False)
     settings = read_settings(frame)
     metadata = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
