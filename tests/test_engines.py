@@ -329,6 +329,20 @@ JUDGED_ROWS = [
 
 
 @in_spark
+def test_spark_joins_the_judgments_of_several_graders(spark):
+    run, judgments = JUDGED_BY_HAND.values()
+    graders = {"a": judgments, "b": judgments.with_columns(pl.col("grade") - 1)}
+    options = {"strategy": "my.run", "unjudged_below": 0}
+    expected = join_judgments(run, graders, **options)
+    joined = join_judgments(spark.createDataFrame(run.to_arrow()), graders, **options)
+    keys = ["my.run", "query", "doc"]
+    assert_frame_equal(pl.DataFrame(joined.toArrow()).sort(keys), expected.sort(keys))
+    remote = {name: spark.createDataFrame(each.to_arrow()) for name, each in graders.items()}
+    with pytest.raises(TypeError, match="must be on this machine, got a frame of an engine for"):
+        join_judgments(spark.createDataFrame(run.to_arrow()), remote, **options)
+
+
+@in_spark
 @pytest.mark.parametrize("here", [True, False])
 def test_two_frames_of_spark_are_judged(spark, here):
     run, judgments = (frame.to_arrow() for frame in JUDGED_BY_HAND.values())

@@ -67,7 +67,8 @@ def join_judgments(
         relevant documents, which get grade 1. For several graders, pass a mapping from their names
         to any of these, or a frame with a column `"grader"` and one row per query, document and
         grader. The result then has one column of grades per grader, named after the grader. Pass
-        these names as `evaluate(grade=[...])`. A run in Spark takes only one grader.
+        these names as `evaluate(grade=[...])`. For a run in Spark, the judgments of several graders
+        must be on this machine.
     query
         The column of both frames that names the query.
     doc

@@ -17,7 +17,7 @@ from polars_graded._frames.engines.arrow import (
     check_buckets,
     read_schema,
 )
-from polars_graded._frames.inputs import build_judgment_table
+from polars_graded._frames.inputs import build_grader_table
 from polars_graded._frames.judge_checks import check_schemas, select_judgments
 from polars_graded._frames.parts import Parts
 from polars_graded._frames.request import Request
@@ -70,17 +70,16 @@ def join_rows(
     """
     from pyspark.sql import functions as f
 
-    ours = read_schema(_read_arrow_schema(run))
-    judgments = (
-        judgments if find_engine(judgments) else build_judgment_table(judgments, query, doc, grade)
-    )
-    is_local = isinstance(judgments, pl.DataFrame | pl.LazyFrame)
-    theirs = judgments.collect_schema() if is_local else read_schema(_read_arrow_schema(judgments))
-    pair = [query, doc]
-    key = check_schemas(ours, theirs, query, doc, [grade], strategy)
+    ours, pair, grades = read_schema(_read_arrow_schema(run)), [query, doc], [grade]
+    is_local = find_engine(judgments) is None
+    if is_local:
+        _check_local(judgments)
+        table, grades = build_grader_table(judgments, query, doc, grade)
+    theirs = table.collect_schema() if is_local else read_schema(_read_arrow_schema(judgments))
+    key = check_schemas(ours, theirs, query, doc, grades, strategy)
     _check_not_stacked(ours, key)
     if is_local:
-        table = select_judgments(judgments.lazy().collect(), pair, [grade], unjudged_below)
+        table = select_judgments(table.lazy().collect(), pair, grades, unjudged_below)
         judgments = run.sparkSession.createDataFrame(table.to_arrow())
 
     names = [*ours, *(name for name in theirs if name not in ours)]
@@ -95,9 +94,10 @@ def join_rows(
     judgments = _fail_on_duplicates(
         judgments, "judgments", dict(zip(in_judgments, pair, strict=True))
     )
-    judgments = judgments.where(f.col(aliases[grade]).isNotNull())
-    if unjudged_below is not None:
-        judgments = judgments.where(f.col(aliases[grade]) >= unjudged_below)
+    if not is_local:
+        judgments = judgments.where(f.col(aliases[grade]).isNotNull())
+        if unjudged_below is not None:
+            judgments = judgments.where(f.col(aliases[grade]) >= unjudged_below)
     expected = judgments
     if strategy is not None:
         expected = run.select(aliases[strategy]).distinct().crossJoin(judgments)
@@ -106,6 +106,17 @@ def join_rows(
     )
     retrieved = _fail_on_duplicates(rows_of_judged, "run", dict(zip(in_run, key, strict=True)))
     return retrieved.join(expected, in_run, "full_outer").select(*aliases.values()).toDF(*names)
+
+
+def _check_local(judgments: Any) -> None:
+    """Raise if a mapping from graders to judgments contains a frame of an engine."""
+    frames = judgments.items() if isinstance(judgments, Mapping) else ()
+    if remote := [name for name, each in frames if find_engine(each) is not None]:
+        msg = (
+            "`judgments` of several graders must be on this machine, got a frame of an engine for "
+            f"{remote[0]!r}\n\nHint: .toArrow() collects a frame of Spark"
+        )
+        raise TypeError(msg)
 
 
 def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
