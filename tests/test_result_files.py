@@ -281,6 +281,9 @@ def test_a_column_of_documents_that_cannot_be_is_refused():
         evaluate(rows, "ap", fingerprint="document")
     with pytest.raises(TypeError, match="`fingerprint` must name a column of ids, got List"):
         evaluate(rows.with_columns(doc=pl.lit([1])), "ap", fingerprint="doc")
+    times = rows.with_columns(doc=pl.duration(days=pl.int_range(pl.len())))
+    with pytest.raises(TypeError, match="`fingerprint` must name a column of ids, got Duration"):
+        evaluate(times, "ap", fingerprint="doc")
     named = rows.rename({"query": "judgments"})
     with pytest.raises(
         ValueError, match="so no other column may have these names, got 'judgments'"
@@ -306,3 +309,15 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path):
     file.write_text("strategy,query,ap\nx,1,0.5\nx,2")
     with pytest.raises(ValueError, match=r"3 values in each line, as in its header, got 2 in line"):
         read_results(file)
+
+
+def test_ids_have_one_fingerprint_as_integers_and_as_floats():
+    """Pandas reads integers as floats if a value is missing in their column."""
+    rows = pl.DataFrame({"query": 1, "doc": [1, 2, 3], "grade": [1, 0, 2], "score": [3.5, 2, 1.5]})
+    [whole, floats] = [
+        evaluate(rows.with_columns(pl.col("doc").cast(dtype)), "ap", fingerprint="doc")
+        for dtype in (pl.Int16, pl.Float64)
+    ]
+    assert_frame_equal(whole, floats)
+    halves = evaluate(rows.with_columns(pl.col("doc") + 0.5), "ap", fingerprint="doc")
+    assert (halves["judgments"] != whole["judgments"]).all()

@@ -36,12 +36,12 @@ DEFAULT_CHUNK_ROWS = 1 << 16
 def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) -> None:
     """Raise if the document column or a name in the result is unsuitable.
 
-    The document column must be in the frame and must not be nested. No key or measure of the result
-    may have a name in `RECORDS`.
+    The document column must be in the frame, and must hold ids. No key or measure of the result may
+    have a name in `RECORDS`.
     """
     column = check_column_name("fingerprint", doc)
     check_columns("frame", [column], schema, argument="fingerprint")
-    if schema[column].is_nested():
+    if schema[column].is_nested() or schema[column] in (pl.Duration, pl.Binary):
         msg = f"`fingerprint` must name a column of ids, got {schema[column]} in {column!r}"
         raise TypeError(msg)
     for name in (*requests[0].result_keys, *requests[0].measures):
@@ -87,10 +87,10 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
     have inputs such as subtopics, the column `DOCUMENTS` contains a hash of the judged documents
     and their inputs. Combinations of keys without judged documents are left out.
     """
-    text = pl.col(doc).cast(pl.String).fill_null("").alias("doc")
+    schema = frame.collect_schema()
+    text = _write_ids(doc, schema[doc]).fill_null("").alias("doc")
     values = {JUDGMENTS: pl.col(request.grade).cast(pl.Float64)}
     if request.inputs:
-        schema = frame.collect_schema()
         values[DOCUMENTS] = pl.struct(
             _unify_values(schema[column], column).alias(name)
             for name, column in sorted(request.inputs.items())
@@ -112,6 +112,16 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
     if request.grader is None:
         return hashes
     return hashes.select(pl.lit(request.grader).alias(GRADER), "*")
+
+
+def _write_ids(doc: str, dtype: pl.DataType) -> pl.Expr:
+    """Return ids as text. The id 7 has the same text in columns of integers and floats."""
+    ids = pl.col(doc)
+    text = ids.cast(pl.String)
+    if not dtype.is_float():
+        return text
+    integer = ids.cast(pl.Int64, strict=False)
+    return pl.when(integer == ids).then(integer.cast(pl.String)).otherwise(text)
 
 
 def _unify_values(dtype: pl.DataType, column: str) -> pl.Expr:
