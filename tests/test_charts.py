@@ -1402,7 +1402,7 @@ def shortened(column: str, length: Any) -> Callable[[pl.DataFrame], pl.DataFrame
     return with_columns(**{column: pl.col(column).list.head(length)})
 
 
-AGAIN = "`panel` names the column that distinguishes them"
+AGAIN = "`panel` names the column that distinguishes repeated rows"
 
 
 def first_again(frame: pl.DataFrame) -> pl.DataFrame:

@@ -148,8 +148,8 @@ def _make_description(log: Log, collect: Collect, totals: pl.DataFrame) -> pl.Da
         bots = first_few(with_bots["bots"].explode().to_list())
         warn_the_caller(
             DataWarning.bots,
-            f"the log has sessions with more than {MAX_SESSION_CLICKS} clicks: {n_bots}, with up "
-            f"to {max_clicks} clicks; such sessions are usually bots: {bots}\n\n"
+            f"sessions with more than {MAX_SESSION_CLICKS} clicks are usually bots; the log has "
+            f"{n_bots} of them, with up to {max_clicks} clicks: {bots}\n\n"
             "Hint: drop their rows",
         )
     return counts.join(totals, how="cross").select(

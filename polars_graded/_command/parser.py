@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -47,10 +48,13 @@ def _parse_undefined(text: str) -> Undefined:
     if text == "default":
         return "default"
     try:
-        return None if text.lower() == "none" else float(text)
+        value = None if text.lower() == "none" else float(text)
     except ValueError:
-        msg = f"must be a number, none or default, got {text!r}"
-        raise argparse.ArgumentTypeError(msg) from None
+        value = math.nan
+    if value is None or math.isfinite(value):
+        return value
+    msg = f"must be a finite number, none or default, got {text!r}"
+    raise argparse.ArgumentTypeError(msg)
 
 
 def _describe_input(name: str) -> Option:

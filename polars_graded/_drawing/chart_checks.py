@@ -66,7 +66,7 @@ def check_not_repeated(
         msg = (
             f"`{argument}` must have each {name} once in a panel, got "
             f"{format_count(repeated, 'rows')} too many; "
-            "`panel` names the column that distinguishes them"
+            "`panel` names the column that distinguishes repeated rows"
         )
         if panel != "measure" and "measure" in table.columns and table["measure"].n_unique() > 1:
             msg += f"\n\nHint: .filter(measure={table['measure'][0]!r}) leaves one measure"

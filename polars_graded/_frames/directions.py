@@ -160,7 +160,7 @@ class Directions:
         names = [", ".join(repr(key[stacked]) for key in keys) for keys in (ranks, others)]
         msg = (
             f"`descending=False` must not cover scores and ranks alike: {names[0]} may hold ranks, "
-            f"and {names[1]} does not look like ranks\n\n"
+            f"but not {names[1]}\n\n"
             f"Hint: {hint} reverses {names[0]} alone; descending={dict.fromkeys(by, False)} "
             "ranks the lowest value first for all"
         )

@@ -23,7 +23,7 @@ def find_index(strategies: pl.Series, name: Any) -> int:
         hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
     if isinstance(name, list | tuple):
         first = name[0] if name else name
-        hint = f"\n\nHint: a gate takes one baseline at a time, such as baseline={first!r}"
+        hint = f"\n\nHint: pass one name, such as baseline={first!r}"
     msg = f"there is no strategy {name!r}; there are {quote_names(strategies)}{hint}"
     raise ValueError(msg)
 

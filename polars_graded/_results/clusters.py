@@ -157,5 +157,5 @@ class Clusters:
             yield (
                 f"with {min(counts)} clusters the t test finds differences too often\n\n"
                 "Hint: cluster= names the column of independent units, such as the search term "
-                "and not the device; test='permutation' keeps its level"
+                "and not the device; test='permutation' does not find differences too often"
             )

@@ -276,7 +276,7 @@ def compare(
     freedom. statsmodels computes the same with ``cov_type="cluster"``. Means are still over
     queries, not over clusters. With one query per cluster, all numbers equal those without
     `cluster`. If G is small, or one cluster has most of the queries, the t test finds differences
-    too often; `"permutation"` keeps its level. With fewer than two clusters nothing is tested.
+    too often; `"permutation"` does not. With fewer than two clusters nothing is tested.
 
     **Practical equivalence.** By Bayes' rule with a flat prior, the mean difference is distributed
     as Student's t about :math:`\bar d`. With the half-width r of the region,

@@ -83,7 +83,7 @@ def trade_off(
     if rows.filter(pl.col("measure").is_in([x, y])).select(*keys, "measure").is_duplicated().any():
         msg = (
             "`summary` must have each strategy once for each measure; `panel` names the column "
-            "that distinguishes them"
+            "that distinguishes repeated rows"
         )
         raise ValueError(msg)
     table = sides[0].join(sides[1], on=keys).sort(keys)
