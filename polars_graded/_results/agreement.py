@@ -15,6 +15,7 @@ from polars_graded._checks import (
     check_column_name,
     check_column_names,
     check_columns,
+    check_frame,
     check_level,
     first_few,
 )
@@ -221,7 +222,9 @@ def agreement(
     """
     level = check_level(confidence)
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
-    grades = Grades.of(*collect_grades(frame, grader_columns, query, doc, grader, grade))
+    rows, names = collect_grades(frame, grader_columns, query, doc, grader, grade)
+    is_long = not {*names} <= {*check_frame("frame", frame).collect_schema()}
+    grades = Grades.of(rows, names, grade if is_long else None)
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
     grades.warn_of_scales(trusted)
@@ -300,9 +303,8 @@ def collect_grades(
     return grades, names
 
 
-def _hint_at_strays(low: float, high: float, *graders: str) -> str:
+def _hint_at_strays(low: float, high: float, column: str) -> str:
     """Return a hint with code that makes stray grades null, or clips them."""
-    column = f"pl.col({', '.join(map(repr, graders))})"
     return (
         f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, if "
         f"they are codes for no grade, such as 99; {column}.clip({low:g}, {high:g}) replaces "
@@ -321,9 +323,11 @@ class Grades:
     """Indices into `values`, one row per document and one column per grader; -1 for no grade."""
     query: Integers
     """Number of the query of each document, ascending from 0."""
+    column: str | None
+    """Column of the grades of all graders in the frame; None if each grader has a column."""
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> Grades:
+    def of(cls, rows: pl.DataFrame, names: Sequence[str], column: str | None) -> Grades:
         """Return the grades in the columns `names`, sorted by query.
 
         Raise if there are more than `MAX_GRADES` different grades.
@@ -338,7 +342,12 @@ class Grades:
         codes = np.where(
             are_present, np.searchsorted(values, np.where(are_present, numbers, 0)), -1
         )
-        return cls(names, values, codes, rows["query"].to_numpy())
+        return cls(names, values, codes, rows["query"].to_numpy(), column)
+
+    def _write_columns(self, *graders: str) -> str:
+        """Return the expression of the columns that contain the grades of some graders."""
+        columns = graders if self.column is None else [self.column]
+        return f"pl.col({', '.join(map(repr, columns))})"
 
     @property
     def n_queries(self) -> int:
@@ -380,7 +389,7 @@ class Grades:
                     f"{name!r} gives {len(stray_grades)} of {len(own_grades)} documents grades "
                     f"outside those of {reference}, {low:g} to {high:g}: "
                     f"{first_few(np.unique(stray_grades).tolist())}\n\n"
-                    f"{_hint_at_strays(low, high, name)}",
+                    f"{_hint_at_strays(low, high, self._write_columns(name))}",
                 )
         self._warn_below_zero(warned)
 
@@ -396,7 +405,7 @@ class Grades:
         if not any(n_below) or not (self.values > 0).any():
             return
         graders, n = [name for name, n in zip(self.names, n_below, strict=True) if n], sum(n_below)
-        column = f"pl.col({', '.join(map(repr, graders))})"
+        column = self._write_columns(*graders)
         warn_the_caller(
             DataWarning.scale,
             f"{format_count(n, 'grades')} of {first_few(graders)} {conjugate(n, 'are')} below 0; "
@@ -430,7 +439,7 @@ class Grades:
                 f"{first_few(graders)} gave {counts[is_stray].sum()} of {len(all_codes)} grades "
                 f"beyond all common ones, {low:g} to {high:g}: "
                 f"{first_few(self.values[is_stray].tolist())}\n\n"
-                f"{_hint_at_strays(low, high, *graders)}",
+                f"{_hint_at_strays(low, high, self._write_columns(*graders))}",
             )
 
     def compare_pairs(
