@@ -420,9 +420,7 @@ def test_grades_below_zero_are_warned_of_however_many_there_are(coded):
         pl.when(pl.Series(draw.random(600) < 0.15)).then(-1).otherwise(name).alias(name)
         for name in coded
     )
-    with pytest.warns(
-        DataWarning.scale, match="below 0; negative grades are not missing"
-    ) as caught:
+    with pytest.warns(DataWarning.scale, match="below 0; they are compared as all") as caught:
         agreement(below, "a", "b")
     hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves them")[0]
     with warnings.catch_warnings(action="error"):
@@ -440,3 +438,11 @@ def test_a_grader_may_not_be_called_query():
     frame = pl.DataFrame({"q": [1, 1], "doc": [1, 2], "query": [0, 1], "b": [1, 1]})
     with pytest.raises(ValueError, match="a grader must not be called 'query'"):
         agreement(frame, "query", "b", query="q")
+
+
+def test_the_hint_at_stray_grades_names_columns_that_the_frame_has():
+    wide = pl.DataFrame({"query": 1, "doc": ["a", "b", "c"], "m": [0, 1, 9], "p": [0, 1, 2]})
+    long = wide.unpivot(["m", "p"], index=["query", "doc"], variable_name="grader")
+    for frame, column in ((wide, "m"), (long.rename({"value": "grade"}), "grade")):
+        with pytest.warns(DataWarning.scale, match=rf"Hint: pl.when\(pl.col\('{column}'\)"):
+            agreement(frame, *(["m", "p"] if frame is wide else []))

@@ -458,6 +458,8 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
         ValueError, match="`baseline` must have queries in common with `per_query`, got none"
     ):
         gate(new, baseline=old.with_columns(pl.col("query") + "x"))
+    with pytest.raises(ValueError, match="`per_query` must have at least one query, got none"):
+        gate(new.clear(), baseline=old)
 
 
 @pytest.mark.parametrize("kept", ["few", "best"])

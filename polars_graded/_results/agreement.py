@@ -222,9 +222,9 @@ def agreement(
     """
     level = check_level(confidence)
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
-    rows, names = collect_grades(frame, grader_columns, query, doc, grader, grade)
+    collected, names = collect_grades(frame, grader_columns, query, doc, grader, grade)
     is_long = not {*names} <= {*check_frame("frame", frame).collect_schema()}
-    grades = Grades.of(rows, names, grade if is_long else None)
+    grades = Grades.of(collected, names, grade if is_long else None)
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
     grades.warn_of_scales(trusted)
@@ -409,7 +409,7 @@ class Grades:
         warn_the_caller(
             DataWarning.scale,
             f"{format_count(n, 'grades')} of {first_few(graders)} {conjugate(n, 'are')} below 0; "
-            "negative grades are not missing\n\n"
+            "they are compared as all other grades are\n\n"
             f"Hint: pl.when({column} >= 0).then({column}) leaves them out, if they are codes for "
             "no grade, such as -1",
         )

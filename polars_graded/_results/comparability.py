@@ -106,6 +106,10 @@ def check_queries(
     Results without a common query raise an error in any case.
     """
     n_rows, n_older = (frame.select(queries).n_unique() for frame in (rows, older))
+    for name, n in (("per_query", n_rows), ("baseline", n_older)):
+        if not n:
+            msg = f"`{name}` must have at least one query, got none"
+            raise ValueError(msg)
     for frame, other, name, whose, n in (
         (older, rows, "`baseline`", "`per_query`", n_rows),
         (rows, older, "`per_query`", "`baseline`", n_older),
