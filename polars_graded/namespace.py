@@ -2385,7 +2385,7 @@ class Graded:
         return self._one("nerr8", n, ties=ties)
 
     def nerr9(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return NERR9: the mean gain until satisfaction or loss of interest.
+        r"""Return NERR9: the mean gain of users who may also lose interest.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
@@ -2439,7 +2439,7 @@ class Graded:
     def nerr10(
         self, n: int | None = None, *, p: float = 0.9, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return NERR10: the mean gain until satisfaction or a stop as in RBP.
+        r"""Return NERR10: the mean gain of users who may also stop as in `rbp`.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
@@ -2495,7 +2495,7 @@ class Graded:
     def nerr11(
         self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return NERR11: the mean gain until satisfaction or a stop as in INSQ.
+        r"""Return NERR11: the mean gain of users who may also stop as in `insq`.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the

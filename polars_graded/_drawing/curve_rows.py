@@ -148,8 +148,8 @@ def _subtract_baseline(
 ) -> pl.DataFrame:
     """Subtract the curves of the baseline from those of other strategies.
 
-    The two curves of a difference belong to the same query and panel. For a query without a curve
-    of the baseline, there is no difference.
+    The two curves of a difference belong to the same query and panel. Queries for which the
+    baseline has no curve are left out.
     """
     check_list_length(frame, [curve], curve)
     [name] = format_names([baseline])
@@ -246,9 +246,9 @@ def find_only_curve(
 ) -> str:
     """Return the name of the only column that contains a curve over an x axis.
 
-    `kind` is the x axis, "rank" or "recall". A curve is a column of lists. In a frame with a column
-    `position`, a column of numbers is a curve as well. Lists take precedence over floats, and
-    floats over integers.
+    `kind` is the x axis, "rank" or "recall", and `position` is the name of the column of ranks or
+    recalls. A curve is a column of lists. If the frame has the column `position`, a column of
+    numbers is a curve as well. Lists take precedence over floats, and floats over integers.
     """
     names = [
         name for name in frame.columns if name not in excluded and find_curve_kind(name) == kind

@@ -31,8 +31,8 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 data set."""
 
 MAX_NAMED_MARKS = 60
-"""Up to this many queries are named on the axis. With more strategies or pairs, a chart has thinner
-rows."""
+"""Maximum number of queries that an axis names. A chart of more strategies or pairs than this names
+them all, in thinner rows."""
 
 MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
@@ -243,7 +243,8 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
 JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
 """Spaces at which a line must not end, such as the spaces in "3 queries", "30 %" and "1 to 5".
 
-They are between a number and a word or %, and after "is", "are" or "to" that follows a number.
+One kind of space is between a number and a word or %. The other kind is after "is", "are" or "to",
+if a number is before this word.
 """
 
 
@@ -637,7 +638,7 @@ MIN_DOT_SIZE = 7
 def fit_dot_size(
     table: pl.DataFrame, ends: Sequence[str], axis_sharing: str, width: int, max_size: int
 ) -> int:
-    """Return a size of dots that hides at most half of most intervals.
+    """Return a size of dots that leaves most intervals visible.
 
     Let L be the 10 % quantile of the lengths of the intervals. A dot has the diameter L / 2. In
     nine of ten intervals, it hides at most half of the line. But the size is at least

@@ -266,7 +266,7 @@ class Request:
         return False
 
     def with_strategies(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:  # noqa: ARG002
-        """Return the request, with the names of strategies if `needs_strategies`."""
+        """Return the request; a subclass may add the names of strategies in `frame`."""
         return self
 
     def find_columns(self, strategy: str) -> tuple[str, ...]:

@@ -34,8 +34,8 @@ SCRATCH_ARRAYS = 15
 `CHUNK_ROWS` numbers (4 MiB). All arrays (60 MiB) fit into one heap of glibc (64 MiB)."""
 
 SCRATCH_BLOCK = 1 << 14
-"""Size, in numbers, of the block behind the scratch arrays. A smaller block might be allocated in a
-gap elsewhere in the heap."""
+"""Number of doubles in the block that `_hold_memory` allocates after the scratch arrays. A smaller
+block might be allocated in a gap elsewhere in the heap."""
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
@@ -124,8 +124,8 @@ def run(
     """Call `kernel` on chunks of queries; return the results in order.
 
     `lists` are columns of one list per query. `kernel` takes one `Ragged` per column. A chunk
-    contains whole queries, and about `CHUNK_ROWS` values of a column at most. Only a chunk with a
-    very long query has more. Some kernels return or need more values per query than a column has.
+    contains whole queries. No column has many more than `CHUNK_ROWS` values in a chunk, unless a
+    query is very long. Some kernels return or need more values per query than a column has.
     For such a kernel, pass `values_per_query`: each query then counts as at least this number of
     values. Several chunks run in threads, which can use every core, since NumPy releases the
     interpreter's lock while it computes.
@@ -155,9 +155,9 @@ def _hold_memory(scratch: threading.local | None) -> None:
     """Hold memory for the chunks of this thread while `scratch` exists.
 
     The C library returns free memory at the end of its heap to the system at once. Each chunk would
-    then request this memory again, which takes half of a kernel's time. The library keeps free
-    memory that lies before a block in use. Therefore this function allocates arrays of the size
-    that a chunk needs, then a block behind the arrays. It frees the arrays and keeps the block.
+    then request this memory again, which takes half of a kernel's time. The library does not
+    return free memory if a used block comes after it. Therefore this function allocates arrays of
+    the size that a chunk needs, and then a block. It frees the arrays and keeps the block.
     """
     if scratch is not None:
         arrays = [np.empty(CHUNK_ROWS) for _ in range(SCRATCH_ARRAYS)]

@@ -155,8 +155,8 @@ def phi_curve(
     Returns
     -------
     DataFrame
-        Query, score and `relevance`, with `points` rows per query by rising score; queries are as
-        in `phi_control_points`.
+        Query, score and `relevance`, with `points` rows per query by rising score. The order of
+        queries, and the queries that are left out, are as for `phi_control_points`.
 
     Examples
     --------

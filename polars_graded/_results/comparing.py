@@ -535,8 +535,8 @@ def differences(
     DataFrame
         One row per query: the query (under the name of its column or columns); `value_a`,
         `value_b` and `difference`, which is `value_a` minus `value_b` (all three Float64); and
-        `winner`, the better of the two strategies, null for a tie. If a mapping states that no
-        value is best (`"none"`), the higher value wins. Ties are defined as for `compare`. For a
+        `winner`, the better of the two strategies, null for a tie. With `measures={"clicks":
+        "none"}`, the strategy with the higher value wins. Ties are defined as for `compare`. For a
         list of measures, or a mapping of several, there is one row per measure and query, with the
         measure in a first column `measure`.
 

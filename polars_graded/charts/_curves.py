@@ -212,8 +212,8 @@ def recall_precision_curves(
     -------
     LayerChart or FacetChart
         The rows contain `strategy`, `recall` and `value`. They also contain `ci_low`, `ci_high` and
-        `panel` if these are drawn, and without panels `label_at`, the height of a name. The labels
-        of both axes reach from 0 to 1.
+        `panel` if these are drawn. If there are no panels, they contain `label_at`, the height at
+        which the name of a line is written. The labels of both axes reach from 0 to 1.
 
     Examples
     --------

@@ -283,8 +283,9 @@ def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def _stack_spans(spans: list[tuple[float, float]], gap: float) -> list[int]:
     """Return a level for each span, so that spans on a level do not overlap.
 
-    The spans must be sorted by their lower ends. Each span gets the lowest level on which the
-    previous span ends more than `gap` before it.
+    The spans must be sorted by their lower ends. Each span gets the lowest level that is
+    free. A level is free if it has no span, or if its last span ends more than `gap` before the new
+    one starts.
     """
     ends, levels = list[float](), list[int]()
     for low, high in spans:
