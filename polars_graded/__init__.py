@@ -7,7 +7,7 @@ Importing this package, usually as `pg`, registers `.graded` on expressions.
 Measures of columns
     Graded               the class of `.graded`, whose methods rank rows and compute measures
     graded               the `.graded` of a column, for type checkers and editors
-    phi_control_points   the control points that φ runs through, for each query
+    phi_control_points   the control points of φ, which maps scores to relevance, for each query
     phi_curve            φ from the lowest to the highest score, for each query
 
 Files, and runs with their judgments

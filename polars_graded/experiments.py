@@ -257,8 +257,8 @@ def popularity_rankings(
         `query`, `doc`, `popularity`, `grade` (from `ad_hoc_grade`), and two columns of scores. The
         scores `scenario_1` swap the documents at ranks 10 and 11 of the ideal order. The scores
         `scenario_2` invert the order of the first 10 documents. (The paper states that the order of
-        all documents is inverted, but then the first 10 of 100 documents would be irrelevant.)
-        Rows are sorted by query and descending popularity.
+        all documents is inverted, but then the first 10 of 100 documents would be irrelevant, and
+        NDCG@10 would be 0.) Rows are sorted by query and descending popularity.
 
     Examples
     --------
@@ -659,7 +659,7 @@ def _compute_means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
 
 def _find_levels(grades: pl.Series) -> tuple[float, ...]:
     """Return the grades above 0 in a column, in ascending order."""
-    # `evaluate` reports texts and other values that are no grades.
+    # Texts, NaN and infinity raise no error here, because `evaluate` raises one for them.
     numbers = grades.cast(pl.Float64, strict=False)
     levels = numbers.filter(numbers.is_finite() & (numbers > 0)).unique().sort()
     if len(levels) > MAX_TABLE_LEVELS:

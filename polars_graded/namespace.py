@@ -45,7 +45,7 @@ class Graded:
         df.group_by("query").agg(g.measures("mu_ap", "ndcng@10")).unnest("measures")
 
     Both return the same columns. Eight measures take about five times as long with separate
-    expressions as with `measures`. `evaluate` ranks a complete frame once as well.
+    expressions as with `measures`. `evaluate` ranks the rows once, too.
 
     A grade is a number or a Boolean. If a grade or a score is NaN or infinite, a `ValueError` names
     the column. A query without a relevant document gets the value of `undefined_as`, by default 0
@@ -213,15 +213,15 @@ class Graded:
         return self._with(self._ranking.scaled(irrelevant, max_grade, relevant_from))
 
     def undefined_as(self, value: float | None = 0.0) -> Graded:
-        """Set the fill value of queries where a measure is undefined.
+        """Set the value for queries where a measure is undefined.
 
         Most measures are undefined for a query without a relevant document. If `undefined_as` is
         not called, most measures return 0 for such a query. `roc_auc` and `pairwise_accuracy`
-        return null, since 0 would mean worse than chance (1/2). `e_measure` is one minus F, so its
-        fill value is one minus `value`. If φ is undefined for a query, `phi_relevance` returns
-        `value` for each score of the query, or null if `undefined_as` is not called. `value` does
-        not apply to counts, `judged`, `popularity`, `novelty`, `diversity` and `unexpectedness`,
-        which need no relevant document.
+        return null, since 0 would mean worse than chance (1/2). `e_measure` is one minus F, so it
+        returns one minus `value`. If φ is undefined for a query, `phi_relevance` returns `value`
+        for each score of the query, or null if `undefined_as` is not called. `value` does not apply
+        to counts, `judged`, `popularity`, `novelty`, `diversity` and `unexpectedness`, which need
+        no relevant document.
 
         Parameters
         ----------
@@ -398,8 +398,8 @@ class Graded:
             scores. Relevance is from 0 to 1, and may both rise and fall. Scores outside the range
             of the pairs get the relevance of the nearest pair. Pass one list of pairs for all
             queries, or a column or expression with a list of pairs per row. From a column, only the
-            first row of each query is used; if it is null, φ is undefined. With control points, the
-            other parameters have no effect.
+            first row of each query is used; if that row is null, φ is undefined. With control
+            points, the other parameters have no effect.
         whisker
             Number, at least 0, that decides which scores are outliers: those that exceed the upper
             hinge by more than `whisker` times the distance between the hinges.
@@ -524,8 +524,8 @@ class Graded:
         │ b     ┆ 1.0 ┆ 1.0         │
         └───────┴─────┴─────────────┘
 
-        If one `agg` contains the structs of two strategies, give each its own name:
-        `.measures(...).alias("bm25")`. `evaluate` returns separate rows for each strategy.
+        If one `agg` measures two rankings, give each struct its own name:
+        `.measures(...).alias("bm25")`. `evaluate` returns separate rows for each ranking.
         """
         ranking = self._ranking.with_inputs(
             known=known,
@@ -1026,8 +1026,8 @@ class Graded:
 
         Only judged documents count: R relevant and N irrelevant ones. A hit is a relevant document
         that was retrieved. Each irrelevant document above a hit reduces the contribution of the
-        hit; at most R of them count. If N is 0, each hit contributes 1. A grade below irrelevant
-        counts as irrelevant (trec_eval treats -1 as unjudged).
+        hit, but at most R irrelevant documents count. If N is 0, each hit contributes 1. A grade
+        below irrelevant counts as irrelevant (trec_eval treats -1 as unjudged).
 
         .. math::
 
@@ -1210,7 +1210,7 @@ class Graded:
         return self._one("generalized_precision", n, ties=ties)
 
     def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized recall, the share of the grade sum in the top n.
+        r"""Return generalized recall: grades in the top n divided by all grades.
 
         The sum of the grades of the first n documents is divided by the sum over all judged
         documents, retrieved or not. g is the grade minus `irrelevant`, at least 0.
@@ -1317,9 +1317,9 @@ class Graded:
         r"""Return average precision over all levels of relevance (μAP).
 
         μAP is a weighted mean of AP. For each level t of relevance, AP(t) is the average precision
-        if grades of at least t are relevant. The weight d(t) of AP(t) is the distance of t from the
-        next lower level, or, if t is the lowest level, from `irrelevant`. With one level above
-        irrelevant, μAP equals `ap`. The mean of μAP over queries is μMAP.
+        if grades of at least t are relevant. Its weight d(t) is t minus the next lower level; for
+        the lowest level, d(t) is t minus `irrelevant`. With one level above irrelevant, μAP equals
+        `ap`. The mean of μAP over queries is μMAP.
 
         .. math:: \mu AP = \frac{1}{\sum_{t \in L} d_t} \sum_{t \in L} AP_t \, d_t
 
@@ -1435,8 +1435,9 @@ class Graded:
         As text: ``infAP = (1/R) sum over hits of (1 + pooled (rel + ε) / (rel + other + 2ε)) / k``
 
         A hit is a relevant document that was retrieved, and R is the number of relevant documents.
-        k is the rank of the hit; pooled, rel and other are the numbers of pooled, of relevant and
-        of other judged documents above the hit. ε is 0.00001, as in trec_eval.
+        k is the rank of the hit. pooled, rel and other count documents above the hit: the pooled
+        ones, the relevant ones, and the judged ones that are not relevant. ε is 0.00001, as in
+        trec_eval.
 
         From 0 to 1; 0 without a relevant document. Source: Yilmaz, E. and Aslam, J. (2006).
         Estimating Average Precision with Incomplete and Imperfect Judgments.
@@ -1789,9 +1790,9 @@ class Graded:
             The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
             `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to number. With a
-            mapping, ngain is the number of the grade divided by the number of the highest grade,
-            and a document gains 2^ngain - 1. If the mapping lacks the highest grade, the next lower
-            grade in the mapping replaces it. With `"linear"`, the value equals
+            mapping, ngain is the mapped number of the document's grade divided by that of the
+            highest grade, and the document gains 2^ngain - 1. If the mapping lacks the highest
+            grade, the next lower grade in the mapping replaces it. With `"linear"`, NDCNG equals
             `ndcg(gain="linear")`.
 
         See Also
@@ -2177,12 +2178,12 @@ class Graded:
     ) -> pl.Expr:
         r"""Return INSQ: the mean gain per document for a user with a target.
 
-        The gain of a document is its grade divided by the highest grade, both minus `irrelevant`.
-        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. A user who wants a total gain of T continues from rank i to rank i + 1 with
+        The gain of a document is (grade - `irrelevant`) / (highest grade - `irrelevant`). `scaled`
+        sets `irrelevant`, by default 0, and the highest grade, by default the highest judged grade
+        of the query. A user who wants a total gain of T continues from rank i to rank i + 1 with
         probability C_i. W_i is the probability that the user reaches rank i. Both sums of the
-        formula end at rank n or, without a cutoff, never. Ranks beyond the end of the list have a
-        gain of 0, so they only add to the divisor.
+        formula run to rank n or, without a cutoff, to infinity. Ranks beyond the end of the list
+        have a gain of 0, so they only add to the divisor.
 
         .. math::
 
@@ -2230,13 +2231,13 @@ class Graded:
     ) -> pl.Expr:
         r"""Return INST: the mean gain per document for a user who adapts.
 
-        The gain of a document is its grade divided by the highest grade, both minus `irrelevant`.
-        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. A user who wants a total gain of T continues from rank i to rank i + 1 with
+        The gain of a document is (grade - `irrelevant`) / (highest grade - `irrelevant`). `scaled`
+        sets `irrelevant`, by default 0, and the highest grade, by default the highest judged grade
+        of the query. A user who wants a total gain of T continues from rank i to rank i + 1 with
         probability C_i. W_i is the probability that the user reaches rank i. T_i is the gain that
         is still missing: T minus the gain of the first i documents. The smaller T_i is, the lower
-        is C_i. Both sums of the formula end at rank n or, without a cutoff, never. Ranks beyond the
-        end of the list have a gain of 0, so they only add to the divisor.
+        is C_i. Both sums of the formula run to rank n or, without a cutoff, to infinity. Ranks
+        beyond the end of the list have a gain of 0, so they only add to the divisor.
 
         .. math::
 
@@ -2286,10 +2287,10 @@ class Graded:
         r"""Return static BPM: the mean gain of the documents that a user reads.
 
         BPM is the Bejeweled Player Model; in the static one, the target T is constant. The gain of
-        a document is its grade divided by the highest grade, both minus `irrelevant`. The highest
-        grade is the `max_grade` of `scaled`, or else the highest judged grade of the query. The
-        user reads until the total gain reaches T, or else down to rank n (even if the list is
-        shorter). Without a cutoff, n is the length of the list.
+        a document is (grade - `irrelevant`) / (highest grade - `irrelevant`). `scaled` sets
+        `irrelevant`, by default 0, and the highest grade, by default the highest judged grade of
+        the query. The user reads until the total gain reaches T, or else down to rank n (even if
+        the list is shorter). Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -2311,7 +2312,7 @@ class Graded:
 
         See Also
         --------
-        inst : A user who stops gradually.
+        inst : A user who stops with some probability after each document.
         generalized_precision : The mean gain of all n documents.
 
         Examples
@@ -2336,13 +2337,13 @@ class Graded:
     def nerr8(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return NERR8: the mean gain for a user who stops when satisfied.
 
-        The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
-        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at a document with probability g (`err` uses another probability);
-        otherwise the user continues. W_i is the probability that the user reaches rank i. Unlike
-        ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is another
-        measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or, without a
-        cutoff, at the end of the list.
+        The gain g of a document is (grade - `irrelevant`) / (highest grade - `irrelevant`).
+        `scaled` sets `irrelevant`, by default 0, and the highest grade, by default the highest
+        judged grade of the query. The user stops at a document with probability g (`err` uses
+        another probability); otherwise the user continues. W_i is the probability that the user
+        reaches rank i. Unlike ERR, the value is the mean gain of the documents that the user looks
+        at. (`nerr` is another measure: ERR divided by ideal ERR.) Both sums of the formula end at
+        rank n or, without a cutoff, at the end of the list.
 
         .. math::
 
@@ -2387,14 +2388,14 @@ class Graded:
     def nerr9(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return NERR9: the mean gain of users who may also lose interest.
 
-        The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
-        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at the document of rank i with probability g_i (`err` uses another
-        probability). A user who does not stop continues to rank i + 1 with probability i / (i + 1),
-        and otherwise loses interest. W_i is the probability that the user reaches rank i. Unlike
-        ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is another
-        measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or, without a
-        cutoff, at the end of the list.
+        The gain g of a document is (grade - `irrelevant`) / (highest grade - `irrelevant`).
+        `scaled` sets `irrelevant`, by default 0, and the highest grade, by default the highest
+        judged grade of the query. The user stops at the document of rank i with probability g_i
+        (`err` uses another probability). A user who does not stop continues to rank i + 1 with
+        probability i / (i + 1), and otherwise loses interest. W_i is the probability that the user
+        reaches rank i. Unlike ERR, the value is the mean gain of the documents that the user looks
+        at. (`nerr` is another measure: ERR divided by ideal ERR.) Both sums of the formula end at
+        rank n or, without a cutoff, at the end of the list.
 
         .. math::
 
@@ -2441,14 +2442,14 @@ class Graded:
     ) -> pl.Expr:
         r"""Return NERR10: the mean gain of users who may also stop as in `rbp`.
 
-        The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
-        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at a document with probability g (`err` uses another probability);
-        otherwise the user continues with probability p. W_i is the probability that the user
-        reaches rank i. Unlike ERR, the value is the mean gain of the documents that the user looks
-        at. (`nerr` is another measure: ERR divided by ideal ERR.) Both sums of the formula end at
-        rank n or, without a cutoff, never. Ranks beyond the end of the list have a gain of 0, so
-        they only add to the divisor.
+        The gain g of a document is (grade - `irrelevant`) / (highest grade - `irrelevant`).
+        `scaled` sets `irrelevant`, by default 0, and the highest grade, by default the highest
+        judged grade of the query. The user stops at a document with probability g (`err` uses
+        another probability); otherwise the user continues with probability p. W_i is the
+        probability that the user reaches rank i. Unlike ERR, the value is the mean gain of the
+        documents that the user looks at. (`nerr` is another measure: ERR divided by ideal ERR.)
+        Both sums of the formula run to rank n or, without a cutoff, to infinity. Ranks beyond the
+        end of the list have a gain of 0, so they only add to the divisor.
 
         .. math::
 
@@ -2497,14 +2498,14 @@ class Graded:
     ) -> pl.Expr:
         r"""Return NERR11: the mean gain of users who may also stop as in `insq`.
 
-        The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
-        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at a document with probability g (`err` uses another probability);
-        otherwise the user continues as in `insq`. W_i is the probability that the user reaches rank
-        i. Unlike ERR, the value is the mean gain of the documents that the user looks at. (`nerr`
-        is another measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or,
-        without a cutoff, never. Ranks beyond the end of the list have a gain of 0, so they only add
-        to the divisor.
+        The gain g of a document is (grade - `irrelevant`) / (highest grade - `irrelevant`).
+        `scaled` sets `irrelevant`, by default 0, and the highest grade, by default the highest
+        judged grade of the query. The user stops at a document with probability g (`err` uses
+        another probability); otherwise the user continues with the probability of `insq`. W_i is
+        the probability that the user reaches rank i. Unlike ERR, the value is the mean gain of the
+        documents that the user looks at. (`nerr` is another measure: ERR divided by ideal ERR.)
+        Both sums of the formula run to rank n or, without a cutoff, to infinity. Ranks beyond the
+        end of the list have a gain of 0, so they only add to the divisor.
 
         .. math::
 
@@ -2527,7 +2528,7 @@ class Graded:
         See Also
         --------
         err : Expected reciprocal rank.
-        insq : A user with the same target, who never stops because of one document.
+        insq : A user with the same target, whose stopping depends only on the rank.
 
         Examples
         --------
@@ -2694,7 +2695,7 @@ class Graded:
         return self._one("novelty_ratio", known=known, threshold=threshold)
 
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return the number of retrieved relevant documents per expected one.
+        r"""Return the ratio of retrieved to known relevant documents.
 
         U is the set of relevant documents that the user knew and therefore expected; R_k and R_u
         are the sets of known and of new relevant documents that were retrieved. A value above 1
@@ -2722,7 +2723,7 @@ class Graded:
 
         Examples
         --------
-        Two relevant documents were retrieved and two were expected.
+        Two relevant documents were retrieved, and two were known.
 
         >>> known = [True, False, False, True]
         >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
@@ -2740,10 +2741,9 @@ class Graded:
         return self._one("relative_recall", known=known, threshold=threshold)
 
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return the number of expected relevant documents per retrieved document.
+        r"""Return the number of known relevant documents per retrieved document.
 
-        U is the set of relevant documents that the user knew and therefore expected. A is the set
-        of retrieved documents.
+        U is the set of relevant documents that the user knew. A is the set of retrieved documents.
 
         .. math:: \frac{|U|}{|A|}
 
@@ -2766,7 +2766,7 @@ class Graded:
 
         Examples
         --------
-        Two relevant documents were expected, and three documents were retrieved.
+        Two relevant documents were known, and three documents were retrieved.
 
         >>> known = [True, False, False, True]
         >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
@@ -2872,9 +2872,9 @@ class Graded:
         relevant documents above it with the same subtopic. The ideal ranking is greedy: each rank
         gets the document with the highest gain, given the documents above. If several documents
         have the highest gain, `evaluate` takes the one whose name is last in text order, as ndeval
-        does. Expressions, and `evaluate` without a column of documents, do not know the names: they
-        take the document whose labels are first in text order. The greedy ranking is not always the
-        best. A ranking that is better gets 1 here, but more than 1 in ndeval.
+        does. Where documents have no names (in expressions, and in `evaluate` without a column of
+        documents), the one whose labels are first in text order is taken. The greedy ranking is not
+        always the best. A ranking that is better gets 1 here, but more than 1 in ndeval.
 
         .. math::
 
@@ -3281,7 +3281,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return intent-aware precision: the mean precision over the subtopics.
 
-        For each subtopic, only the relevant documents that have the subtopic count as relevant.
+        For each subtopic, a relevant document counts as relevant only if it has the subtopic.
 
         .. math:: P\text{-}IA@n = \frac{1}{N} \sum_{s} P_s@n
 
@@ -3335,7 +3335,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return intent-aware AP: the mean average precision over the subtopics.
 
-        For each subtopic, only the relevant documents that have the subtopic count as relevant.
+        For each subtopic, a relevant document counts as relevant only if it has the subtopic.
 
         .. math:: AP\text{-}IA@n = \frac{1}{N} \sum_{s} AP_s@n
 

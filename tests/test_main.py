@@ -1148,10 +1148,10 @@ def test_the_report_of_graders_shows_the_trusted_one(command, graders, refusal):
             "as NAME=FILE, got 'qrels",
         ),
         (["--qrels", "x=qrels.txt", "--qrels", "x=qrels.gz", "good.run"], "once, got 'x' again"),
-        ([*JUDGED, "--trusted", "people"], "one of several graders, got 'people' of none"),
+        ([*JUDGED, "--trusted", "people"], "one of several graders, got 'people'; graders: none"),
         (
             ["--qrels", "x=qrels.txt", "--qrels", "y=qrels.gz", "good.run", "--trusted", "z"],
-            "got 'z' of x, y",
+            "got 'z'; graders: x, y",
         ),
     ],
 )

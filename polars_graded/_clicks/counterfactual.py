@@ -80,7 +80,8 @@ def estimate_clicks(
     ranking
         Any data frame of the new ranking, with one row per query and document. Its columns of
         queries, documents and ranks have the same names as in the log. Ranks are 1, 2, … without
-        gaps. Each query of the log needs a ranking, with as many documents as its lists have.
+        gaps. Each query of the log needs a ranking, which should have as many documents as the
+        lists of the query.
     method
         The part of a list that must match for a click at rank k to count:
 
@@ -315,7 +316,7 @@ def _estimate(
     Each match has a weight w, a click c and a scale s. The value of a list is V = ∑ s w c over its
     matches. The estimate is the mean of V over all lists. With `weights="ips"`, s is 1. With
     self-normalised weights, s at rank k is N_k divided by the sum of w over all matches at rank k.
-    N_k is the number of lists of all queries whose new ranking has a rank k.
+    N_k counts the lists of queries whose new ranking has at least k documents.
 
     The interval uses the variance of L = ∑ s w (c - rate) over all lists. With `weights="ips"`, the
     rate is 0. With self-normalised weights, the rate at rank k is the weighted mean of c at rank k.

@@ -546,8 +546,9 @@ def _fit_prior(
     The strength is the exposure that the prior adds to each document. The strength is None if
     chance explains all differences between documents. Without documents, both values are None.
 
-    A document has c clicks and the exposure E. Q is the argument `squares` of `compute_interval`.
-    The true values of documents have the mean m and the variance t:
+    A document has c clicks and the exposure E. Q is the sum of the squared propensities of its
+    impressions, or E without propensities. The true values of documents have the mean m and the
+    variance t:
 
     - m is sum c / sum E.
     - t makes the sum of E (c / E - m)² equal to its expected value. The expected value is the sum

@@ -43,7 +43,7 @@ def collect_streaming(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
 
 
 class Rule(NamedTuple):
-    """A rule for the values of a column, as in the error of `refuse`."""
+    """A rule for the values of a column, and the texts of its error."""
 
     column: str
     is_broken: pl.Expr
@@ -112,7 +112,10 @@ class Log:
 
     @property
     def clicks(self) -> pl.Expr:
-        """Sum the clicks of a group; see `check` for invalid values."""
+        """Sum the clicks of a group.
+
+        Invalid values raise an error in `check`, not here.
+        """
         return pl.col("clicked").cast(pl.Int64, strict=False).sum().alias("clicks")
 
     @property

@@ -86,12 +86,12 @@ def estimate_propensities(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if a rank is not linked to the
-        first rank; if the documents shown at several ranks have no click at the first rank. A
-        document links the ranks at which it was shown, and ranks can be linked through other ranks.
-        Without these links, attractiveness and propensities cannot be separated. For `"pivot"` and
-        `"chain"`, also if no document was shown at both ranks of a ratio, or if such documents have
-        no click at one of the two ranks.
+        As for `count_clicks`; if a query or a document is null; if the documents shown at several
+        ranks have no click at the first rank; if a rank is not linked to the first rank. Two ranks
+        are linked if a document was shown at both, or if other ranks link them. Without links,
+        attractiveness and propensities cannot be separated. For `"pivot"` and `"chain"`, also if no
+        document was shown at both ranks of a ratio, or if the documents shown at both have no click
+        at one of these ranks.
 
     See Also
     --------
@@ -161,7 +161,7 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     if repeated := table["rank"].is_duplicated().sum():
         msg = f"`propensities` must have each rank once, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
-    # By chance, estimates in the frame of `estimate_propensities` may exceed 1.
+    # A frame may come from `estimate_propensities`, whose estimates may exceed 1 by chance.
     at_most = 1 if isinstance(value, Mapping) else None
     for each in table["propensity"]:
         check_number("propensities", each, above=0, at_most=at_most)
@@ -250,8 +250,9 @@ def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: 
         base_sum, rank_sum = shared_documents.select(pl.col("rate", "rate_at_rank").sum()).row(0)
         if not base_sum or not rank_sum:
             msg = (
-                f"documents shown at ranks {base} and {rank} must have clicks at both, got "
-                f"{shared_documents.height} documents\n\nHint: method='em' uses all ranks at once"
+                f"documents shown at ranks {base} and {rank} must have clicks at both, got none at "
+                f"rank {rank if base_sum else base} (documents shown at both: "
+                f"{shared_documents.height})\n\nHint: method='em' uses all ranks at once"
             )
             raise ValueError(msg)
         values.append(rank_sum / base_sum * (1.0 if method == "pivot" else values[-1]))

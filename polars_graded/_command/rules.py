@@ -41,14 +41,13 @@ def _find_number_options(arguments: Arguments) -> Iterable[str]:
 
 
 def _find_wrong_trusted(arguments: Arguments) -> Iterable[str]:
-    """Yield a text such as "'people' of model" if --trusted is wrong.
+    """Yield a text such as "'people'; graders: model" if --trusted is wrong.
 
-    --trusted must name one of at least two graders. In the example, --trusted is 'people', and the
-    only grader is model.
+    --trusted must name one of at least two graders.
     """
     is_valid = arguments.trusted in arguments.graders and len(arguments.graders) >= MIN_GRADERS
     if arguments.trusted is not None and not is_valid:
-        yield f"{arguments.trusted!r} of {', '.join(arguments.graders) or 'none'}"
+        yield f"{arguments.trusted!r}; graders: {', '.join(arguments.graders) or 'none'}"
 
 
 SIMILARITY_OPTIONS = (

@@ -206,9 +206,8 @@ def _compare_with_baseline(
     If --markdown names a file, also write the summary of the gate to this file.
     """
     best = {name: arguments.scalar_measures[name] for name in parse_measures(gate_measures)}
-    # A null value means that a measure is undefined for a query. `missing_values` is "drop", so the
-    # comparison leaves out this query. With a numeric --undefined-as there are no such nulls, and
-    # `missing_values` is "error".
+    # If --undefined-as is not a number, a measure may be undefined for a query and its value null.
+    # `missing_values` is then "drop", so the comparison leaves out this query.
     keys: Keys = {
         "strategy": "strategy",
         "query": arguments.query_columns,

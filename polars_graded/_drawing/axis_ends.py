@@ -14,8 +14,7 @@ AxisEnds: TypeAlias = tuple[float, float]
 MIN_SPAN_RATIO = 10
 """Ratio above which the axes of x and y have different ends.
 
-The ratio is r / m. r is the range of all values of x and y together. m is the smaller of the ranges
-of x and of y.
+The ratio is the range of all values, divided by the range of x or of y, whichever is smaller.
 """
 
 
@@ -45,8 +44,9 @@ def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
 def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]:
     """Return the ends of both axes.
 
-    r and m are the ranges from `MIN_SPAN_RATIO`. If r / m is above `MIN_SPAN_RATIO`, each axis gets
-    its own ends. In all other cases, and if m is 0, both axes get the same ends.
+    Both axes get the same ends, unless x or y would then fill less than 1 / `MIN_SPAN_RATIO` of the
+    range of all values. In this case, each axis gets its own ends. If all values of x are equal, or
+    all values of y, both axes always get the same ends.
     """
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]

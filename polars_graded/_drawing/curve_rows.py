@@ -213,7 +213,7 @@ def _average_lists(
 
 
 def find_positions(curve: str, position: str, n: int) -> pl.Series:
-    """Return the positions of the n values of a list."""
+    """Return the rank or the recall of each value in a list of length n."""
     measure = Measure.parsed(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
         return pl.Series(measure.positions[1])

@@ -127,9 +127,9 @@ def spread_heights(heights: Iterable[float], ends: AxisEnds) -> list[float]:
 
     `heights` are the heights of the lines and must ascend. The results ascend too, and the sum of
     the squared moves is as small as possible. Names of height s do not overlap if neighbours are at
-    least s apart. To move them apart, i * s is subtracted from `heights[i]`, isotonic regression
-    makes these differences ascend, and i * s is added again. Names stay within the axis. If there
-    are too many names, they are evenly spaced and overlap.
+    least s apart. Three steps move them apart: subtract i * s from `heights[i]`, make the results
+    ascend by isotonic regression, and add i * s again. Names stay within the axis. If
+    there are too many names, they are evenly spaced and overlap.
     """
     from scipy.optimize import isotonic_regression
 

@@ -40,10 +40,10 @@ ROW_HEIGHT = 34
 """Half of the height of a view of means, in pixels. A view shows one or two means."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""If the highest bar has at least this many queries per pixel, the cells of bars overlap.
+"""Limit of queries per pixel in the highest bar of the histogram.
 
-Each query is a cell of a bar in the histogram. For example, 26 queries on 260 pixels are 0.1
-queries per pixel, so their cells do not overlap.
+Each query is a cell of a bar. From this limit on, the cells overlap. For example, 26 queries on 260
+pixels are 0.1 queries per pixel, so their cells do not overlap.
 """
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300

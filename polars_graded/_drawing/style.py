@@ -31,8 +31,11 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 data set."""
 
 MAX_NAMED_MARKS = 60
-"""Maximum number of queries that an axis names. A chart of more strategies or pairs than this names
-them all, in thinner rows."""
+"""Maximum number of names of the usual size on an axis.
+
+With more, the names of strategies and pairs are smaller. Queries, and pairs in a report, then have
+no names.
+"""
 
 MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
@@ -67,7 +70,7 @@ LIGHT_INK = "#e6e9ed"
 """Colour of text and of significant results on a dark background."""
 
 STRONGEST_CELL_COLOUR_ON_DARK = "#9ecae1"
-"""Colour of the strongest cells on a dark background."""
+"""Colour of cells with the highest value of their scale, on a dark background."""
 
 EQUAL_CONTRAST_LUMINANCE = 0.179
 """Luminance of a background on which black and white texts have the same contrast, 4.6."""
@@ -133,11 +136,11 @@ def draw_panels(
     independent: Collection[str] = (),
     **size: Any,
 ) -> Chart:
-    """Draw the layers as one chart, with a panel for each value of `panel`.
+    """Draw the layers as one chart, with a panel for each value of a column.
 
-    The column "panel" of `table` contains these values. If `panel` is None or has only one value,
-    the chart has no panels. A channel in `independent` must not have a legend, because each panel
-    would repeat the legend.
+    The column of `table` is called "panel". If it has only one value, or if `panel` is None, the
+    chart has no panels. A channel in `independent` must not have a legend, because each panel would
+    repeat the legend.
     """
     panel_names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     if len(panel_names) < 2:  # noqa: PLR2004
@@ -690,7 +693,7 @@ def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
 
 
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """Add selections to a layer, and name the layer after the first one."""
+    """Add selections to a layer, and name the layer after the first selection."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 

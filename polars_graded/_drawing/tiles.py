@@ -1,4 +1,4 @@
-"""Draw rankings side by side as columns of tiles: build the rows, and draw their marks."""
+"""Draw rankings side by side: a column per strategy, a tile per document."""
 
 from __future__ import annotations
 

@@ -82,9 +82,8 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Minimum share of documents for which no warning is issued. In each query, the number of documents
-that a grader judged is compared with the largest such number of any grader. Queries in which the
-grader judged nothing are left out."""
+"""Minimum ratio of the number of documents that a grader judged in a query to the largest such
+number of any grader. A lower ratio causes a warning, unless it is 0."""
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:

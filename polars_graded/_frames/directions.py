@@ -133,8 +133,8 @@ class Directions:
                     _refuse_low_codes(name, column, evidence.n_low)
                 continue
             # A column that breaks ties may hold ids. Like ranks, ids hardly repeat within a query.
-            # So such a column needs stronger evidence of ranks: numbers that count the documents
-            # from 1, or 0.
+            # So such a column needs stronger evidence of ranks: in nearly all queries, the numbers
+            # count the documents, starting at 1 or 0.
             if evidence.is_conclusive if is_first else evidence.has_counts_from_one:
                 owner = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (

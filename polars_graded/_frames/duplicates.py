@@ -31,7 +31,7 @@ STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of repeated rows that a label need not distinguish.
+"""Maximum share of repeated rows that remain repeated if a label is added to the query.
 
 A label is a column, such as the device, whose values may distinguish several rankings of a query.
 The error about repeated documents suggests a label. Of 100 repeated rows, up to 20 may have the

@@ -178,11 +178,12 @@ def evaluate(
         - In at least 90 % of the queries, its numbers are 1 to n, or 0 to n - 1. At least ten of
           these queries have several numbers.
         - In at least 90 % of the queries, its numbers are whole. Over all queries, they are small,
-          and equal numbers are rare. Numbers are small if the mean over queries of the lowest
-          number is at most twice the mean of (highest - lowest + 1): 11 to 20 are small, since 11
-          is at most 2 * 10, and 81 to 90 are not. Let t be the number of pairs of equal numbers
-          within queries, and e the number of such pairs expected by chance, both summed over the
-          queries. Equal numbers are rare if t is at most 0.75 e and at most e - 5 √e.
+          and equal numbers are rare. For each query, let l be the lowest number, and w the count of
+          whole numbers from l to the highest number. Numbers are small if the mean of l is at most
+          twice the mean of w: 11 to 20 are small, since 11 is at most 2 * 10, and 81 to 90 are not.
+          Let t be the number of pairs of equal numbers within queries, and e the number of such
+          pairs expected by chance, both summed over the queries. Equal numbers are rare if t is at
+          most 0.75 e and at most e - 5 √e.
 
         Numbers that end in .5 are rounded down first, because the mean of tied ranks can end in .5.
         Numbers below 1 are ignored, because they may be codes for documents that were not shown.
@@ -207,8 +208,9 @@ def evaluate(
         the column whose values repeat least within rankings is checked. It is skipped if more than
         70 % of its values repeat. The column seems to hold documents in three cases. (1) At most
         20 % of its values repeat, and the column holds text or has a name that suggests ids. (2)
-        Some rows of a ranking are equal in all columns. (3) All rows that repeat a value differ in
-        another column, such as the device.
+        Some rows of a ranking are equal in all columns. (3) Another column, such as the device,
+        seems to separate several rankings: rows of a ranking with the same value in the checked
+        column always differ in this other column.
 
         If two strategies have the same name. If the frame has a column `"strategy"` with several
         values, and no argument names this column. (In a LazyFrame, a single value is enough,

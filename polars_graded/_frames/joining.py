@@ -27,8 +27,8 @@ holds nulls in their place.
 """
 
 MAX_WAITING_COUNTS = 1 << 20
-"""New counts are added to the total if they have more rows than this, and more rows than the total.
-Adding the counts of many blocks at once is faster than adding them after each block."""
+"""Counts of blocks are kept until they have more rows than this number, and more rows than the
+total. Then all are added to the total at once, which is faster than adding them block by block."""
 
 MAX_HELD_HASHES = 1 << 22
 """Maximum number of row hashes from several blocks in memory (32 MiB). If there are more, all are

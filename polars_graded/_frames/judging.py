@@ -75,8 +75,8 @@ def join_judgments(
         The column of both frames that names the document. It may also hold one list per query. A
         list holds ids, or structs whose fields become columns. In `run`, a list is in rank order.
         In `judgments`, a listed document gets grade 1 unless the structs have a field of grades. If
-        this column does not hold lists, but `run` has a column `retrieved` of lists, `retrieved` is
-        used instead. In `judgments`, a column `relevant` of lists is used in the same way.
+        this column is absent or holds no lists, a column of lists called `retrieved` in `run`, or
+        `relevant` in `judgments`, is used instead.
     grade
         The column of `judgments` that holds the grade.
     strategy

@@ -73,9 +73,10 @@ a code, `AT_CODE` counts the grades equal to this code, and `BELOW_CODE` is the 
 """
 
 AT_MAXIMUM = "queries_at_maximum"
-"""Name of a count for each strategy: its queries with the highest maximum grade.
+"""Name of a count of queries, for each strategy.
 
-The maximum grade of a query is the highest grade of its relevant documents.
+Let g be the highest grade of all relevant documents, in all queries of the strategy. The count is
+the number of queries with a relevant document of grade g.
 """
 
 DEPENDS_ON_TIES = "depends_on_ties"

@@ -166,7 +166,7 @@ class PairPart(Part):
 
     @cached_property
     def query_numbers(self) -> Integers:
-        """Return the query number of each group."""
+        """Return for each ranking the row of its query in `queries`."""
         queries = self.queries.with_row_index(PAIR_INDEX)
         keys = self.groups.keys.join(
             queries, on=self.request.query, nulls_equal=True, maintain_order="left"

@@ -469,8 +469,8 @@ def _list_file_names(files: Sequence[TextFile]) -> list[str]:
 def _name_strategies(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
     """Return, for each file, an expression for the names of its strategies.
 
-    Tags are replaced by file names if two files have a tag, a query and a document in common. This
-    needs paths as sources. All other names stay.
+    If two files have a tag, a query and a document in common, file names replace the tags. All
+    names stay if a source is not a path, or if the caller has named the strategies.
     """
     names, unchanged = _list_file_names(files), [pl.col("strategy")] * len(files)
     named_by_tag = all(isinstance(file.source, Path) and file.strategy is None for file in files)

@@ -341,8 +341,8 @@ class Request:
     def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
         """Return the last tie-breaking column if it can be the document column.
 
-        The columns in `ties` follow the tie-breaking columns in `by`. The result is None if there
-        is no such column, or if the last one is a key or does not contain texts.
+        The columns in `ties` follow the tie-breaking columns in `by`. The last column must contain
+        texts and must not be a key. Otherwise, the result is None.
         """
         columns = [*(name for by in self.by.values() for name in by[1:]), *(self.ties or ())]
         is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
@@ -454,14 +454,14 @@ class Request:
         raise ValueError(msg)
 
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
-        """Return the schema of the result for the schema of a frame."""
+        """Return the schema of the result, given the schema of the frame."""
         keys: dict[str, Any] = {} if self.grader is None else {GRADER: pl.String()}
         keys |= {name: schema.get(name, pl.String()) for name in self.result_keys}
         keys[self.key] = pl.String() if self.strategy is None else schema[self.strategy]
         return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
 
     def build_document_ranking(self, strategy: str) -> Ranking:
-        """Return the ranking of a strategy, in which documents break ties last.
+        """Return the ranking of a strategy, with documents as the last sort key.
 
         If `tie_column` is None, as with `ties="order"`, the result is that of `build_ranking`.
         Raise if `ties` names a tool other than trec_eval.

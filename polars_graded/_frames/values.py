@@ -123,7 +123,7 @@ class Part:
 
     @cached_property
     def inputs(self) -> dict[str, Lists]:
-        """Return the inputs of measures, by name.
+        """Return the inputs of measures, such as `popularity`, by name.
 
         All entries of `by` share these inputs.
         """

@@ -35,7 +35,8 @@ SCRATCH_ARRAYS = 15
 
 SCRATCH_BLOCK = 1 << 14
 """Number of doubles in the block that `_hold_memory` allocates after the scratch arrays. A smaller
-block might be allocated in a gap elsewhere in the heap."""
+block might fill a gap before the arrays. It would then not keep their memory from being returned to
+the system."""
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:

@@ -158,7 +158,7 @@ class Definition:
     """Best value: "highest", "lowest" or "none"."""
     is_of_a_scale: bool = False
     """True if the measure depends on the highest grade of the scale, even if no document has this
-    grade. False for `rbp`, which depends on the grade only with `graded=True`."""
+    grade. False for `rbp`, which depends on the highest grade only with `graded=True`."""
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
     weighs_missing_ranks: bool = False

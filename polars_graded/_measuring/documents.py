@@ -196,12 +196,14 @@ def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -
 
 
 def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
-    """Return a checked column of numbers, or indices of rows in a table.
+    """Return a checked column of numbers, or a column with a table of labels.
 
-    The table holds labels or vectors, one row per document. A table of labels also holds the order
-    in which the ideal ranking takes documents of the same gain. If `names` contains the names of
-    the documents, the order is by name, descending. Otherwise, it is by the text of the labels,
-    ascending.
+    Labels and vectors go to the attribute `labels` of the result, a table with one row per
+    document. The column itself then contains row numbers of this table.
+
+    A table of labels also holds the order in which the ideal ranking takes documents of the same
+    gain. If `names` contains the names of the documents, the order is by name, descending.
+    Otherwise, it is by the text of the labels, ascending.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
         return _check_numbers(ranking, name, column)

@@ -114,8 +114,8 @@ class Ranking:
         if not self.by:
             inputs = {name: column.filter(self.rows) for name, column in self.inputs.items()}
             return replace(self, grade=self.grade.filter(self.rows), inputs=inputs, rows=None)
-        # A row whose score and grade are null is ignored, so both become null in place of a filter.
-        # With filters, Polars 1 would sort one group by the rows of another.
+        # Unwanted rows are not filtered out. They get a null grade and a null score, so measures
+        # ignore them. With filters, Polars 1 would sort one group by the rows of another.
         first, *others = self.by
         grade, first = (pl.when(self.rows).then(column) for column in (self.grade, first))
         return replace(self, grade=grade, by=(first, *others), rows=None)
@@ -257,9 +257,10 @@ def plan_dtype(
     """Return `dtype` with checks of the types of columns.
 
     If a column has a type that its rule does not allow, Polars raises an error with the rule while
-    it plans the query. To make a plan fail, the returned type reads a field that a struct lacks.
-    Polars writes the name of this field into the error, so the text of the rule is used as the
-    name. Computed columns are checked when the query runs.
+    it plans the query. The returned type is the type of an expression. To make the plan fail, this
+    expression reads a missing field of a struct. Polars writes the name of the field into the
+    error, so the text of the rule is used as the name. Computed columns are checked when the query
+    runs.
     """
     checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)

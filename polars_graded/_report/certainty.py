@@ -77,7 +77,7 @@ def collect_verdict_facts(
 
 
 def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
-    """Return the strategies for which no other is significantly better."""
+    """Return the strategies that are significantly worse than no other."""
     return find_undefeated(len(measure["means"]), pairs, measure["best"])
 
 

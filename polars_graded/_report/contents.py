@@ -304,7 +304,7 @@ def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
 def build_segments(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> Segments | None:
-    """Return means by segment, and notes on differences that vary between them.
+    """Return means by segment, and notes on differences that vary by segment.
 
     Return None if no segments are requested or the grid has no measures.
     """

@@ -229,13 +229,13 @@ class RankedFrame:
 
         Return None if the argument `doc` was None.
 
-        Each entry belongs to a query. In an entry, "documents" lists documents with their titles
-        and grades, and "ranked" has an item per strategy. The item lists indices in "documents", in
-        the order of the ranks. The item is None if the strategy retrieved no document for the
-        query. If no strategy retrieved a document, the entry is `EMPTY_ENTRY`.
+        Each shown query has an entry. In an entry, "documents" lists the shown documents of all
+        strategies, each once, with titles and grades. "ranked" has an item per strategy: a list of
+        indices in "documents", in rank order. The item is None if the strategy retrieved no
+        document. If no strategy retrieved a document, the entry is `EMPTY_ENTRY`.
 
         With too many documents, or with more than `size` letters in all entries, only some queries
-        have an entry. These queries are evenly spaced.
+        are shown. These queries are evenly spaced.
         """
         if "doc" not in self.shown:
             return None

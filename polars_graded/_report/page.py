@@ -122,8 +122,8 @@ def report(
       contains unjudged documents, the page can also show two means, as in `trust.unjudged_bounds`:
       in one, all unjudged documents are irrelevant; in the other, all have the highest grade;
     - the certainty of the order: the smallest difference that the queries can show, as in
-      `trust.queries_needed`, the number of pairs with a significant difference, and the correlation
-      of the order by half of the queries with the order by all queries;
+      `trust.queries_needed`; the number of pairs with a significant difference; and how strongly
+      the order in a random half of the queries correlates with the order in all queries;
     - the similarity of rankings, if `frame` is given: the mean `overlap@10` and `rbo` of
       `similarity`, for each strategy and the baseline, or for every pair. With more than ten
       strategies and no baseline, each is compared with the best;
@@ -474,7 +474,8 @@ def _render_page(title: str, payload: Payload, scripts: str) -> str:
         "payload": _encode_json(payload),
     }
     size = sum(len(part.encode()) for part in parts.values())
-    # A key that the template names and the payload lacks is an error, and not an empty text.
+    # StrictUndefined raises an error if the template uses a key that the payload lacks. By default,
+    # Jinja would write an empty text.
     template = Template(
         _read_part("page.html"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
     )

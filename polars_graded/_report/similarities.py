@@ -1,4 +1,4 @@
-"""Build the table of the similarity of rankings, which needs no grades."""
+"""Compare rankings without grades, for a table of the report."""
 
 from __future__ import annotations
 

@@ -142,11 +142,11 @@ def build_curve_specs(
 
 
 def build_forest_specs() -> dict[str, dict[str, Any]]:
-    """Return the charts of differences of pairs, in the order of the rows.
+    """Return the charts that show the difference of each pair.
 
-    With more than `MAX_NAMED_MARKS` pairs, no pair has a name. The chart "with" has intervals, and
-    the chart "without" has none. The page uses "without" if all intervals are null, because Vega
-    would otherwise warn of an infinite extent.
+    The pairs are in the order of the rows. With more than `MAX_NAMED_MARKS` pairs, no pair has a
+    name. The chart "with" has intervals, and the chart "without" has none. The page uses "without"
+    if all intervals are null, because Vega would otherwise warn of an infinite extent.
     """
     has_names = f"length(data('rows')) <= {MAX_NAMED_MARKS}"
     axis = alt.Axis(
@@ -164,11 +164,11 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
 
 
 def build_bar_specs(query: str) -> dict[str, Any]:
-    """Return the charts of the differences of queries, in the order of rows.
+    """Return the charts with a bar for the difference of each query.
 
-    Each bar has the `colour` of its row. The chart "named" shows a few queries with their names.
-    The names are horizontal if they fit, and vertical otherwise. The chart "placed" shows more
-    queries, and its axis shows positions instead of names.
+    The bars are in the order of the rows. Each bar has the `colour` of its row. The chart "named"
+    shows a few queries with their names. The names are horizontal if they fit, and vertical
+    otherwise. The chart "placed" shows more queries, and its axis shows positions instead of names.
     """
     title = "difference"
     # A letter is about seven pixels wide.
@@ -214,8 +214,8 @@ DERIVED_SIGNALS = {
 def build_explore_spec(query: str) -> dict[str, Any]:
     """Return the views of `charts.explore` for the page.
 
-    The rows have the same fields as in `charts.explore`, and a field `colour`. It contains the
-    colour of the strategy that is better for the query.
+    The rows have the same fields as in `charts.explore`, and a field `colour`: the colour of the
+    strategy that is better for the query.
     """
     ends = {name: alt.ExprRef(name) for name in (*EXPLORE_SIGNALS, *DERIVED_SIGNALS)}
     queries = query_views.ExploredQueries(

@@ -37,8 +37,8 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of rare grades among the grades of a grader. Rare grades outside the range of all
-other graders are stray."""
+"""If at most this share of a grader's grades is outside the range of all other graders, the grades
+outside are rare, and therefore stray."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
 """Maximum share of a rare grade among all grades; a grade with a larger share is common."""
@@ -324,7 +324,7 @@ class Grades:
     query: Integers
     """Number of the query of each document, ascending from 0."""
     column: str | None
-    """Column of the grades of all graders in the frame; None if each grader has a column."""
+    """Column of grades of a long frame; None for a wide frame, which has a column per grader."""
 
     @classmethod
     def of(cls, rows: pl.DataFrame, names: Sequence[str], column: str | None) -> Grades:
@@ -345,7 +345,7 @@ class Grades:
         return cls(names, values, codes, rows["query"].to_numpy(), column)
 
     def _write_columns(self, *graders: str) -> str:
-        """Return the expression of the columns that contain the grades of some graders."""
+        """Write Polars code that selects the grades of some graders."""
         columns = graders if self.column is None else [self.column]
         return f"pl.col({', '.join(map(repr, columns))})"
 
@@ -481,9 +481,9 @@ class Grades:
         def sum_by_query(of_document: Floats) -> Floats:
             return np.add.reduceat(of_document, starts, axis=0) if len(starts) else of_document
 
-        # `shares` has two columns per document: the share of equal pairs among all pairs of its
-        # grades, and the mean quadratic weight of these pairs. Both are 0 for a document with fewer
-        # than two grades.
+        # `shares` has one row per document. The first column is the share of equal pairs among all
+        # pairs of the document's grades. The second column is the mean quadratic weight of all
+        # pairs. Both are 0 for a document with fewer than two grades.
         pairs = np.where(has_several, n_grades * (n_grades - 1), np.inf)
         agreeing = [
             (grade_counts * (grade_counts @ kind - 1)).sum(axis=1) for kind in (np.eye(k), nearness)

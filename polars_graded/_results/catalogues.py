@@ -421,7 +421,10 @@ def _recommend(
 
 
 def _read_items(rows: pl.DataFrame, popularity: str | None, is_frame: bool) -> pl.DataFrame:  # noqa: FBT001
-    """Return the catalogue, one row per item, with the index of each item."""
+    """Return the catalogue, one row per item, with the index of each item.
+
+    With `is_frame`, the rows are those of the argument `frame`, which may repeat an item.
+    """
     doc = rows.columns[0]
     if not is_frame and (nulls := rows.get_column(doc).null_count()):
         msg = f"`items` must name an item in each row, got null in {nulls} of {rows.height} rows"

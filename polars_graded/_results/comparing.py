@@ -93,8 +93,8 @@ def compare(
         is used. Otherwise all columns that could identify a query are used together, if every
         strategy has each combination of their values exactly once, as in the result of `evaluate`.
         If they cannot be used together and there is no column `"query"`, an error asks for `query`.
-        An error is also raised if a join seems to have repeated rows, for example once per tag of a
-        query: the repeated rows differ in their tags, but have the same values of all measures.
+        Rows that a join seems to have copied, for example once per tag of a query, also raise an
+        error. Such copies differ in their tags, but have the same values of all measures.
     strategy
         The column of strategies. By default `"strategy"`, or the only other column that could be
         the strategy. If the frame has neither a column `"query"` nor a column `"strategy"`, pass
@@ -535,10 +535,10 @@ def differences(
     DataFrame
         One row per query: the query (under the name of its column or columns); `value_a`,
         `value_b` and `difference`, which is `value_a` minus `value_b` (all three Float64); and
-        `winner`, the better of the two strategies, null for a tie. With `measures={"clicks":
-        "none"}`, the strategy with the higher value wins. Ties are defined as for `compare`. For a
-        list of measures, or a mapping of several, there is one row per measure and query, with the
-        measure in a first column `measure`.
+        `winner`, the better of the two strategies, null for a tie. If no value of the measure is
+        best, as with `measures={"clicks": "none"}`, the strategy with the higher value wins. Ties
+        are defined as for `compare`. For a list of measures, or a mapping of several, there is one
+        row per measure and query, with the measure in a first column `measure`.
 
     References
     ----------

@@ -143,7 +143,8 @@ def gate(
         at least 0 and less than the range of the measure. A mapping gives a margin for each
         measure: `{"ap": 0.01, "ndcg@10": 0.02}`.
     test
-        Test of the intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as in `compare`.
+        The test that gives the intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as
+        in `compare`.
     confidence
         Probability that all verdicts are right simultaneously, between 0 and 1.
     seed, resamples
@@ -669,13 +670,15 @@ def _fill_with_worst(
 
 
 MAX_QUERIES_RATIO = 100
-"""Maximum of (given and further queries) / (given queries); with more, `more_queries` is null."""
+"""If given and further queries together are more than this many times the given queries,
+`more_queries` is null."""
 
 
 def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
     """Return each pair's absolute skewness, if it is adverse, and 0 otherwise.
 
-    Skewness is adverse if it widens the interval on the side that faces `-margin`.
+    One end of the interval lies on the same side of the mean as `-margin`. Skewness is adverse if
+    it moves this end away from the mean.
     """
     mean_gain = pairs.statistics.mean * pairs.results.sign
     skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]

@@ -230,12 +230,14 @@ def find_keys(
 ) -> dict[str, Any]:
     """Return the columns of strategies and queries, passed or found.
 
-    A key that is not passed is the column "strategy" or "query", if there is one. Other unused
-    columns are candidates if their name and type fit a key. Candidates are used as follows:
+    If the caller does not pass a key, the column named "strategy" or "query" is used, if it exists.
+    Other unused columns are candidates if their name and type fit a key. Candidates are used as
+    follows:
 
-    1. If the strategy is known and the query is not passed, several columns may identify a query:
-       all candidates, and the column "query" if there is one. They are used together if every
-       strategy has each combination of their values once. A column that depends on the others, such
+    1. If the strategy is known and the query is not passed, several columns may identify a query
+       together. These columns are all candidates, and the column "query" if it exists. They are
+       used if every strategy has each combination of their values once, and if the column "query"
+       alone does not distinguish the rows of a strategy. A column that depends on the others, such
        as the title of a query, does no harm: the queries stay the same. If rows seem to be copies
        of each other, an error is raised.
     2. Otherwise, if one key is missing and there is one candidate, the candidate is the key.

@@ -54,11 +54,10 @@ MAX_VALUE = 1e150
 """Maximum magnitude of a value, so that sums of squares do not overflow."""
 
 ALL_QUERIES = pl.DataFrame(height=1)
-"""Key of the segment of all queries, used if the caller names no segments. The key is a frame of
-one row without columns."""
+"""Key of the only segment if the caller names no segments: a frame of one row without columns."""
 
 MAX_NAMED_KEYS = 3
-"""Maximum number of keys that an error names."""
+"""Maximum number of pairs of a strategy and a query that an error lists."""
 
 
 # Checks of a frame
@@ -72,7 +71,7 @@ def check_per_query(
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results has selected its rows
+    grader: str | None = None,  # noqa: ARG001 takes_results has selected the grader's rows
 ) -> Grid:
     """Return the grid of the named measures; by default of all measures.
 
@@ -179,9 +178,10 @@ def find_measures_and_curves(
     If `measures` names no column of numbers, every column of numbers with the name of a measure is
     returned. Other columns of numbers are left out, since they may describe a query. If `measures`
     names no curve, every list of numbers is returned as a curve. A Boolean column is a measure only
-    if `measures` names the column. If `curves` is False, raise if `measures` names a curve, or if
-    there is no column of a measure. If `curves` is True, a frame with curves needs no other
-    measures.
+    if `measures` names the column.
+
+    Raise if there is no column of a measure; with `curves`, a curve is enough. Without `curves`,
+    also raise if `measures` names a curve.
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
@@ -618,7 +618,7 @@ def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]
 
 
 def parse_direction(text: str) -> Best:
-    """Return the direction of a measure; return a direction unchanged.
+    """Convert a measure to its direction; return a direction unchanged.
 
     A direction is "highest", "lowest" or "none". For example, "ndcg@10" becomes "highest", and
     "lowest" stays "lowest".

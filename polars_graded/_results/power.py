@@ -494,8 +494,9 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     n = np.asarray(n, dtype=np.float64)
     limit = stdtrit(n - 1, alpha / 2)
     shift = effect * np.sqrt(n)
-    # The power is the sum of two tails of T. The upper tail equals the lower tail for `-shift`. If
-    # the lower tail is close to 0, scipy may return NaN for it, so NaN counts as 0.
+    # The power is P(T > -limit) + P(T < limit); `limit` is negative. The first probability equals
+    # P(T < limit) for `-shift`. scipy may return NaN for the second if it is close to 0, so NaN
+    # counts as 0.
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 

@@ -291,7 +291,7 @@ def robustness_to_grading(
     -------
     DataFrame
         One row per grading, measure and strategy. The given grades come first, with the name
-        "as given". The other gradings follow in their order:
+        "as given". The other gradings follow in their order. The columns are:
 
         - `grading` and `measure` (String), and the strategy under the name of its column;
         - `mean` (Float64), and `place` (UInt32) among the strategies, with 1 for the best;

@@ -117,8 +117,8 @@ def write_results(
             first = pl.int_range(pl.len()) == 0
             frame = frame.with_columns(pl.when(first).then(pl.lit(text)).alias(SETTINGS))
         # A cell of a CSV file holds no list, so blanks separate the values of a curve. Times are
-        # cast to text here, since `write_csv` may format them differently. `gate` casts the times
-        # of other results to text in this way, and compares them with the text of the file.
+        # cast to text here, since `write_csv` may format them differently. When `gate` compares new
+        # results with the file, it casts the new times to text in the same way.
         curves = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
         lists = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
         times = (cs.datetime() | cs.time()).cast(pl.String)

@@ -301,7 +301,7 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
                 turned_means = twice_turned / (2 * (n - n_kept))
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
             # A vector of equal signs is as extreme as the data for every δ, so low is -∞ and high
-            # is ∞. They are set here, since k or t is the mean of no queries, 0 / 0.
+            # is ∞. The lines above give other ends: k or t is 0 / 0, the mean of no queries.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
             lowest[part] = _take_largest(-low, n_extreme)
@@ -510,11 +510,11 @@ def warn_of_tests(messages: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Resamples:
-    """Number of resamples, from which p values and ends of intervals are computed."""
+    """Compute p values and ends of intervals from a number of resamples."""
 
     count: int
     is_exact: bool
-    """True if these are all possible resamples, which include the data."""
+    """True if the resamples are all possible ones, which include the data."""
 
     @property
     def n_observed(self) -> int:
@@ -571,9 +571,9 @@ def _take_largest(values: Floats, count: int) -> Floats:
 def _split_draws(
     pairs: Pairs, count: int, options: Options, draw: Callable[[slice, int, Generator], Integers]
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
-    """Yield parts of the pairs, each with its resamples in blocks.
+    """Yield slices of the pairs, each with all resamples in blocks.
 
-    All parts have the same resamples.
+    The resamples are the same for every slice.
     """
     parts = list(pairs.split(pairs.n + count, MAX_KEPT_STATISTICS))
     steps = list(split_into_parts(count, pairs.n, MAX_BLOCK_NUMBERS))

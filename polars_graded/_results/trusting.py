@@ -87,7 +87,6 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     # Without other queries, all weights are 0, and this mean is NaN. NaN is replaced by 0, because
     # 0 times NaN would be NaN.
     other_mean = np.nan_to_num(other_model.mean)[:, np.newaxis]
-    # The mean of y - λ (f - mean(other f)), with a weight λ for each query.
     estimate = _estimate_means(y - weights * (f - other_mean))
     error = np.hypot(np.nan_to_num(estimate.error), weight * np.nan_to_num(other_model.error))
     correlation = np.full(len(y), np.nan)

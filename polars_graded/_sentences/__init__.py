@@ -131,7 +131,10 @@ def capitalise(text: str) -> str:
 
 
 def format_short(value: float) -> str:
-    """Format a number to three significant digits, or as a whole number."""
+    """Format a number to three significant digits.
+
+    Large numbers become whole numbers: 1234.6 becomes "1,235".
+    """
     # From 999.5 on, three digits would be "1e+03".
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"  # noqa: PLR2004
 

@@ -136,7 +136,7 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
 
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Write how many more queries would decide, for the same difference."""
+    """Write how many more queries would probably decide the verdict."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
         return f"; if the difference stays the same, {more} decide in about 4 of 5 cases"

@@ -25,7 +25,7 @@ from polars_graded._sentences import (
 )
 
 ACRONYMS = ("ap", "gap", "cg", "dcg", "ndcg", "ncg", "ndcng")
-"""Words in names of measures that are written in capitals."""
+"""Words that titles write in capitals, such as "NDCG" for `ndcg`."""
 
 IN_WORDS = {
     "ap": "average precision",

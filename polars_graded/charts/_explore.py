@@ -90,10 +90,10 @@ def explore(
     VConcatChart
         A chart whose `data` has one row per query, with the columns `query`, `value_a`, `value_b`,
         `difference`, `better` (the better strategy, null for a tie), `position` (by descending
-        difference), `middle` (of the bin that contains the query) and `place` (of the query in this
-        bin). With `colour`, the column `group` holds the value of the `colour` column, "others" or
-        a range. With a curve, the columns `rank_1` and so on hold the difference at each of up to
-        20 evenly spaced ranks.
+        difference), `middle` (the middle of the query's bin in the histogram) and `place` (the
+        number of the query in this bin, from 1). With `colour`, the column `group` holds the value
+        of the `colour` column, "others" or a range. With a curve, the columns `rank_1` and so on
+        hold the difference at each of up to 20 evenly spaced ranks.
 
     See Also
     --------

@@ -314,7 +314,8 @@ def trusted_forest(
     names = chart_rows.sort_names(wide, value, "name")
     sources = [*SOURCES.values()]
     title = style.write_mean_title(table, f"{value} of " if are_pairs else "mean ", value)
-    # The colours are constants. With a colour scale, charts side by side would share the scale.
+    # The colours are constants. Charts side by side would share a colour scale, so their colours
+    # could change.
     is_trusted, is_model = (
         alt.FieldEqualPredicate(field="source", equal=name) for name in sources[:2]
     )

@@ -263,9 +263,9 @@ def _build_grade_cells(
 
 
 def _list_grades(levels: list[float | None]) -> str:
-    """List the grades in one line; if many, the first two and the last.
+    """List the grades in one line.
 
-    More than `MAX_NAMED_GRADES` are many.
+    If there are more than `MAX_NAMED_GRADES`, list only the first two and the last.
     """
     names = ["none" if level is None else f"{level:g}" for level in levels]
     return (

@@ -108,7 +108,7 @@ def precision_histogram(
         from 1), `query` (the name of its query), `queries` (the number of queries), `difference`
         and `better` (the better strategy, null for a tie). A tie is a dot at 0. With more than 300
         queries, each row is the part of a bar above or below the axis, and ties have no rows. Then
-        `queries` counts only queries in which the strategy in `better` is better, and `query`
+        `queries` counts only the queries that are won by the strategy in `better`, and `query`
         contains the names of the first and the last of these queries. The line is the mean
         difference, and the grey band is its Student's 95 % interval, which needs two queries. The
         subtitle states both, and the number of queries in which each strategy is better.
@@ -199,10 +199,9 @@ def build_compared_queries(
 
 
 def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return the better strategy on each side of 0.
+    """Return the better strategy for differences above 0, and for those below.
 
-    The first strategy is better in the queries with a difference above 0, the second in those with
-    a difference below 0. A strategy is None if there are no such queries.
+    A strategy is None if no query has such a difference.
     """
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
     better_above, better_below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)

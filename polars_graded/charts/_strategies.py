@@ -152,7 +152,8 @@ def _describe_sides(
     """Return labels for the two sides of 0 on the axis of differences.
 
     The labels are "worse" and "better". With several baselines, they state which strategy of a pair
-    is better. The result is None if measures disagree about the better side, or have none.
+    is better. The result is None if a measure has no better side, or if measures have different
+    ones.
     """
     measures = comparison.partition_by("measure", maintain_order=True)
     better, worse = (

@@ -177,8 +177,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     dashed line is the target power. The line of a measure reaches the dashed line at the number of
     queries needed for this power (`trust.queries_needed` computes this number exactly). The title
     states the difference to find. To compare measures on different scales, pass `unit="range"` to
-    `trust.power_curve`. The difference to find is then the same share, such as 10 %, of the range
-    of each measure's means.
+    `trust.power_curve`. For each measure, the difference to find is then the same share (such as
+    10 %) of the range of the strategies' means.
 
     Parameters
     ----------
@@ -255,10 +255,11 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     """Draw how well samples of queries reproduce the order of strategies.
 
-    τ compares the order of strategies by a sample with their order by all queries. Each measure has
-    a line, the mean τ of the samples, and a band that contains τ of most samples. With more than
-    three measures, bands would hide each other, so they are drawn only with `panel="measure"`. With
-    two strategies, τ of each sample is 1 or −1, and there are no bands.
+    τ compares two orders of strategies: by their means over a sample of queries, and by their means
+    over all queries. Each measure has a line, the mean τ of the samples, and a band that contains τ
+    of most samples. With more than three measures, bands would hide each other, so they are drawn
+    only with `panel="measure"`. With two strategies, τ of each sample is 1 or −1, and there are no
+    bands.
 
     Parameters
     ----------

@@ -117,8 +117,8 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
     ranked = queries.replace_grades(queries.hits(n, None))
     judged = queries.replace_grades(queries.judged.relevant)
     if levels is not None:
-        # Let t be the lowest level that satisfies a user. All levels are equally likely to be t. In
-        # Robertson et al. (2010), this means that all g_i are equal.
+        # Each level is equally likely to be the lowest that satisfies a user (equal g_i in
+        # Robertson et al. 2010). So V(g) is the number of levels up to g.
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 
@@ -178,7 +178,7 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
     10. By the first bit, ranks 1 and 3 are worse than rank 2. The pair of ranks 1 and 2 adds W(10),
     and the pair of ranks 2 and 3 adds W(20). Ranks 1 and 3 have the same first bit. By the second
     bit, rank 1 is worse than rank 3, so this pair adds W(10). Then each document adds its own W for
-    the pair j = p. The weight of a pair j ≤ p is divided by p.
+    the pair j = p. Each W that a pair of ranks j ≤ p adds is divided by p.
     """
     next_lower = np.append(judged.values[1:], 0.0)
     next_lower[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0

@@ -1,4 +1,4 @@
-"""Define the error for data that only a kernel can find to be unusable."""
+"""Define the error for unusable data that only a kernel can detect."""
 
 from __future__ import annotations
 

@@ -45,10 +45,11 @@ def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
 
 
 def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
-    """Return the gain of each grade in `best`.
+    """Return the gain of the highest grade of each query.
 
-    A grade that `pairs` lacks gets the gain of the next lower grade in `pairs`. A grade below all
-    of them gets the gain of the lowest.
+    `best` contains the highest grades. If `pairs` lacks such a grade, the result is the gain of the
+    next lower grade in `pairs`. If `pairs` has no lower grade, the result is the gain of the lowest
+    grade in `pairs`.
     """
     grades, gains = _split_pairs(pairs)
     return gains[np.maximum(np.searchsorted(grades, best, side="right") - 1, 0)]

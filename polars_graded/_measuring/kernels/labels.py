@@ -77,13 +77,13 @@ class Labels:
 
 
 def expand(offsets: Integers, lists: Integers) -> tuple[Integers, Integers]:
-    """Return where the values of some lists are.
+    """Return the indices of the values of some lists.
 
-    `lists` contains the numbers of the lists. List i has the values from index `offsets[i]` up to,
-    but not including, `offsets[i + 1]`. Two arrays are returned, with one entry per value. The
-    first contains the position of the value's list in `lists`. The second contains the index of the
-    value. For example, `offsets` [0, 2, 5] and `lists` [1, 0] give [0, 0, 0, 1, 1] and
-    [2, 3, 4, 0, 1].
+    One array contains the values of all lists: those of list i are at the indices from `offsets[i]`
+    to `offsets[i + 1]` - 1. `lists` contains the numbers of the wanted lists. The result is two
+    arrays with one entry per value of these lists. The first array contains the position of the
+    list in `lists`, the second contains the index of the value. For example, `offsets` [0, 2, 5]
+    and `lists` [1, 0] give [0, 0, 0, 1, 1] and [2, 3, 4, 0, 1].
     """
     lengths = offsets[lists + 1] - offsets[lists]
     ends = np.cumsum(lengths)

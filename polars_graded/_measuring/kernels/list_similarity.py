@@ -12,7 +12,7 @@ common documents divided by d. A tie group that contains rank d may reach below 
 - `"b"`: documents count as with `"a"`, but the divisor is √(S_a S_b). S_a and S_b are the sums of
   p² over the documents of each list (p = 1 above the tie group).
 
-Below the end of a list, the divisors are those of a list that continues without ties.
+Below its end, a list counts in the divisor as if it continued without ties.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class RankedLists:
 
 
 def find_span(numbers: Iterable[Ragged]) -> tuple[float, int]:
-    """Return the lowest number, and the highest minus the lowest plus 1."""
+    """Return the lowest number, and highest - lowest + 1."""
     arrays = [each.values for each in numbers if len(each.values)]
     if not arrays:
         return 0.0, 0
@@ -460,8 +460,8 @@ def kendall_tau(pair: ListPair) -> Floats:
     numbers = _number_common(pair)
     if pair.a.are_tied or pair.b.are_tied:
         top_a, top_b = pair.select_common(pair.a.tops, pair.b.tops)
-        # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`. Documents
-        # tied in `b` get rising numbers, so that no pair tied in `b` is out of order.
+        # Tied pairs must not count as discordant. So documents are sorted by `a` and then by `b`,
+        # and documents tied in `b` get rising numbers.
         keys = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
         order, _ = keys.argsort_unstable()
         in_b = keys.of(top_b[order].astype(np.float64))

@@ -158,8 +158,8 @@ class Queries:
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the ranked documents, by input name, such as `popularity`."""
     full: Queries | None = None
-    """The same queries at full depth. None for these full queries themselves, and also if no
-    documents are tied, or if ties do not matter."""
+    """The same queries at full depth; None if no documents are tied, or if ties do not matter.
+    In the queries at full depth, this attribute is None."""
 
     @classmethod
     def ranked_by(
@@ -389,9 +389,9 @@ class Queries:
     ) -> Queries | None:
         """Return the queries in which tied documents differ; None if there are none.
 
-        Documents differ in grade or in one of the inputs `names`; two nulls are equal. Queries
-        without tied documents that differ get empty lists. The result has no inputs other than
-        `names`.
+        Two documents differ if they have different grades, or different values of an input in
+        `names`. Two nulls are equal. Queries without tied documents that differ get empty lists.
+        The result has no inputs other than `names`.
 
         Without `depth`, lists are at full depth. With `depth`, tie groups whose first rank is
         greater than `depth` are left out.

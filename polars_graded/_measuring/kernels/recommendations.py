@@ -49,7 +49,7 @@ def diversity(queries: Queries, n: int | None) -> Floats:
 
 
 def unexpectedness(queries: Queries, n: int | None) -> Floats:
-    """Return the share of top n documents not in the reference's top n."""
+    """Return the share of the first n documents that are unexpected."""
     ranked = queries.ranked.head(n)
     return _average(ranked.of(_mask_unexpected(queries, n).astype(np.float64)))
 
@@ -65,7 +65,10 @@ def serendipity(queries: Queries, n: int | None, threshold: float | None) -> Flo
 
 
 def _mask_unexpected(queries: Queries, n: int | None) -> Mask:
-    """Return the mask of top n documents not in the reference's top n."""
+    """Return the mask of unexpected documents among the first n.
+
+    A document is unexpected if its rank in `reference` is null or greater than n.
+    """
     ranks = queries.inputs["reference"].head(n).values
     # A null rank is NaN, for which the comparison is false: the document is unexpected.
     return ~(ranks <= (np.inf if n is None else n))

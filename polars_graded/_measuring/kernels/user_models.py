@@ -23,8 +23,8 @@ MIN_LOG = -746.0
 """Natural logarithm of a number so small that it becomes 0 as a double."""
 
 N_TERMS = 24
-"""Number of terms that `sum_inverse_squares` adds one by one. Its asymptotic expansion then gives
-the rest of the sum to the last bit of a double."""
+"""Number of terms that `sum_inverse_squares` adds one by one. After so many terms, an asymptotic
+expansion gives the rest of the sum to the last bit of a double."""
 
 
 def err(queries: Queries, n: int | None) -> Floats:
