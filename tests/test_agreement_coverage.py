@@ -41,7 +41,7 @@ def drawn(kind, n, generator):
 
 def rows_of(frame):
     """What `agreement` says of the pair."""
-    return [*Grades.of(frame, ["a", "b"]).compare_pairs(0, [1], 0.05)]
+    return [*Grades.of(frame, ["a", "b"], None).compare_pairs(0, [1], 0.05)]
 
 
 @cache

@@ -357,3 +357,13 @@ def test_the_caption_of_counts_names_no_best_value():
     assert paper_table(values).endswith(
         "Means of 300 queries; of these measures, no value is best."
     )
+
+
+@pytest.mark.parametrize("letters", ["worse", "groups"])
+def test_the_caption_names_no_test_where_nothing_is_tested(letters):
+    values = evaluate(datasets.example(), "ap", by=["strong", "weak"])
+    for few in (values.filter(strategy="weak"), values.filter(query=values["query"][0])):
+        table = paper_table(few, letters=letters, format="markdown")
+        assert "no difference is tested: " in table
+        assert "letter" not in table
+        assert "\N{MODIFIER LETTER SMALL A}" not in table

@@ -433,10 +433,10 @@ def find_summary_file(arguments: Sequence[str]) -> Path | None:
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--gate", nargs="*")
     try:
-        named, others = parser.parse_known_args(arguments)
+        summary, others = parser.parse_known_args(arguments)
     except argparse.ArgumentError:
         return None
-    file, suffixes = named.markdown, OPTIONS["--markdown"].suffixes
-    if named.gate is None or file is None or file.suffix.lower() not in suffixes:
+    file, suffixes = summary.markdown, OPTIONS["--markdown"].suffixes
+    if summary.gate is None or file is None or file.suffix.lower() not in suffixes:
         return None
-    return None if file in map(Path, [*named.gate, *others]) else file
+    return None if file in map(Path, [*summary.gate, *others]) else file

@@ -232,21 +232,22 @@ def paper_table(
             f"`baseline` names the one to compare with, got {len(names)}"
         )
         raise ValueError(msg)
-    signs = dict(zip(names, LETTERS, strict=False)) if baseline is None else {}
-    marked, is_tested = means.select(*parts, strategy, mark=pl.lit("")), letters == "groups"
-    if letters == "groups" and len(names) > 1:
-        signs = {}
-        marked = rank_grid(grid, options).select(*parts, strategy, mark="group")
-        if not {*"".join(marked["mark"])} <= {*LETTERS}:
-            msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
-            raise ValueError(msg)
-    elif len(names) > 1 or baseline is not None:
+    needs_signs = baseline is None and letters == "worse"
+    signs = dict(zip(names, LETTERS, strict=False)) if needs_signs else {}
+    marked, is_tested = means.select(*parts, strategy, mark=pl.lit("")), False
+    if len(names) > 1 or baseline is not None:
         pairs = (
             compare_grid(grid, options, baseline)
             if trusted is None
             else make_trusted_table(graders, trusted, confidence, (baseline, options.correction))
         )
         is_tested = pairs["p_corrected"].count() > 0
+    if is_tested and letters == "groups":
+        marked = rank_grid(grid, options).select(*parts, strategy, mark="group")
+        if not {*"".join(marked["mark"])} <= {*LETTERS}:
+            msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
+            raise ValueError(msg)
+    elif is_tested:
         significant = pairs.filter(is_significant(pairs.columns, options.level))
         marked = _find_superscripts(significant, parts, strategy, signs)
     joined = means.join(
