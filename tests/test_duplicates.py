@@ -425,3 +425,19 @@ def test_at_least_one_query_of_a_large_shuffled_frame_is_checked(first, monkeypa
     ).with_columns(pl.col("score").cast(pl.Float64))
     with pytest.raises(ValueError, match="must have each document of 'doc' once per ranking"):
         evaluate(frame.sample(fraction=1, shuffle=True, seed=first), "ap")
+
+
+def test_a_last_part_of_few_rows_is_checked(monkeypatch):
+    """A streamed frame of sorted queries ends with a part of one query."""
+    monkeypatch.setattr(duplicates, "MAX_CHECKED_ROWS", 100)
+    place = pl.int_range(4000)
+    frame = pl.select(query=place // 10, doc=place // 2 % 5, grade=place // 2 % 3, score=-place)
+    frame = frame.with_columns(
+        strategy=pl.when(place % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b"))
+    )
+    options = {"by": "score", "strategy": "strategy", "doc": "doc", "descending": True}
+    eager = evaluate(frame, "precision@2", **options)
+    lazy = evaluate(
+        frame.lazy().with_columns(pl.col("query").set_sorted()), "precision@2", **options
+    )
+    assert_frame_equal(lazy.collect(), eager, check_row_order=False)

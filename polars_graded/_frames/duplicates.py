@@ -5,6 +5,7 @@ The values are grades, popularities and features.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -86,7 +87,8 @@ class Duplicates:
         check_values_agree(request, part)
         max_rows = part.height
         if self.rows > MAX_CHECKED_ROWS:
-            max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, int(CHECKED_SHARE * part.height))
+            share = math.ceil(CHECKED_SHARE * part.height)
+            max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, share)
         if request.strategy is None and groups.rows is None:
             if any(_find_repeats(part.get_column(request.document), groups, max_rows)):
                 check_documents_are_unique(request, part)
