@@ -834,3 +834,13 @@ def test_counts_above_2_to_the_32_are_exact():
     for estimate in (clicks.estimate_ctr, clicks.estimate_coec):
         table = estimate(big, clicked="clicks", impressions="n")
         assert table.select("impressions", "clicks").rows() == [(2**41 + 1, 2**39 + 1)]
+
+
+def test_a_rank_below_1_moves_no_document():
+    """Some logs have rank 0 or -1 for a document that was not shown."""
+    log = pl.DataFrame(
+        {"session": [1, 1, 2, 2], "query": "q", "doc": ["a", "b"] * 2, "rank": [1, 2, 1, -1]}
+    )
+    with pytest.warns(DataWarning.positions):
+        [row] = clicks.describe_log(log.with_columns(clicked=0)).rows(named=True)
+    assert (row["movable_share"], row["invalid_ranks"]) == (0, 1)

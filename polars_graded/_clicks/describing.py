@@ -26,6 +26,10 @@ MAX_PART_ROWS = 1 << 24
 so that only the lists of one part are in memory at once."""
 
 
+VALID_RANK = pl.when(pl.col("rank") >= 1).then("rank")
+"""Rank of a row, or null if it is below 1."""
+
+
 @takes_log
 def describe_log(
     log: Log,
@@ -113,9 +117,7 @@ def describe_log(
     """
     documents = (
         log.rows.group_by(KEYS)
-        .agg(
-            (pl.col("rank").min() < pl.col("rank").max()).alias("is_moved"), pl.len().alias("rows")
-        )
+        .agg((VALID_RANK.min() < VALID_RANK.max()).alias("is_moved"), pl.len().alias("rows"))
         .select(
             pl.len().alias("documents"),
             pl.col("query").n_unique().alias("queries"),
@@ -170,7 +172,7 @@ def _describe_lists(log: Log, is_part: pl.Expr) -> pl.LazyFrame:
     n_valid_ranks = valid_rank.n_unique() - (valid_rank.null_count() > 0)
     lists = (
         log.rows.filter(is_part)
-        .with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid_rank"))
+        .with_columns(VALID_RANK.alias("valid_rank"))
         .with_columns((valid_rank.is_null() & is_click).alias("hidden_clicks"))
         .group_by(LISTS)
         .agg(
