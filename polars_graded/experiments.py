@@ -30,6 +30,7 @@ from polars_graded._frames.request import Ties, parse_scalar_measures
 from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import check_grade
 from polars_graded.namespace import graded
 
 __all__ = [
@@ -199,6 +200,10 @@ def swapped_rankings(
         if name in {"swaps", "score"}:
             msg = f"`{argument}` must not be the name of another column of the result, got {name!r}"
             raise ValueError(msg)
+    check_grade(f"grade {grade!r}", rankings.schema[grade])
+    if not rankings[grade].cast(pl.Float64).is_finite().all():
+        msg = f"grade {grade!r} must be finite, got NaN or infinity"
+        raise ValueError(msg)
     ideal = rankings.sort(
         query, grade, descending=[False, True], nulls_last=True, maintain_order=True
     )
@@ -337,6 +342,13 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     Expr
         `grade`, Int64 from 0 to the number of cuts; null where the score is null.
 
+    Raises
+    ------
+    TypeError
+        If scores are texts.
+    ValueError
+        If a score is NaN.
+
     Examples
     --------
     >>> df = pl.DataFrame({"day": [1, 1, 1, 2], "popularity": [70, 90, None, 20]})
@@ -355,10 +367,24 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     """
     ranks = check_increasing("cuts", cuts)
     check_number("cuts", ranks[0], at_least=1)
-    rank = check_column("score", score).rank("ordinal", descending=True)
+    scores = check_column("score", score)
+    are_checked = scores.map_batches(_check_scores, return_dtype=pl.Boolean, is_elementwise=True)
+    rank = pl.when(are_checked).then(scores.rank("ordinal", descending=True))
     return pl.sum_horizontal(
         ((rank <= cut).cast(pl.Int64) for cut in ranks), ignore_nulls=False
     ).alias("grade")
+
+
+def _check_scores(scores: pl.Series) -> pl.Series:
+    """Return True for each score; raise if the scores are texts, or if one is NaN."""
+    dtype = scores.dtype
+    if not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.Boolean, pl.Null)):
+        msg = f"score {scores.name!r} must be a number, got {dtype}"
+        raise TypeError(msg)
+    if dtype.is_float() and (n := int(scores.is_nan().sum())):
+        msg = f"score {scores.name!r} must not be NaN, got {n} NaN"
+        raise ValueError(msg)
+    return pl.repeat(True, len(scores), dtype=pl.Boolean, eager=True)  # noqa: FBT003
 
 
 # Experiments
@@ -540,7 +566,8 @@ def ndcg_by_relevance(
     -------
     DataFrame
         `strategy`, the query, `n`, `ndcg`, `ndcg_phi` and `difference`, which is `ndcg` -
-        `ndcg_phi`; sorted by strategy, query and n.
+        `ndcg_phi`; sorted by strategy, query and n. If all documents of a query have the same
+        popularity, φ is undefined, so `ndcg_phi` and `difference` are null.
 
     Examples
     --------
@@ -573,22 +600,19 @@ def ndcg_by_relevance(
     phi = f"φ of {' '.join(frame.columns)}"  # differs from all column names
     judged = frame.with_columns(graded(popularity).phi_relevance().over(query).alias(phi))
     parts = []
+    defined = judged.filter(pl.col(phi).is_not_null().any().over(query))
     for cutoff in check_list("cutoffs", cutoffs):
         n = check_whole_number("cutoffs", cutoff)
         by_grade, by_phi = (
-            evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=by, ties=ties)
-            for judge in (grade, phi)
+            evaluate(rows, {name: f"ndcg@{n}"}, query=query, grade=judge, by=by, ties=ties)
+            for name, rows, judge in (("ndcg", judged, grade), ("ndcg_phi", defined, phi))
         )
-        values = by_grade.to_series(2), by_phi.to_series(2)
-        part = by_grade.select(
-            "strategy",
-            query,
-            pl.lit(n, pl.Int64).alias("n"),
-            values[0].alias("ndcg"),
-            values[1].alias("ndcg_phi"),
-            (values[0] - values[1]).alias("difference"),
+        values = by_grade.join(
+            by_phi, on=["strategy", query], how="left", nulls_equal=True, maintain_order="left"
         )
-        parts.append(part)
+        difference = (pl.col("ndcg") - pl.col("ndcg_phi")).alias("difference")
+        number = pl.lit(n, pl.Int64).alias("n")
+        parts.append(values.select("strategy", query, number, "ndcg", "ndcg_phi", difference))
     return pl.concat(parts).sort("strategy", query, "n")
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from statsmodels.stats.proportion import proportion_confint
 
-from polars_graded import DataWarning, clicks, evaluate, join_judgments, trust
+from polars_graded import DataWarning, charts, clicks, evaluate, join_judgments, trust
 from polars_graded._clicks import propensities
 from polars_graded.datasets import simulated_log
 
@@ -844,3 +844,41 @@ def test_a_rank_below_1_moves_no_document():
     with pytest.warns(DataWarning.positions):
         [row] = clicks.describe_log(log.with_columns(clicked=0)).rows(named=True)
     assert (row["movable_share"], row["invalid_ranks"]) == (0, 1)
+
+
+def test_ranks_may_have_any_name():
+    log = simulated_log(300, documents=4, queries=3, shuffled=0.5)
+    named = log.rename({"rank": "place"})
+    propensities = clicks.estimate_propensities(named, rank="place")
+    table = clicks.estimate_pbm(named, rank="place", propensities=propensities)
+    assert_frame_equal(table, clicks.estimate_pbm(log))
+    counts = clicks.count_clicks(named, rank="place")
+    drawn = charts.click_rates(counts, rank="place").data
+    assert_frame_equal(drawn, charts.click_rates(clicks.count_clicks(log)).data)
+
+
+def test_a_document_without_impressions_has_a_row_without_an_estimate():
+    log = pl.DataFrame(
+        {
+            "query": "q",
+            "doc": ["a", "b", "b", "a", "c"],
+            "rank": [1, 2, 1, 2, 3],
+            "shown": [10, 10, 10, 10, 0],
+            "clicks": [8, 2, 4, 4, 0],
+        }
+    )
+    for method in ("em", "pivot", "chain", {1: 1, 2: 0.5, 3: 0.3}):
+        options = {"propensities": method, "clicked": "clicks", "impressions": "shown"}
+        for table in (
+            clicks.estimate_pbm(log, **options),
+            clicks.estimate_pbm(log.lazy(), **options).collect(),
+        ):
+            assert table["doc"].to_list() == ["a", "b", "c"]
+            assert table["estimate"].is_null().to_list() == [False, False, True]
+
+
+def test_a_description_needs_sessions():
+    log = simulated_log(10).with_columns(session=pl.lit(None, pl.Int64))
+    for frame in (log, log.lazy()):
+        with pytest.raises((ValueError, *COLLECTED), match="'session' of `log` must not be null"):
+            clicks.describe_log(frame).lazy().collect()

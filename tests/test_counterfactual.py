@@ -218,7 +218,7 @@ GOOD = log_of([("q", "abc", [True, False, True]), ("r", "bca", [True, False, Tru
         (GOOD, NEW.clear(), {}, "`ranking` must not be empty"),
         (GOOD.clear(), NEW, {}, "`log` must not be empty"),
         (GOOD, NEW.with_columns(doc=1), {}, "'doc' must have the same type in `log` and `ranking`"),
-        (pl.concat([GOOD, GOOD]), NEW, {}, "must have one row per rank, got 12 rows of repeated"),
+        (pl.concat([GOOD, GOOD]), NEW, {}, "must have each rank once in a list, got 6 rows of"),
         (GOOD, NEW, {"method": "doubly_robust"}, "`method` must be one of 'list', 'item_position'"),
         (GOOD, NEW, {"max_weight": 0.5}, "`max_weight` must be at least 1, got 0.5"),
         (GOOD, NEW, {"propensity": "p"}, "`log` has no column 'p'"),
@@ -266,3 +266,28 @@ def test_a_list_that_is_longer_than_its_ranking_is_no_complete_match():
     with pytest.raises(ValueError, match="got fewer for 1 of 1 queries"):
         estimate_clicks(GOOD.filter(query="q"), short, method="list")
     estimate_clicks(GOOD.filter(query="q"), short, method="cascade")
+
+
+def test_rows_of_no_list_and_repeated_lists_are_refused():
+    nowhere = GOOD.with_columns(session=pl.lit(None, pl.Int64))
+    with pytest.raises(ValueError, match="'session' of `log` must not be null, got null in 6 rows"):
+        estimate_clicks(nowhere, NEW)
+    twice = pl.concat([GOOD, GOOD.filter(query="r")])
+    with pytest.raises(ValueError, match="must have each rank once in a list, got 3 rows of"):
+        estimate_clicks(twice, NEW, method="item_position")
+
+
+@pytest.mark.filterwarnings("ignore::polars_graded.DataWarning.support")
+def test_integers_of_a_ranking_may_be_wider_than_those_of_the_log():
+    narrow = GOOD.with_columns(pl.col("rank").cast(pl.UInt8))
+    ranks = pl.int_range(4, 304).alias("rank")
+    long = pl.select(query=pl.lit("q"), doc=pl.format("d{}", ranks), rank=ranks)
+    new = pl.concat([NEW, long], how="vertical_relaxed")
+    options = {"method": "item_position"}
+    row = estimate_clicks(narrow, new, **options).row(0, named=True)
+    assert row["estimate"] == estimate_clicks(GOOD, new, **options)["estimate"].item()
+    texts = GOOD.with_columns(p=pl.lit("0.5"))
+    with pytest.raises(TypeError, match="'p' of `log` must contain numbers, got String"):
+        estimate_clicks(texts, NEW, propensity="p")
+    decimals = GOOD.with_columns(p=pl.lit(0.5).cast(pl.Decimal(10, 3)))
+    assert estimate_clicks(decimals, NEW, propensity="p").height == 1

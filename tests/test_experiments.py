@@ -499,3 +499,29 @@ REFUSED = [
 def test_a_wrong_argument_is_refused(call, exception, sentence):
     with pytest.raises(exception, match=sentence):
         call()
+
+
+@pytest.mark.parametrize(
+    ("scores", "error", "sentence"),
+    [
+        ([1.0, math.nan], ValueError, "score 'x' must not be NaN, got 1 NaN"),
+        (["9", "10"], TypeError, "score 'x' must be a number, got String"),
+    ],
+)
+def test_grades_of_scores_that_are_none_are_refused(scores, error, sentence):
+    frame = pl.DataFrame({"query": 1, "x": scores})
+    for rows in (frame, frame.lazy()):
+        with pytest.raises((error, pl.exceptions.ComputeError), match=sentence):
+            rows.with_columns(ad_hoc_grade("x", [1, 2]).over("query")).lazy().collect()
+    grades = {"x": "grade"}
+    with pytest.raises((ValueError, TypeError), match="grade 'grade' must be"):
+        swapped_rankings(frame.rename(grades), 0)
+
+
+def test_phi_of_equal_popularity_is_undefined():
+    rows = pl.DataFrame({"query": [1, 1, 2, 2], "doc": list("abab"), "popularity": [7, 7, 1, 9]})
+    rows = rows.with_columns(grade=pl.Series([1, 0, 0, 1]), score=pl.Series([2.0, 1, 1, 2]))
+    table = ndcg_by_relevance(rows, by="score")
+    assert table["ndcg"].to_list() == [1, 1]
+    assert table["ndcg_phi"].to_list() == [None, 1]
+    assert table["difference"].to_list() == [None, 0]

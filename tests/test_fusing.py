@@ -172,7 +172,7 @@ def test_wrong_arguments_raise(options, rule):
     [
         ({"doc": pl.lit("u")}, "must have each document of 'doc' once per ranking"),
         ({"y": pl.lit(float("inf"))}, "score 'y' must be finite"),
-        ({"y": pl.lit(1e308)}, "scores of `by` must be small enough to be added"),
+        ({"y": pl.lit(1e308)}, "scores of `by` must not be so large or small"),
     ],
 )
 def test_unusable_frames_raise_eager_and_lazy(columns, rule):

@@ -276,3 +276,57 @@ def test_a_null_rank_and_unused_options_are_refused(method):
     ):
         with pytest.raises(ValueError, match=f"`{name}` must not be passed for the method"):
             clicks.compare_interleaved(log, **options)
+
+
+TEAM_DRAFT = pl.DataFrame(
+    {
+        "session": [1, 1, 2, 2, 3, 3, 4, 4],
+        "query": "q",
+        "rank": [1, 2] * 4,
+        "team": ["new", "old", "old", "new"] * 2,
+        "clicked": [1, 0, 0, 1, 0, 1, 1, 1],
+        "category": ["news", "shop"] * 4,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "options", "sentence"),
+    [
+        (
+            TEAM_DRAFT,
+            {"segments": "category"},
+            "'category' of `log` must have one value in each li",
+        ),
+        (TEAM_DRAFT, {"segments": "team"}, "'team' of `log` must have one value in each list, got"),
+        (TEAM_DRAFT, {"cluster": "category"}, "must have one value in each list, got several in 4"),
+        (
+            TEAM_DRAFT.with_columns(session=pl.lit(None, pl.Int64)),
+            {},
+            "'session' of `log` must not be null, got null in 8 rows",
+        ),
+        (
+            pl.concat([TEAM_DRAFT, TEAM_DRAFT.head(2)]),
+            {},
+            "'rank' of `log` must have each rank once in a list, got 2 rows of repeated ranks",
+        ),
+        (
+            TEAM_DRAFT.rename({"category": "preference"}),
+            {"segments": "preference"},
+            "`segments` must not have the name of a column of the result, got 'preference'",
+        ),
+    ],
+)
+def test_lists_that_are_not_clear_are_refused(log, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        compare_interleaved(log, **options)
+
+
+def test_columns_and_rankers_may_have_any_name_and_type():
+    rankers = TEAM_DRAFT.with_columns(pl.col("team").cast(pl.Enum(["old", "new"])))
+    assert compare_interleaved(rankers).equals(compare_interleaved(TEAM_DRAFT))
+    ranks = TEAM_DRAFT.with_columns(o=3 - pl.col("rank"), clicks=pl.lit("x"), chance=pl.lit("y"))
+    rankings = {"old": "o", "new": "rank"}
+    for method in ("balanced", "probabilistic"):
+        table = compare_interleaved(ranks, method, rankings=rankings, segments=["clicks", "chance"])
+        assert table["queries"].to_list() == [4]

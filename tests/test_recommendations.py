@@ -561,3 +561,13 @@ def test_an_item_without_a_name_is_not_part_of_the_catalogue():
         catalogue(run, items=pl.DataFrame({"doc": ["a", "b", None]}))
     with pytest.raises(TypeError, match="'doc' must have one data type, got String in `frame` and"):
         catalogue(run, items=pl.DataFrame({"doc": [1, 2]}))
+
+
+def test_a_strategy_column_keeps_its_name():
+    run = pl.DataFrame({"query": [1, 1], "doc": ["x", "y"], "s": [2.0, 1.0], "model": ["A", "B"]})
+    for measure, names in ((catalogue, ("measure", "mean")), (catalogue_curve, ("items",))):
+        for name in names:
+            with pytest.raises(
+                ValueError, match="`strategy` must not have the name of a column of"
+            ):
+                measure(run.rename({"model": name}), n=1, by="s", strategy=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
@@ -135,8 +136,9 @@ def estimate_clicks(
     ValueError
         If no list matches the new ranking; if a query of the log has no ranking; for the method
         "list", if a list is longer than the ranking of its query; if ranks have gaps; if a ranking
-        repeats a document or a rank; if a list repeats a row that matches; if the propensity of a
-        match is null, 0, negative or above 1; if clicks are null, or neither 0 nor 1.
+        repeats a document or a rank; if a list repeats a rank; if a session is null; if the
+        propensity of a match is null, 0, negative or above 1; if clicks are null, or neither 0 nor
+        1.
 
     Warns
     -----
@@ -187,15 +189,15 @@ def estimate_clicks(
     z = find_z(confidence)
     if propensity is not None:
         [propensity] = log.find_names([check_column_name("propensity", propensity)])
+        if not (kind := log.rows.collect_schema()[propensity]).is_numeric():
+            refuse(log.names.get(propensity, propensity), "contain numbers", kind, "", TypeError)
+    frame = check_collected("ranking", ranking)
+    log = _unify_types(log, frame)
     counts = log.count(collect_streaming, "query", "rank")
-    # Each list has one document at rank 1, so the impressions at rank 1 count the lists.
-    lists = counts.filter(pl.col("rank") == 1).select("query", pl.col("impressions").alias("lists"))
+    lists = log.count_lists()
     total = int(lists["lists"].sum())
-    if not total:
-        msg = "`log` must not be empty"
-        raise ValueError(msg)
     rows = []
-    for key, new_ranking in _read_ranking(log, ranking, strategy).items():
+    for key, new_ranking in _read_ranking(log, frame, strategy).items():
         if missing := lists.join(new_ranking, on="query", how="anti").height:
             msg = (
                 f"`ranking` must rank documents for each query of `log`, got none for {missing} "
@@ -217,21 +219,32 @@ def estimate_clicks(
     return table.select(pl.exclude("estimate", "ci_low", "ci_high"), logged_clicks, estimates)
 
 
-def _read_ranking(
-    log: Log, ranking: Any, strategy: str | None
-) -> dict[tuple[Any, ...], pl.DataFrame]:
-    """Return the ranking of each strategy, with the column names and types of `log.rows`."""
-    frame, schema = check_collected("ranking", ranking), log.rows.collect_schema()
-    columns = {name: log.names[name] for name in (*KEYS, "rank")}
-    for name, column in columns.items():
-        check_columns("ranking", [column], frame.columns, argument=name)
-        kind = frame.schema[column]
-        if kind != schema[name] and not (kind.is_integer() and schema[name].is_integer()):
+def _unify_types(log: Log, ranking: pl.DataFrame) -> Log:
+    """Return the log with integer types that also hold the integers of the ranking."""
+    schema, casts = log.rows.collect_schema(), []
+    for name in (*KEYS, "rank"):
+        column, in_log = log.names[name], schema[name]
+        check_columns("ranking", [column], ranking.columns, argument=name)
+        in_ranking = ranking.schema[column]
+        if in_log == in_ranking:
+            continue
+        if not (in_log.is_integer() and in_ranking.is_integer()):
             msg = (
                 f"column {column!r} must have the same type in `log` and `ranking`, got "
-                f"{schema[name]} and {kind}"
+                f"{in_log} and {in_ranking}"
             )
             raise TypeError(msg)
+        is_wide = {pl.UInt64(), pl.Int128()} & {in_log, in_ranking}
+        casts.append(pl.col(name).cast(pl.Int128 if is_wide else pl.Int64))
+    return replace(log, rows=log.rows.with_columns(casts))
+
+
+def _read_ranking(
+    log: Log, frame: pl.DataFrame, strategy: str | None
+) -> dict[tuple[Any, ...], pl.DataFrame]:
+    """Return the ranking of each strategy, with the column names and types of `log.rows`."""
+    schema = log.rows.collect_schema()
+    columns = {name: log.names[name] for name in (*KEYS, "rank")}
     if strategy is None:
         parts = {(): frame}
     else:
@@ -275,7 +288,7 @@ def _check_lengths(counts: pl.DataFrame, positions: pl.DataFrame) -> None:
 
 def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
     """Return the rows of the log that match the new ranking, with their propensity."""
-    propensities = [] if propensity is None else [pl.col(propensity).alias("p")]
+    propensities = [] if propensity is None else [pl.col(propensity).cast(pl.Float64).alias("p")]
     # Only the needed columns are selected, since another column of the log could be named "length"
     # or "lists", as in `positions`.
     clicks = (pl.col("clicked") == 1).alias("clicks")
@@ -285,9 +298,6 @@ def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | Non
         .select(*LISTS, "rank", "clicks", "length", "lists", "^p$")
         .collect(engine="streaming")
     )
-    if repeated := rows.select(*LISTS, "rank").is_duplicated().sum():
-        msg = f"a list of `log` must have one row per rank, got {repeated} rows of repeated ranks"
-        raise ValueError(msg)
     if method != "item_position":
         # A row at rank k is kept only if its list matches at every rank from 1 to k.
         rows = rows.filter(pl.col("rank").rank("ordinal").over(LISTS) == pl.col("rank"))

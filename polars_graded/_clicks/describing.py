@@ -12,6 +12,7 @@ from polars_graded._clicks.logs import (
     Log,
     compute_interval,
     find_z,
+    refuse,
     takes_log,
 )
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -79,6 +80,11 @@ def describe_log(
         - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1;
         - `max_session_clicks`: the largest number of clicks of a session.
 
+    Raises
+    ------
+    ValueError
+        If a session is null, since its rows belong to no list.
+
     Warns
     -----
     DataWarning.positions
@@ -125,13 +131,18 @@ def describe_log(
             pl.col("rows").sum(),
         )
     )
-    invalid_clicks = log.rows.select(log.is_invalid_click.sum().alias("invalid_clicks"))
-    totals = documents.join(invalid_clicks, how="cross")
+    invalid = log.rows.select(
+        log.is_invalid_click.sum().alias("invalid_clicks"),
+        pl.col("session").null_count().alias("null_sessions"),
+    )
+    totals = documents.join(invalid, how="cross")
     return log.run(lambda collect: _make_description(log, collect, *collect(totals)))
 
 
 def _make_description(log: Log, collect: Collect, totals: pl.DataFrame) -> pl.DataFrame:
     """Return the row of `describe_log`, and warn of bots and of fixed ranks."""
+    if nulls := totals["null_sessions"].sum():
+        refuse(log.names["session"], "not be null", f"null in {nulls} rows")
     # All rows of a session are in the same part, so that no session is counted twice.
     parts = max(1, -(-int(totals["rows"].sum()) // MAX_PART_ROWS))
     part = pl.col("session").hash() % parts

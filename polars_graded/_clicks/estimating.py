@@ -25,7 +25,6 @@ from polars_graded._clicks.logs import (
     Log,
     compute_interval,
     find_z,
-    refuse,
     takes_log,
 )
 from polars_graded._clicks.propensities import Method, find_propensities
@@ -277,10 +276,10 @@ def estimate_sdbn(
     Raises
     ------
     ValueError
-        If a query or a document is null; if a rank is null or below 1; if clicks are null, or
-        neither 0 nor 1; if a rank at or above the last click of a list has no document, or several
-        documents. The last check compares totals over all lists. If lists have both gaps and
-        repeated ranks, it may find neither.
+        If a query, document or session is null; if a rank is null or below 1; if clicks are null,
+        or neither 0 nor 1; if a rank at or above the last click of a list has no document, or
+        several documents. The last check compares totals over all lists. If lists have both gaps
+        and repeated ranks, it may find neither.
 
     References
     ----------
@@ -320,10 +319,9 @@ def estimate_sdbn(
     last_ranks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last_rank"))
 
     def estimate(collect: Collect) -> pl.DataFrame:
-        last_clicks, invalid = collect(last_ranks, log.count_invalid(*KEYS, "rank"))
-        log.check(invalid, *KEYS, "rank")
-        if last_clicks["session"].null_count():
-            refuse(log.names["session"], "not be null", "null in clicked rows")
+        checked = (*KEYS, "rank", "session")
+        last_clicks, invalid = collect(last_ranks, log.count_invalid(*checked))
+        log.check(invalid, *checked)
         # If each session has at most one list with clicks, the session identifies this list. A join
         # on one key takes half the time of a join on two.
         is_key = last_clicks["session"].n_unique() == last_clicks.height
@@ -453,7 +451,9 @@ def estimate_pbm(
     └─────┴─────────────┴────────┴──────────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-    return _estimate_by_rank(log, find_propensities(propensities), "examinations", z, beta)
+    return _estimate_by_rank(
+        log, find_propensities(propensities, log.names["rank"]), "examinations", z, beta
+    )
 
 
 def _estimate_by_rank(
@@ -474,14 +474,14 @@ def _estimate_by_rank(
     def estimate(collect: Collect) -> pl.DataFrame:
         cells = log.count(collect, *KEYS, "rank")
         by_rank = compute_propensities(cells).select(
-            pl.col("rank").cast(cells.schema["rank"]), "propensity"
+            pl.col("rank").cast(cells.schema["rank"], strict=False), "propensity"
         )
         propensity = pl.col("propensity")
         # `_sum_multiples` adds whole numbers, so that the order of rows does not change the sums.
         # Sums of floats depend on this order.
         [table] = collect(
             cells.lazy()
-            .join(by_rank.lazy(), on="rank")
+            .join(by_rank.lazy(), on="rank", how="left")
             .group_by(KEYS)
             .agg(
                 pl.col("impressions", "clicks").sum(),
@@ -497,9 +497,10 @@ def _estimate_by_rank(
 def _sum_multiples(value: pl.Expr) -> pl.Expr:
     """Sum a value between 0 and 1 over the impressions of a group.
 
-    The value is rounded to a multiple of 2⁻⁶², so that the sum is exact.
+    The value is rounded to a multiple of 2⁻⁶², so that the sum is exact. It is null at a rank that
+    was never shown.
     """
-    multiples = (value * 2.0**62).round().cast(pl.Int128)
+    multiples = (value.fill_null(0) * 2.0**62).round().cast(pl.Int128)
     return (pl.col("impressions").cast(pl.Int128) * multiples).sum().cast(pl.Float64) / 2.0**62
 
 

@@ -15,16 +15,10 @@ from polars_graded._checks import (
     check_whole_number,
     first_few,
 )
-from polars_graded._clicks.logs import (
-    LISTS,
-    Log,
-    check_whole_type,
-    collect_streaming,
-    refuse,
-    takes_log,
-)
+from polars_graded._clicks.logs import LISTS, Log, check_whole_type, refuse, takes_log
 from polars_graded._results.comparing import compare
 from polars_graded._results.keys import check_segment_columns
+from polars_graded._results.per_query import check_free_names
 from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["compare_interleaved"]
@@ -35,9 +29,11 @@ SOFTMAX_POWER = 3
 """Exponent s of the distribution from which a ranker draws documents: the probability of rank r is
 proportional to r^-s, as in Hofmann and others (2011)."""
 
-CREDITED_DEPTH = "credited depth"
-"""Name of a temporary column for balanced interleaving. It contains a number k: clicks on the first
-k documents of an original ranking count for its ranker."""
+CREDITED_DEPTH, CHANCE, CLICKS = (
+    f"polars_graded: {name}" for name in ("credited depth", "chance", "clicks")
+)
+"""Names of temporary columns, which no frame of a user contains. The credited depth is a number k:
+clicks on the first k documents of an original ranking count for its ranker."""
 
 
 @takes_log
@@ -127,7 +123,9 @@ def compare_interleaved(
     ------
     ValueError
         If `team` or `rankings` does not name two rankers; if clicks are null, or neither 0 nor 1;
-        if queries are null; if an original rank is below 1, or greater than `depth`.
+        if queries or sessions are null; if a list repeats a rank; if a column of `segments` or
+        `cluster` has several values in a list; if an original rank is below 1, or greater than
+        `depth`.
 
     References
     ----------
@@ -164,10 +162,10 @@ def compare_interleaved(
     check_choice("unit", unit, ("list", "query"))
     further_columns = check_segment_columns(segments)
     further_columns += [] if cluster is None else [check_column_name("cluster", cluster)]
-    keys = [*dict.fromkeys([*LISTS, *log.find_names(further_columns)])]
-    if log.count(collect_streaming, "query").is_empty():
-        msg = "`log` must not be empty"
-        raise ValueError(msg)
+    check_free_names(("preference", "strategy"), segments=segments, cluster=cluster)
+    list_columns = [each for each in log.find_names(further_columns) if each not in LISTS]
+    keys = [*LISTS, *dict.fromkeys(list_columns)]
+    log.count_lists(list_columns)
     unused_options: dict[str, Any] = {"rankings": rankings} if method == "team_draft" else {}
     unused_options |= {} if method == "probabilistic" else {"depth": depth}
     for name, value in unused_options.items():
@@ -227,18 +225,21 @@ def _check_ranks(log: Log, columns: Sequence[str]) -> None:
     for column in columns:
         check_whole_type(column, log.rows.collect_schema())
     nulls = pl.col("rank").null_count().alias("nulls")
-    row = log.rows.select(pl.col("rank", *columns).min(), nulls).collect(engine="streaming")
+    checked = [*dict.fromkeys(["rank", *columns])]
+    row = log.rows.select(pl.col(checked).min(), nulls).collect(engine="streaming")
     *lowest, n_nulls = row.row(0)
     if n_nulls:
         refuse(log.names["rank"], "not be null", f"null in {n_nulls} rows")
-    for column, low in zip([log.names["rank"], *columns], lowest, strict=True):
+    for column, low in zip(checked, lowest, strict=True):
         if low is not None and low < 1:
-            refuse(column, "count ranks from 1", low)
+            refuse(log.names.get(column, column), "count ranks from 1", low)
 
 
 def _find_teams(log: Log, team: str) -> list[str]:
     """Return the two rankers of a column, in alphabetical order."""
-    names = log.rows.select(pl.col(team).unique().drop_nulls().sort()).collect()[team].to_list()
+    # An Enum would be sorted in the order of its categories.
+    teams = log.rows.select(pl.col(team).unique().drop_nulls()).collect()[team]
+    names = sorted(teams.to_list())
     if len(names) != 2:  # noqa: PLR2004
         msg = f"column {team!r} must name two rankers, got {len(names)}: {first_few(names)}"
         raise ValueError(msg)
@@ -298,14 +299,14 @@ def _compute_preferences_by_chance(
         chances.append(weight / pl.max_horizontal(total - weight_above, weight, 1e-300))
     is_click = _build_click_mask(columns)
     lists = (
-        table.with_columns((chances[0] / (chances[0] + chances[1])).alias("chance"))
+        table.with_columns((chances[0] / (chances[0] + chances[1])).alias(CHANCE))
         .group_by(keys)
-        .agg(pl.col("chance").filter(is_click), is_click.sum().alias("clicks"))
+        .agg(pl.col(CHANCE).filter(is_click), is_click.sum().alias(CLICKS))
     )
     parts = []
-    for part in lists.partition_by("clicks"):
-        clicks = int(part["clicks"][0])
-        chance = part["chance"].explode().to_numpy().reshape(part.height, -1)
+    for part in lists.partition_by(CLICKS):
+        clicks = int(part[CLICKS][0])
+        chance = part[CHANCE].explode().to_numpy().reshape(part.height, -1)
         # balance[:, clicks + d]: probability that the first ranker has d clicks more than the
         # second.
         balance = np.zeros((part.height, 2 * clicks + 1))

@@ -181,6 +181,37 @@ class Log:
             _check_no_gaps(table)
         return table
 
+    def count_lists(self, constant_columns: Sequence[str] = ()) -> pl.DataFrame:
+        """Return the number of lists of each query; raise if a list is invalid.
+
+        A list must have one row per rank, and one value in each column of `constant_columns`.
+        """
+        [invalid] = collect_streaming(self.count_invalid(*LISTS))
+        self.check(invalid, *LISTS)
+        several = [pl.col(each).n_unique() > 1 for each in constant_columns]
+        lists = self.rows.group_by(LISTS).agg(
+            (pl.len() - pl.col("rank").n_unique()).alias("repeated"),
+            *(is_several.alias(f"several_{n}") for n, is_several in enumerate(several)),
+        )
+        counts = lists.group_by("query").agg(
+            pl.len().cast(pl.Int64).alias("lists"), pl.exclude("session").sum()
+        )
+        [table] = collect_streaming(counts)
+        repeated, *varying = table.select(pl.exclude("query", "lists").sum()).row(0)
+        for name, n in zip(constant_columns, varying, strict=True):
+            if n:
+                column = self.names.get(name, name)
+                refuse(column, "have one value in each list", f"several in {n} lists")
+        if repeated:
+            rule = f"have each rank once in a list, got {repeated} rows of repeated ranks"
+            hint = "describe_log(log) counts repeated documents; session= distinguishes lists"
+            msg = f"column {self.names['rank']!r} of `log` must {rule}\n\nHint: {hint}"
+            raise ValueError(msg)
+        if table.is_empty():
+            msg = "`log` must not be empty"
+            raise ValueError(msg)
+        return table.select("query", "lists")
+
     def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
         """Return the result of `compute`, as a LazyFrame if the log is lazy.
 

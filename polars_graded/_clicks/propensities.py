@@ -139,7 +139,7 @@ def estimate_propensities(
     return log.rename(_estimate(log.count(collect_streaming, *KEYS, "rank"), method))
 
 
-def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def find_propensities(value: Any, rank: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """Return a function that returns the propensity of each rank.
 
     The function takes a table of counts by query, document and rank. If `value` is the name of a
@@ -154,6 +154,8 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
         table = pl.DataFrame({"rank": [*value], "propensity": [*value.values()]}, strict=False)
     else:
         table = check_collected("propensities", value)
+        # `estimate_propensities` names this column after the column of ranks in the log.
+        table = table.rename({rank: "rank"} if "rank" not in table.columns else {}, strict=False)
     check_columns("propensities", ["rank", "propensity"], table.columns)
     if not table.schema["rank"].is_integer():
         msg = f"`propensities` must have whole numbers as ranks, got {table.schema['rank']}"

@@ -410,8 +410,8 @@ class Parser(argparse.ArgumentParser):
             group: Any = inputs if name in INPUTS and name != RUNS else self
             group.add_argument(name, help=option.help, **option.settings)
 
-    def parse(self, arguments: Sequence[str] | None) -> Arguments:
-        """Parse the arguments; None stands for those of the command line."""
+    def parse(self, arguments: Sequence[str]) -> Arguments:
+        """Parse the arguments of the command line."""
         return self.parse_args(arguments, namespace=Arguments())
 
     def fail(self, sentence: str) -> NoReturn:
@@ -439,4 +439,6 @@ def find_summary_file(arguments: Sequence[str]) -> Path | None:
     file, suffixes = summary.markdown, OPTIONS["--markdown"].suffixes
     if summary.gate is None or file is None or file.suffix.lower() not in suffixes:
         return None
-    return None if file in map(Path, [*summary.gate, *others]) else file
+    # An input may follow "=", as in --qrels=judgments.md and in people=judgments.md.
+    inputs = [each.rpartition("=")[2] for each in (*summary.gate, *others)]
+    return None if file in map(Path, [*inputs, *others]) else file

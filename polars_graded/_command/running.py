@@ -64,9 +64,10 @@ INTERRUPTED_STATUS, UNREAD_STATUS = 130, 141
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; on an error, print one sentence and exit with status 2."""
     parser = Parser()
+    arguments = sys.argv[1:] if arguments is None else arguments
     _let_interrupts_end_reads()
     try:
-        with _write_refusal_on_error(find_summary_file(arguments or sys.argv[1:])):
+        with _write_refusal_on_error(find_summary_file(arguments)):
             status = _run(parser, parser.parse(arguments))
     except (OSError, ImportError) as error:
         parser.fail(escape_control_characters(write_for_the_shell(error)))

@@ -517,7 +517,7 @@ class NotedData:
                 f"{decider} orders documents with the same score in {n} of {self.queries} queries, "
                 f"and {', '.join(names)} may depend on this order\n\n"
                 f"Hint: ties={column or 'order'!r} confirms this order; rbo, overlap and "
-                "average_overlap average over all orders"
+                "average_overlap do not depend on it"
             )
 
 

@@ -34,6 +34,10 @@ WEIGHTED_METHODS = ("rrf", "weighted_sum")
 """Methods that can weigh strategies."""
 
 
+MAX_SCORE = 1e150
+"""Maximum score. The square of a larger score may be infinite."""
+
+
 def _divide(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
     """Return a quotient: 0 for a divisor of 0, null for a null dividend."""
     return pl.when(divisor > 0).then(dividend / divisor).otherwise(dividend * 0.0)
@@ -218,8 +222,10 @@ def fuse(
         columns = request.add_computed_columns(rows)
         fused = _build_fusion(request, columns.schema, method, normalisation, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())
-        if not result[name].is_finite().all():
-            msg = "scores of `by` must be small enough to be added, got larger ones"
+        scores = [_get_score(request, columns.schema, each).abs().max() for each in request.by]
+        is_large = columns.select(pl.max_horizontal(scores) > MAX_SCORE).item()
+        if is_large or not result[name].is_finite().all():
+            msg = "scores of `by` must not be so large or small that sums or squares overflow"
             raise ValueError(msg)
         return result
 

@@ -139,12 +139,14 @@ def similarity(
         - `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered` and `relevant_left` use this
           order.
         - `kendall_tau` and `spearman` correct for ties and ignore this order.
-        - The other measures have an option, such as `rbo(ties=b)`. With `a`, the default, the value
-          is the mean over all orders of tied documents. `b` corrects :math:`A_d` so that two
-          identical lists agree fully even if they contain ties. `w` gives tied documents the same
-          rank. `order` uses the order of this argument. Corsi and Urbano chose the letters a, b and
-          w. The letters do not stand for the strategies `a` and `b`. The default is not `order`,
-          because lists look too similar if ties are broken in the same way in both lists.
+        - The other measures have an option, such as `rbo(ties=b)`. With `a`, the default,
+          :math:`A_d` is the mean over all orders of tied documents. The value of a measure is then
+          such a mean too, except `rbo` and `rbo_max` of lists of different lengths. `b` corrects
+          :math:`A_d` so that two identical lists agree fully even if they contain ties. `w` gives
+          tied documents the same rank. `order` uses the order of this argument. Corsi and Urbano
+          chose the letters a, b and w. The letters do not stand for the strategies `a` and `b`. The
+          default is not `order`, because lists look too similar if ties are broken in the same way
+          in both lists.
     doc
         The column of documents, as for `evaluate`.
     parts, progress

@@ -27,6 +27,7 @@ from polars_graded._frames.request import NO_GRADE, Request
 from polars_graded._frames.values import group_rows
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._results.per_query import check_free_names
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["catalogue", "catalogue_curve"]
@@ -178,6 +179,8 @@ def catalogue(
     check_whole_number("resamples", resamples, at_least=2)
     check_whole_number("seed", seed, at_least=0)
     request = Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
+    numbers = ("mean", "ci_low", "ci_high", "confidence")
+    check_free_names(("measure", "queries", *numbers), strategy=request.key)
     tables = []
     for name, recommended in _recommend(request, frame, n, items, popularity, head):
         rng = np.random.default_rng(seed)
@@ -198,7 +201,6 @@ def catalogue(
                     "confidence": confidence,
                 }
             )
-    numbers = ("mean", "ci_low", "ci_high", "confidence")
     schema: dict[str, Any] = {"measure": pl.String, request.key: pl.String, "queries": pl.UInt32}
     table = pl.DataFrame(tables, schema | dict.fromkeys(numbers, pl.Float64))
     names = table.get_column("measure").unique(maintain_order=True)
@@ -274,6 +276,7 @@ def catalogue_curve(
     └──────────┴───────┴─────────────────┘
     """
     request = Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
+    check_free_names(("items", "recommendations"), strategy=request.key)
     curves = []
     for name, recommended in _recommend(request, frame, n, items, None, 0.0):
         counts = np.sort(recommended.count(np.ones(recommended.n_users)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from polars_graded._checks import check_collected, check_column_name, check_columns
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, curve_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
@@ -15,7 +16,7 @@ ENDS = ("ci_low", "ci_high")
 """Columns of the lower and upper ends of intervals."""
 
 
-def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
+def click_rates(clicks: Frame, *, rank: str = "rank", panel: str | None = None) -> Chart:
     """Draw click-through rates by rank with their intervals.
 
     Rates fall with the rank for two reasons: people examine later ranks less often, and better
@@ -27,6 +28,8 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
         One row per rank, as `clicks.count_clicks` returns it. For several logs, such as one per
         ranker, add a column with the name of the log to each frame, and concatenate the frames.
         Then pass the name of this column as `panel`.
+    rank
+        The column of ranks, as for `count_clicks`.
     panel
         The column of panels. By default, there are no panels.
 
@@ -53,6 +56,10 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     │ 2    ┆ 0.5        │
     └──────┴────────────┘
     """
+    if check_column_name("rank", rank) != "rank":
+        clicks = check_collected("clicks", clicks)
+        check_columns("clicks", [rank], clicks.columns, argument="rank")
+        clicks = clicks.drop("rank", strict=False).rename({rank: "rank"})
     positions = ["rank", "impressions", "clicks"]
     table = chart_rows.build_result_rows(
         "clicks", clicks, "click_rate", *ENDS, texts=(), positions=positions, panel=panel
