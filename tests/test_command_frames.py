@@ -257,3 +257,82 @@ def test_a_frame_that_was_cut_off_is_refused(tmp_path):
             read_frame([str(file)], {})
     (tmp_path / "y.csv").write_text('query,doc\n"a, b","c\nd"\n')
     assert read_frame([str(tmp_path / "y.csv")], {}).height == 1
+
+
+RELATED = """doc,item,grade,score,old
+d1,a,2,0.9,0.1
+d1,b,0,0.5,0.5
+d1,c,1,0.4,0.9
+d2,a,0,0.8,0.2
+d2,e,1,0.7,0.9
+d2,f,2,0.1,0.1
+"""
+
+
+def test_a_needed_column_does_not_give_its_place_to_another(tmp_path, monkeypatch, capsys):
+    """The documents of a frame of related items are in `item`, and its queries are documents."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "related.csv").write_text(RELATED)
+    for options in (["--query", "doc"], ["--query", "grade", "--by", "doc"]):
+        with pytest.raises(SystemExit):
+            main(["--frame", "related.csv", *options, "--doc", "item", "--measure", "ap"])
+        assert "column 'doc' is needed, so no other column" in capsys.readouterr().err
+    (tmp_path / "related.csv").write_text(RELATED.replace("doc,", "query,", 1))
+    main(["--frame", "related.csv", "--doc", "item", "--by", "score", "old", "--measure", "ap"])
+    assert re.search(r"old\W+2\W+\[0\.8333\]", capsys.readouterr().out)
+
+
+def test_ids_of_several_files_are_numbers_only_if_all_are(tmp_path):
+    for name, ids in (("one.csv", ("1", "1")), ("two.csv", ("1.0", "2.5"))):
+        rows = "".join(f"{each},{doc},1,{doc}\n" for doc, each in enumerate(ids))
+        (tmp_path / name).write_text(f"user,doc,grade,score\n{rows}")
+    files = [str(tmp_path / name) for name in ("one.csv", "two.csv")]
+    assert read_frame(files, {}, ["user"])["user"].to_list() == ["1", "1", "1.0", "2.5"]
+    assert read_frame(files[:1], {}, ["user"])["user"].to_list() == [1, 1]
+    assert read_frame(files[1:], {}, ["user"])["user"].to_list() == [1.0, 2.5]
+
+
+def test_a_frame_with_quotes_that_was_cut_off_is_refused(tmp_path):
+    file = tmp_path / "x.csv"
+    text = 'query,doc,title,grade,score\n1,c,"Jam,\nred",1,3\n1,d,"Tea, green",0'
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"must have 5 values .* got 4 in line 4"):
+        read_frame([str(file)], {})
+    file.write_text(f"{text},2\n")
+    assert read_frame([str(file)], {})["score"].to_list() == [3, 2]
+    for cut in ('query,doc\n1,"c\n', 'query,doc\n1,"c,\nd'):
+        file.write_text(cut)
+        with pytest.raises(ValueError, match="could not be read"):
+            read_frame([str(file)], {})
+
+
+def test_features_that_are_ranks_are_ranked_as_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = (
+        f"{2 if doc < 2 else 0} qid:{query} 1:{doc + 1} 2:{(doc * 7 + query) % 10 / 10}\n"
+        for query in range(30)
+        for doc in range(10)
+    )
+    (tmp_path / "ranks.txt").write_text("".join(rows))
+    with pytest.raises(SystemExit):
+        main(["--letor", "ranks.txt", "--measure", "ap"])
+    assert "--descending f1=false ranks the lowest" in capsys.readouterr().err
+    main(["--letor", "ranks.txt", "--measure", "ap", "--descending", "f1=false", "f2=true"])
+    assert re.search(r"f1\W+30\W+\[1\.0000\]", capsys.readouterr().out)
+
+
+def test_similarities_of_a_pair_do_not_depend_on_other_pairs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lists = {"A": ("ab", "ab"), "B": ("ab", "ba"), "C": ("cd", "ab")}
+    lines = [
+        f"{query} Q0 {doc} {rank} {-rank} {name}\n"
+        for name, rankings in lists.items()
+        for query, docs in enumerate(rankings)
+        for rank, doc in enumerate(docs)
+    ]
+    (tmp_path / "all.run").write_text("".join(lines))
+    main(["--similarity", "kendall_tau", "--runs", "all.run"])
+    printed = capsys.readouterr().out
+    assert re.search(r"A and B\W+2\W+0\.0000", printed)
+    assert re.search(r"A and C\W+1\W+1\.0000", printed)
+    assert "Queries of a pair without a value are left out: up to 1 of kendall_tau." in printed

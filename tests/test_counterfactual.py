@@ -277,7 +277,7 @@ def test_rows_of_no_list_and_repeated_lists_are_refused():
         estimate_clicks(twice, NEW, method="item_position")
 
 
-@pytest.mark.filterwarnings("ignore::polars_graded.DataWarning.support")
+@pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
 def test_integers_of_a_ranking_may_be_wider_than_those_of_the_log():
     narrow = GOOD.with_columns(pl.col("rank").cast(pl.UInt8))
     ranks = pl.int_range(4, 304).alias("rank")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 
@@ -660,3 +661,50 @@ def test_scores_beside_lists_of_documents_are_not_lost():
         join_judgments(run, {"a": {"y": 1}})
     rows = run.explode("retrieved", "score").rename({"retrieved": "doc"})
     assert join_judgments(rows, {"a": {"y": 1}})["score"].to_list() == [0.1, 0.9]
+
+
+SMALL_RUN = pl.DataFrame({"query": ["1", "1", "2"], "doc": ["a", "b", "a"], "score": [3.0, 2, 1]})
+SMALL_JUDGMENTS = pl.DataFrame({"query": ["1", "2"], "doc": ["b", "a"], "grade": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("run", "judgments", "options", "sentence"),
+    [
+        (
+            SMALL_RUN,
+            SMALL_JUDGMENTS.group_by("query").agg("doc", "grade"),
+            {},
+            "got a column 'grade' beside 'doc'\n\nHint: .explode('doc', 'grade') gives one row per",
+        ),
+        (
+            SMALL_RUN,
+            SMALL_JUDGMENTS.cast({"grade": pl.String}),
+            {"unjudged_below": 0},
+            "must be a number or a Bool",
+        ),
+        (
+            SMALL_RUN.with_columns(m=math.nan),
+            SMALL_JUDGMENTS,
+            {"strategy": "m"},
+            '"m" must not be NaN in `run`, got ',
+        ),
+        (
+            SMALL_RUN,
+            SMALL_JUDGMENTS,
+            {"strategy": "query"},
+            "`strategy` must name a column that no other arg",
+        ),
+    ],
+)
+def test_what_cannot_be_joined_is_refused_in_a_sentence(run, judgments, options, sentence):
+    with pytest.raises((ValueError, TypeError), match=re.escape(sentence)):
+        join_judgments(run, judgments, **options)
+
+
+def test_runs_may_have_different_categories():
+    runs = {
+        name: SMALL_RUN.with_columns(pl.col("doc").cast(pl.Enum([*categories])))
+        for name, categories in (("x", "ab"), ("y", "ba"))
+    }
+    texts = join_judgments({"x": SMALL_RUN, "y": SMALL_RUN}, SMALL_JUDGMENTS)
+    assert_frame_equal(join_judgments(runs, SMALL_JUDGMENTS), texts)

@@ -909,6 +909,23 @@ ERRORS = [
     (["--irrelevant", "low"], "argument --irrelevant: invalid float value: 'low'"),
     (["--irrelevant", "nan"], "`irrelevant` must be finite, got nan"),
     (["--irrelevant", "2", "--max-grade", "1"], "`max_grade` must be above 2.*, got 1.*"),
+    (["--measure", "queries=ap"], "a measure must not be called queries, since the tables have .*"),
+    (
+        ["--measure", "N=ndcg@10", "--gate", "N=ap", "--baseline", "strong"],
+        "--gate takes measures that --measure names, got N=ap",
+    ),
+    (
+        [*JUDGED, "--measure", "err_ia", "--relevant-from", "2"],
+        "a document has each subtopic with a grade above 0, whatever --relevant-from; .*",
+    ),
+    (
+        ["--qrels", "people=qrels.txt", "good.run", "--measure", "err_ia"],
+        r"measures of subtopics need the judgments of one grader \(.*\), got people",
+    ),
+    (
+        ["--chart", "one.html", "--report", "one.html"],
+        "each file to write needs a name of its own, got one.html several times",
+    ),
     ([*LETOR_FILE, "--max-grade", "1"], ".* must not be above `max_grade`, 1, in 1 of 2 queries"),
     (["letor.txt"], r"unrecognized arguments: letor\.txt"),
     (["--measure", "dcg_curve@9999999"], ".* cutoff of at most 10000, got 'dcg_curve@9.*'"),
@@ -1092,7 +1109,8 @@ def test_a_mean_says_of_how_many_queries_it_is(command):
         (("--undefined-as", "none"), "1 of ap, 2 of roc_auc"),
     ):
         report, _ = command(*given, *options)
-        assert report.endswith(f"\nQueries without a value are left out: {said}.\n")
+        told = f"\nQueries without a value of every strategy are left out: {said}.\n"
+        assert report.endswith(told)
     report, _ = command(*given, "--undefined-as", "0")
     assert report.endswith("in brackets.\n")
 

@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 from polars_graded import (
     compare,
     evaluate,
+    gate,
     join_judgments,
     rank_strategies,
     read_results,
@@ -321,3 +322,15 @@ def test_ids_have_one_fingerprint_as_integers_and_as_floats():
     assert_frame_equal(whole, floats)
     halves = evaluate(rows.with_columns(pl.col("doc") + 0.5), "ap", fingerprint="doc")
     assert (halves["judgments"] != whole["judgments"]).all()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("ids", [["001", "08"], ["new", "old"], ["1", "2"]])
+def test_a_column_of_queries_may_have_the_name_of_a_measure(tmp_path, ids, suffix):
+    rows = pl.DataFrame({"novelty": ids * 2, "doc": ["a", "a", "b", "b"], "grade": [1, 1, 0, 0]})
+    rows = rows.with_columns(score=pl.Series([2.0, 1, 1, 2]))
+    results = evaluate(rows, "ap", query="novelty", fingerprint="doc")
+    file = tmp_path / f"old.{suffix}"
+    write_results(results, file, query="novelty")
+    assert read_results(file)["novelty"].to_list() == ids
+    assert gate(results, "ap", baseline=file, query="novelty").height == 1

@@ -65,6 +65,13 @@ def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
     inputs = [vars(arguments)[name] for name in DOCUMENT_INPUTS]
     grade = [arguments.grade] if arguments.needs_grades else []
     needed_columns = [*columns["query"], *grade, *columns["by"].values(), *filter(None, inputs)]
+    for old, new in names.items():
+        if old != new and new in needed_columns:
+            msg = (
+                f"column {new!r} is needed, so no other column can take its place, got --{new} "
+                f"{old}\n\nHint: rename column {new!r} in the file"
+            )
+            raise ValueError(msg)
     check_columns(", ".join(files), needed_columns, frame.schema)
     return frame, columns
 
@@ -92,8 +99,12 @@ def _read_features(arguments: Arguments) -> Rows:
         frame = read_letor(files)
     elif all(are_parquet):
         parts = [_read_parquet(file, ["query", "grade"]).collect() for file in files]
-        numbers = cs.by_name("query", "doc", require_all=False) | cs.numeric()
-        frame = pl.concat(parts, how="diagonal").select(numbers)
+        numbers = cs.by_name("query", "doc", require_all=False) | cs.numeric() | cs.boolean()
+        for file, part in zip(files, parts, strict=True):
+            if {*part.columns} != {*parts[0].columns}:
+                msg = f"{file} must have the same columns as {files[0]}"
+                raise ValueError(msg)
+        frame = pl.concat(parts, how="diagonal_relaxed").select(numbers)
     else:
         msg = f"--letor takes text or .parquet files, not both, got {', '.join(files)}"
         raise ValueError(msg)
@@ -103,7 +114,10 @@ def _read_features(arguments: Arguments) -> Rows:
     if not by:
         msg = f"{', '.join(files)} must have a feature to rank by, got none"
         raise ValueError(msg)
-    return frame, {"by": by, "grade": arguments.grade}
+    columns: dict[str, Any] = {"by": by, "grade": arguments.grade}
+    if arguments.is_descending is not None:
+        columns["descending"] = arguments.is_descending
+    return frame, columns
 
 
 def _read_runs(arguments: Arguments) -> Rows:

@@ -106,7 +106,7 @@ OPTIONS = {
         "whether the highest value of --by is ranked first: true by default; false if the values "
         "are ranks; or a value for each strategy, as in old_rank=false",
         {"nargs": "+", "metavar": "BOOLEAN"},
-        needs=(FRAME,),
+        needs=(FRAME, LETOR),
     ),
     "--doc": Option(
         "the column of a --frame that names the document, which breaks ties; doc by default",
@@ -258,6 +258,12 @@ class Arguments(argparse.Namespace):
         if self.similarity:
             return parse_measures(self.similarity, SIMILARITIES)
         return parse_measures(self.measure or self.gate or MEASURES)
+
+    @property
+    def gate_measures(self) -> list[str]:
+        """Return the names of the measures of --gate."""
+        texts = self.gate or []
+        return [text if text in self.measures else text.partition("=")[0] for text in texts]
 
     @property
     def needs_grades(self) -> bool:
@@ -440,5 +446,5 @@ def find_summary_file(arguments: Sequence[str]) -> Path | None:
     if summary.gate is None or file is None or file.suffix.lower() not in suffixes:
         return None
     # An input may follow "=", as in --qrels=judgments.md and in people=judgments.md.
-    inputs = [each.rpartition("=")[2] for each in (*summary.gate, *others)]
-    return None if file in map(Path, [*inputs, *others]) else file
+    inputs = [text for each in (*summary.gate, *others) for text in (each, each.partition("=")[2])]
+    return None if file.resolve() in {Path(each).resolve() for each in inputs} else file

@@ -50,6 +50,29 @@ def _find_wrong_trusted(arguments: Arguments) -> Iterable[str]:
         yield f"{arguments.trusted!r}; graders: {', '.join(arguments.graders) or 'none'}"
 
 
+def _find_unknown_gate_measures(arguments: Arguments) -> Iterable[str]:
+    """Yield measures of --gate that are no measure of --measure, or have another formula."""
+    others = [text for text in arguments.gate or () if text not in arguments.measures]
+    for text, (name, measure) in zip(others, parse_measures(others).items(), strict=True):
+        if arguments.measures.get(name) != measure:
+            yield text
+
+
+def _find_repeated_outputs(arguments: Arguments) -> Iterable[str]:
+    """Return the files that several options would write."""
+    files = [arguments.get_value(name) for name, each in OPTIONS.items() if each.suffixes]
+    paths = [file for file in files if file is not None]
+    counts = Counter(file.resolve() for file in paths)
+    return [str(file) for file in paths if counts[file.resolve()] > 1][:1]
+
+
+def _find_scales_of_subtopics(arguments: Arguments) -> Iterable[str]:
+    """Return the options that set a scale, if --qrels gives the subtopics of documents."""
+    has_subtopics = arguments.qrels and "subtopics" in arguments.needed_inputs
+    options = ("--irrelevant", "--relevant-from")
+    return filter(arguments.get_value, options) if has_subtopics else ()
+
+
 SIMILARITY_OPTIONS = (
     *("--similarity", "--query", "--by", "--descending", "--doc", "--strategy", "--ties"),
     *("--baseline", "--per-query", "--chart"),
@@ -103,11 +126,21 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         "--gate needs the judgments of one grader, as in --qrels FILE RUN, got those of {}",
     ),
     (_find_one_grader_options, "{} shows the grades of one grader, so it needs --trusted"),
+    (_find_unknown_gate_measures, "--gate takes measures that --measure names, got {}"),
+    (
+        lambda arguments: {*arguments.measures} & {"query", "strategy", "grader", "queries"},
+        "a measure must not be called {}, since the tables have a column of this name",
+    ),
+    (_find_repeated_outputs, "each file to write needs a name of its own, got {} several times"),
     (
         lambda arguments: (
-            {**parse_measures(arguments.gate or ())}.keys() - arguments.measures.keys()
+            arguments.graders if arguments.qrels and "subtopics" in arguments.needed_inputs else ()
         ),
-        "--gate takes measures that --measure names, got {}",
+        "measures of subtopics need the judgments of one grader (--qrels FILE RUN), got {}",
+    ),
+    (
+        _find_scales_of_subtopics,
+        "a document has each subtopic with a grade above 0, whatever {}; leave out lower grades",
     ),
     (
         lambda arguments: ["--baseline"] if arguments.baseline_file and not arguments.gate else (),

@@ -17,13 +17,7 @@ from typing import Any
 import polars as pl
 
 from polars_graded._command.files import read_rows
-from polars_graded._command.parser import (
-    REPORT_MEASURES,
-    Arguments,
-    Parser,
-    find_summary_file,
-    parse_measures,
-)
+from polars_graded._command.parser import REPORT_MEASURES, Arguments, Parser, find_summary_file
 from polars_graded._command.rules import check_options
 from polars_graded._command.sentences import write_for_the_shell
 from polars_graded._command.tables import (
@@ -152,7 +146,7 @@ def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -
     printed, status = write_tables(per_query, arguments), 0
     if arguments.gate:
         messages = [write_for_the_shell(warning.message) for warning in caught]
-        verdicts, status = _compare_with_baseline(per_query, arguments, arguments.gate, messages)
+        verdicts, status = _compare_with_baseline(per_query, arguments, messages)
         printed += f"\n\n{verdicts}"
     if arguments.per_query:
         with _name_file_in_errors(arguments.per_query):
@@ -199,14 +193,13 @@ def _name_file_in_errors(path: Path) -> Iterator[None]:
 def _compare_with_baseline(
     per_query: pl.DataFrame,
     arguments: Arguments,
-    gate_measures: Sequence[str],
     messages: Sequence[str],
 ) -> tuple[str, int]:
     """Return the verdicts of the gate and the exit status.
 
     If --markdown names a file, also write the summary of the gate to this file.
     """
-    best = {name: arguments.scalar_measures[name] for name in parse_measures(gate_measures)}
+    best = {name: arguments.scalar_measures[name] for name in arguments.gate_measures}
     # If --undefined-as is not a number, a measure may be undefined for a query and its value null.
     # `missing_values` is then "drop", so the comparison leaves out this query.
     keys: Keys = {

@@ -36,7 +36,10 @@ def _write_option(argument: re.Match[str]) -> str:
         return argument[0]
     if name == "ties" and value not in OPTIONS["--ties"].settings["choices"]:
         option = "--doc"  # any other value of `ties` is the column of documents
-    if option not in OPTIONS:
+    if name == "missing" and value == "drop":
+        return "--undefined-as none"  # --missing is for gates only
+    choices = OPTIONS[option].settings.get("choices") if option in OPTIONS else ()
+    if option not in OPTIONS or (choices and value not in choices):
         return argument[0]
     if value is True and OPTIONS[option].settings.get("action") == "store_true":
         return option

@@ -61,22 +61,30 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
     best = "" if arguments.similarity else ", the best of each column in brackets"
     notes = [f"Means over the queries{best}."]
     if arguments.scalar_measures:
-        summary = summarise(
-            per_query, arguments.scalar_measures, query=arguments.query_columns, missing="drop"
+        # Means of strategies are over the same queries. A pair of similar rankings is not compared
+        # with other pairs.
+        parts = [per_query]
+        if arguments.similarity:
+            parts = per_query.partition_by("strategy", maintain_order=True)
+        summary = pl.concat(
+            summarise(
+                part, arguments.scalar_measures, query=arguments.query_columns, missing="drop"
+            )
+            for part in parts
         )
-        counts = per_query.group_by("strategy").agg(pl.len().alias("queries"))
+        counts = summary.group_by("strategy").agg(pl.col("queries").max())
         means = counts.join(summary.pivot("measure", index="strategy", values="mean"), "strategy")
         yield format_table(_mark_best(means, arguments.scalar_measures))
-        counts_with_value = dict(summary.select("measure", "queries").iter_rows())
-        total = counts["queries"].max()
-        without_value = [
-            f"{total - n} of {name}" for name, n in counts_with_value.items() if n < total
-        ]
-        notes += (
-            [f"Queries without a value are left out: {', '.join(without_value)}."]
-            if without_value
-            else []
+        total = per_query.select(arguments.query_columns).n_unique()
+        left_out = summary.group_by("measure", maintain_order=True).agg(
+            total - pl.col("queries").cast(pl.Int64).min()
         )
+        without_value = [f"{n} of {name}" for name, n in left_out.iter_rows() if n]
+        subject = "Queries without a value of every strategy"
+        if arguments.similarity:
+            subject = "Queries of a pair without a value"
+            without_value = [f"up to {each}" for each in without_value]
+        notes += [f"{subject} are left out: {', '.join(without_value)}."] if without_value else []
     for name, measure in arguments.measures.items():
         if measure.is_curve:
             yield _write_curve(per_query, measure, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -33,7 +34,7 @@ def read_frame(
         If a file lacks a column that `names` renames.
     """
     frames = [_read(file, ids) for file in files]
-    first = frames[0]
+    first, are_texts = frames[0], [not _is_parquet(file) for file in files]
     for file, frame in zip(files, frames, strict=True):
         check_columns(file, [*names], frame.schema)
         if {*frame.columns} != {*first.columns}:
@@ -43,20 +44,48 @@ def read_frame(
                 f"{', '.join(unshared)}"
             )
             raise ValueError(msg)
+    if not all(are_texts):
+        frames = [
+            _infer_ids(frame, ids) if is_text else frame
+            for frame, is_text in zip(frames, are_texts, strict=True)
+        ]
     frame = pl.concat([each.select(first.columns) for each in frames], how="vertical_relaxed")
+    frame = _infer_ids(frame, ids) if all(are_texts) else frame
     replaced = [new for new in names.values() if new not in names and new in frame.columns]
     return frame.drop(replaced).rename(dict(names))
+
+
+def _is_parquet(file: str) -> bool:
+    """Return whether the name of a file ends in .parquet."""
+    return Path(file).suffix.lower() == ".parquet"
+
+
+def _find_id_columns(schema: Mapping[str, pl.DataType], ids: Collection[str]) -> list[str]:
+    """Return the columns of ids: those in `ids`, and the column of documents."""
+    doc = find_document_column(schema)
+    return [name for name in schema if name in ids or name == doc]
+
+
+def _infer_ids(frame: pl.DataFrame, ids: Collection[str]) -> pl.DataFrame:
+    """Return the frame with numbers in place of ids that are written as numbers are."""
+    for name in _find_id_columns(frame.schema, ids):
+        for dtype in (pl.Int64, pl.Float64):
+            numbers = frame[name].cast(dtype, strict=False)
+            if numbers.cast(pl.String).equals(frame[name]):
+                frame = frame.with_columns(numbers)
+                break
+    return frame
 
 
 def _read(file: str, ids: Collection[str]) -> pl.DataFrame:
     """Read one file.
 
-    The types of columns in a text file are inferred from all rows.
+    The types of columns in a text file are inferred from all rows. Ids are texts.
     """
     path = Path(file)
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
     separator = SEPARATORS.get(ending.lower())
-    if path.suffix.lower() != ".parquet" and separator is None:
+    if separator is None and not _is_parquet(file):
         msg = f"--frame takes .csv, .tsv (both also as .gz) and .parquet files, got {file!r}"
         raise ValueError(msg)
     try:
@@ -66,19 +95,12 @@ def _read(file: str, ids: Collection[str]) -> pl.DataFrame:
             _check_separator(file, opened, separator)
             check_line_lengths(file, opened, separator)
             frame = pl.read_csv(opened, separator=separator, infer_schema_length=None)
-            doc = find_document_column(frame.schema)
-            columns = [
-                name
-                for name, dtype in frame.schema.items()
-                if dtype != pl.String and (name in ids or name == doc)
-            ]
+            columns = _find_id_columns(frame.schema, ids)
             if not columns:
                 return frame
             opened.seek(0)
             texts = pl.read_csv(opened, separator=separator, infer_schema=False, columns=columns)
-            return frame.with_columns(
-                each for each in texts if not each.equals(frame[each.name].cast(pl.String))
-            )
+            return frame.with_columns(texts)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
         msg = f"{file} could not be read: {error}"
         raise ValueError(msg) from None
@@ -88,7 +110,8 @@ def check_line_lengths(file: str, opened: IO[bytes], separator: str) -> None:
     """Raise if a line has fewer values than the header.
 
     Polars reads missing values as null, so the last line of a file that was cut off would change
-    its meaning. A file with quotes is not checked: its values can contain separators.
+    its meaning. In a file with quotes, only the last line is checked, since a quoted value can
+    contain separators and line ends.
     """
     lines = pl.read_csv(
         opened,
@@ -99,9 +122,14 @@ def check_line_lengths(file: str, opened: IO[bytes], separator: str) -> None:
         truncate_ragged_lines=True,
     ).to_series()
     opened.seek(0)
-    if lines.str.contains('"', literal=True).any():
-        return
+    quotes = lines.str.count_matches('"', literal=True).fill_null(0)
     counts = lines.str.count_matches(separator, literal=True) + 1
+    if (quotes > 0).any():
+        # A line may be a part of a quoted value. The last one is complete if all quotes are closed.
+        counts = pl.Series([len(next(csv.reader([lines[0]], delimiter=separator)))])
+        if quotes.head(-1).sum() % 2 == 0:
+            last = next(csv.reader([lines.drop_nulls()[-1]], delimiter=separator))
+            counts = counts.extend_constant(None, len(lines) - 2).append(pl.Series([len(last)]))
     for index in (counts < counts[0]).arg_true().head(1):
         msg = (
             f"{file} must have {counts[0]} values in each line, as in its header, got "

@@ -52,6 +52,11 @@ def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Run
             raise make_missing_rows_error(name)
         rows = table.lazy().drop(strategy, strict=False)
         parts.append(rows.select(pl.lit(name).alias(strategy), "*"))
+    for name in (query, doc):
+        kinds = {part.collect_schema().get(name, pl.String()) for part in parts}
+        if len(kinds) > 1 and all(kind in TEXT_TYPES for kind in kinds):
+            # Two Enum columns with other categories have no common type but String.
+            parts = [part.with_columns(pl.col(name).cast(pl.String)) for part in parts]
     stacked = pl.concat(parts, how="diagonal_relaxed")
     return Runs(stacked, strategy, [*run]) if is_lazy else Runs(stacked.collect(), strategy)
 
@@ -67,6 +72,13 @@ def build_judgment_table(judgments: Any, query: str, doc: str, grade: str) -> Fr
     lists = _find_list_column(table, doc, "relevant")
     if lists is None:
         return table
+    if grade in table.collect_schema():
+        msg = (
+            "`judgments` must have either lists of relevant documents, or one row per document "
+            f"with its grade, got a column {grade!r} beside {lists!r}\n\n"
+            f"Hint: .explode({lists!r}, {grade!r}) gives one row per document"
+        )
+        raise ValueError(msg)
     table = _explode_documents(table.select(query, lists), lists, doc)
     if grade in table.collect_schema():
         return table

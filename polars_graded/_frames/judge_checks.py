@@ -10,6 +10,7 @@ import polars.selectors as cs
 
 from polars_graded._checks import MAX_SHOWN_VALUES, check_columns, first_few
 from polars_graded._frames.joining import FOUND, ROWS, Join, are_distinct
+from polars_graded._measuring.ranking import check_grade
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 # Checks of columns
@@ -33,6 +34,11 @@ def check_schemas(
     arguments = [("query", query), ("doc", doc), *(("grade", grade) for grade in grades)]
     for argument, name in arguments:
         check_columns("judgments", [name], judgments, argument=argument)
+    if strategy in (query, doc):
+        msg = f"`strategy` must name a column that no other argument names, got {strategy!r}"
+        raise ValueError(msg)
+    for grade in grades:
+        check_grade(f"grade {grade!r}", judgments[grade])
     pair = [query, doc]
     key = pair if strategy is None else [strategy, *pair]
     for column in pair:
@@ -72,9 +78,13 @@ def check_key_columns(frame: pl.DataFrame, name: str, key: Sequence[str]) -> Non
 
 
 def check_no_nulls(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
-    """Raise if a column of the key contains a null."""
+    """Raise if a column of the key contains a null or NaN."""
     for column in key:
-        if nulls := frame[column].null_count():
+        values = frame[column]
+        if values.dtype.is_float() and (n := int(values.is_nan().sum())):
+            msg = f'"{column}" must not be NaN in `{name}`, got {n} NaN'
+            raise ValueError(msg)
+        if nulls := values.null_count():
             count = "1 null" if nulls == 1 else f"{nulls} nulls"
             msg = f'"{column}" must not be null in `{name}`, got {count}'
             raise ValueError(msg)

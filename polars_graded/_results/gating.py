@@ -439,8 +439,9 @@ def _pair_with_results(
     """
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     measure_columns, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
-    columns = [name, *dict.fromkeys([*queries, *check_segment_columns(segments)]), *measure_columns]
-    older = cast_measures(_read_baseline(baseline), measure_columns)
+    key_columns = [name, *dict.fromkeys([*queries, *check_segment_columns(segments)])]
+    columns = [*key_columns, *measure_columns]
+    older = cast_measures(_read_baseline(baseline), measure_columns, key_columns)
     graders = [*split_by_grader(older, {**keys, "measures": measure_columns, "segments": segments})]
     check_one_grader(
         "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one grader"

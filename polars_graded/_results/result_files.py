@@ -218,17 +218,20 @@ def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
     settings = read_settings(frame)
     metadata = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
     formulas = {} if metadata is None else metadata["measures"]
-    return cast_measures(frame, formulas), metadata
+    return cast_measures(frame, formulas, [] if metadata is None else metadata["query"]), metadata
 
 
-def cast_measures(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
+def cast_measures(
+    frame: pl.DataFrame, columns: Sequence[str] | dict[str, str], keys: Sequence[str]
+) -> pl.DataFrame:
     """Return the frame with text columns of measures converted to numbers.
 
-    A column holds a measure if its name is that of a measure, or is in `columns`. Curves stay text.
-    If `columns` is a mapping, it contains the formula of each column.
+    The columns `keys` hold keys, even if they have the name of a measure. Another column holds a
+    measure if its name is that of a measure, or is in `columns`. Curves stay text. If `columns` is
+    a mapping, it contains the formula of each column.
     """
     numbers: dict[str, Any] = {}
-    for name in frame.select(cs.string()).columns:
+    for name in frame.select(cs.string() - cs.by_name(keys, require_all=False)).columns:
         measure = Measure.parsed(
             columns[name] if isinstance(columns, dict) and name in columns else name
         )
