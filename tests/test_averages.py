@@ -75,3 +75,11 @@ def test_strategies_may_be_in_a_column_called_grader():
         found = function(frame, *measures, strategy="grader")
         expected = function(other, *measures, strategy="strategy")
         assert found.rename({"grader": "strategy"}).equals(expected)
+
+
+def test_a_column_of_segments_may_identify_queries_too():
+    rows = pl.DataFrame({"country": ["DE", "FR"], "query": "q", "doc": "a", "grade": 1, "s": 1.0})
+    curves = average_curves(
+        rows, "dcg_curve@1", by="s", query=["country", "query"], segments="country"
+    )
+    assert curves["country"].to_list() == ["DE", "FR"]

@@ -367,3 +367,15 @@ def test_the_caption_names_no_test_where_nothing_is_tested(letters):
         assert "no difference is tested: " in table
         assert "letter" not in table
         assert "\N{MODIFIER LETTER SMALL A}" not in table
+
+
+def test_signs_refer_to_one_baseline():
+    values = evaluate(datasets.example(), "ap", by=["strong", "fair", "weak"])
+    with pytest.raises(TypeError, match="`baseline` must be one strategy, which the signs"):
+        paper_table(values, baseline=["fair", "weak"])
+
+
+def test_strategies_of_a_table_may_be_decimals():
+    values = evaluate(datasets.example(), "ap", by=["strong", "weak"])
+    number = pl.when(strategy="weak").then(0.75).otherwise(0.9).cast(pl.Decimal(4, 2))
+    assert "| 0.90 |" in paper_table(values.with_columns(strategy=number))

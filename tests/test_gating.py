@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import warnings
 from itertools import pairwise
 
 import gate_simulations
@@ -926,3 +927,36 @@ def test_queries_may_be_times(step, tmp_path):
     frame = frame.with_columns(query=pl.Series(times * 2))
     write_results(frame, tmp_path / "old.csv")
     assert gate(frame, baseline=tmp_path / "old.csv")["verdict"].to_list() == ["unchanged"] * 2
+
+
+def test_queries_of_one_name_in_two_segments_have_judgments_of_their_own():
+    rows = pl.DataFrame({"country": ["DE"] * 2 + ["FR"] * 2, "query": "q1", "doc": ["a", "b"] * 2})
+    rows = rows.with_columns(grade=pl.Series([1, 0, 1, 1]), old=pl.Series([2.0, 1, 2, 1]), new=1.0)
+    with warnings.catch_warnings(action="ignore"):
+        values = evaluate(
+            rows, "ap", by=["old", "new"], query=["country", "query"], fingerprint="doc"
+        )
+        assert gate(values, "ap", segments="country", baseline="old")["notes"].to_list() == ["", ""]
+
+
+@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
+def test_resamples_that_allow_no_verdict_are_refused(test):
+    values = per_query(np.random.default_rng(1), 50, shift=0.2)
+    with pytest.raises(
+        ValueError, match="`resamples` must be at least 100 for 1 verdicts"
+    ):
+        gate(values, baseline="main", test=test, confidence=0.99, resamples=50)
+    assert gate(values, baseline="main", test=test, resamples=200).height == 1
+
+
+def test_values_that_count_as_zero_are_told():
+    values = per_query(np.random.default_rng(1), 60).filter(
+        (pl.col("strategy") == "main") | (pl.col("query") > 9)
+    )
+    sentence = gate(values, baseline="main", missing="zero", margin=0.9)["sentence"].item()
+    assert "60 queries; 10 missing values count as 0; " in sentence
+
+
+def test_huge_values_have_a_verdict():
+    values = per_query(np.random.default_rng(1), 60).with_columns(pl.col("ap") * 1e104)
+    assert gate(values.rename({"ap": "v"}), {"v": "highest"}, baseline="main").height == 1

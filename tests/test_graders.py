@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -387,3 +389,22 @@ def test_a_measure_may_not_be_called_grader_beside_graders():
     frame = pl.DataFrame({"query": [1, 1], "score": [2.0, 1.0], "g1": [1, 0], "g2": [0, 1]})
     with pytest.raises(ValueError, match="a measure must not have the name of the column of gr"):
         pg.evaluate(frame, {"grader": "ap"}, grade=["g1", "g2"])
+
+
+def test_queries_of_one_name_in_two_segments_are_judged_apart():
+    """Grader p judged q2 of one country only."""
+    rows = pl.DataFrame(
+        {
+            "country": ["DE"] * 4 + ["FR"] * 4,
+            "query": ["q1", "q1", "q2", "q2"] * 2,
+            "doc": ["a", "b"] * 4,
+            "p": [1, 0, 1, 0, 1, 0, None, None],
+            "m": [1, 0] * 4,
+            "s": [2.0, 1.0] * 4,
+        }
+    )
+    with warnings.catch_warnings(action="ignore"):
+        values = pg.evaluate(rows, "ap", by="s", query=["country", "query"], grade=["p", "m"])
+    for keys in ({}, {"query": ["country", "query"]}):
+        table = pg.summarise(values, "ap", segments="country", grader="p", missing="zero", **keys)
+        assert table.select("country", "queries", "mean").rows() == [("DE", 2, 1), ("FR", 1, 1)]

@@ -187,3 +187,16 @@ if __name__ == "__main__":  # the table of the book about `rank_strategies`
                 for k in WORLDS
             ),
         )
+
+
+@pytest.mark.parametrize("factor", [1e-13, 1.0, 1e5])
+def test_means_share_a_rank_up_to_rounding_at_any_scale(factor):
+    draw = np.random.default_rng(1)
+    values = np.round(draw.lognormal(0, 1, 300), 4)
+    columns = {"a": values, "b": draw.permutation(values), "c": values * 1.5}
+    frame = pl.DataFrame({"query": range(300), **columns}).unpivot(
+        list(columns), index="query", variable_name="strategy", value_name="ms"
+    )
+    frame = frame.with_columns(pl.col("ms") * factor)
+    table = rank_strategies(frame, {"ms": "lowest"})
+    assert dict(table.select("strategy", "rank").iter_rows()) == {"a": 1, "b": 1, "c": 3}

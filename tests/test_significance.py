@@ -666,3 +666,14 @@ def test_the_needed_resamples_are_enough_also_if_a_corrected_p_value_is_capped()
     assert int(needed) == 120 / 0.05
     assert not told(drawn(20, 16), test="bootstrap", resamples=int(needed))
     assert told(drawn(20, 16), test="bootstrap", resamples=int(needed) - 2)
+
+
+def test_the_hint_at_resamples_names_a_number_that_helps():
+    draw = np.random.default_rng(1)
+    names = np.repeat([f"s{n:02d}" for n in range(46)], 15)
+    frame = pl.DataFrame({"strategy": names, "query": np.tile(np.arange(15), 46)})
+    frame = frame.with_columns(ap=draw.random(frame.height))
+    with pytest.warns(
+        DataWarning.tests, match="with 15 .*\n\nHint: more queries, or"
+    ):
+        compare(frame, "ap", test="permutation")

@@ -510,3 +510,21 @@ def test_what_takes_no_trusted_grader_says_what_to_call(refuses):
     called = r"Hint: compare\(..., trusted='people'\) and summarise\(..., trusted='people'\)"
     with pytest.raises(TypeError, match=called):
         refuses(results, "ap", trusted="people", **baseline)
+
+
+def test_a_note_on_selection_belongs_to_its_segment():
+    draw = np.random.default_rng(1)
+    rows = []
+    for country in ("DE", "FR"):
+        for query in range(60):
+            value = draw.random()
+            keys = ("a", country, f"{country}{query}")
+            rows.append(("model", *keys, value))
+            if query < 30 if country == "DE" else value > 0.5:
+                rows.append(("people", *keys, value))
+    columns = ["grader", "strategy", "country", "query", "ap"]
+    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    with pytest.warns(DataWarning.selection, match=r"measure 'ap', country FR, p < 0\.001"):
+        table = summarise(frame, "ap", trusted="people", segments="country")
+    is_noted = pl.col("note").str.contains("hardly a random").fill_null(value=False)
+    assert table.select("country", is_noted).rows() == [("DE", False), ("FR", True)]

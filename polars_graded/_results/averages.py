@@ -81,7 +81,9 @@ def average_curves(
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if segment_columns:
         query = options.get("query", "query")
-        options["query"] = [*segment_columns, *([query] if isinstance(query, str) else query)]
+        queries = [query] if isinstance(query, str) else query
+        others = [each for each in queries if each not in segment_columns]
+        options["query"] = [*segment_columns, *(others or queries)]
     per_query = check_frame("per_query", evaluate(frame, *curves, **options))
     names = per_query.collect_schema().names()
     strategy_columns = _find_strategy_columns(names, options)

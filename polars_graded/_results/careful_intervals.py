@@ -134,6 +134,8 @@ def count_deciding_queries(
 def compute_skewness(differences: Floats) -> Floats:
     """Return the skewness of each row; 0 if all its values are equal."""
     deviations = differences - differences.mean(axis=1, keepdims=True)
+    # Cubes of large numbers would overflow.
+    deviations /= np.maximum(np.abs(deviations).max(axis=1, keepdims=True), 1e-300)
     cubes = (deviations**2).mean(axis=1) ** 1.5
     third = (deviations**3).mean(axis=1)
     skewness: Floats = np.divide(third, cubes, out=np.zeros(len(cubes)), where=cubes > 0)
@@ -152,7 +154,7 @@ def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats,
     deviations = differences - mean[:, np.newaxis]
     std = np.sqrt((deviations**2).sum(axis=1) / (n - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = (deviations**3).mean(axis=1) / std**3
+        skewness = ((deviations / std[:, np.newaxis]) ** 3).mean(axis=1)
     t, error = stdtrit(n - 1, 1 - level / 2), std / np.sqrt(n)
     # Johnson's correction: the mean moves by mu3 (1 + 2 t²) / (6 s² n).
     center = mean + error * skewness * (1 + 2 * t**2) / (6 * np.sqrt(n))

@@ -68,7 +68,8 @@ class Clusters:
         if len(unclear):
             msg = (
                 f"each query must have one cluster, got several in {cluster!r} for {len(unclear)} "
-                f"queries: {first_few(unclear.to_list())}"
+                f"queries: {first_few(unclear.to_list())}\n\n"
+                "Hint: query=[...] distinguishes queries of several segments that have one name"
             )
             raise ValueError(msg)
         number = pl.col(CLUSTER).rank("dense").cast(pl.Int64) - 1

@@ -27,6 +27,7 @@ from polars_graded._results.per_query import (
     compute_mean_and_std,
     compute_mean_margin,
     divide,
+    drop_rounding_errors,
     find_index,
     find_measures_and_curves,
     make_measure_table,
@@ -581,7 +582,7 @@ def differences(
     i, j = find_index(grid.strategies, a), find_index(grid.strategies, b)
     tables = [pair_values(grid.get_results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
-        falling = pl.col("difference").round(12)
+        falling = drop_rounding_errors(pl.col("difference"))
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
     if alone and len(names) == 1:
         return tables[0]

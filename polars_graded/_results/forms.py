@@ -208,9 +208,7 @@ def paper_table(
     check_whole_number("digits", digits, at_least=0)
     check_flag("caption", caption)
     check_choice("letters", letters, ("worse", "groups"))
-    if letters == "groups" and baseline is not None:
-        msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which compare all pairs"
-        raise ValueError(msg)
+    _check_baseline(baseline, letters)
     options = Options(test, correction, confidence)
     graders: Mapping[str, Grid] = {}
     if trusted is None:
@@ -278,6 +276,16 @@ def paper_table(
     return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))
 
 
+def _check_baseline(baseline: Any, letters: str) -> None:
+    """Raise unless the baseline is None, or one strategy for the signs + and -."""
+    if letters == "groups" and baseline is not None:
+        msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which compare all pairs"
+        raise ValueError(msg)
+    if isinstance(baseline, list | tuple):
+        msg = f"`baseline` must be one strategy, which the signs + and - refer to, got {baseline!r}"
+        raise TypeError(msg)
+
+
 def _write_meaning(letters: str, baseline: Any) -> str:
     """Return the meaning of the superscripts of a table."""
     if letters == "groups":
@@ -318,7 +326,8 @@ def _find_superscripts(
     if signs:
         winner = pl.when(better > 0).then(strategy).otherwise("baseline")
         loser = pl.when(better > 0).then("baseline").otherwise(strategy)
-        mark = loser.replace_strict(signs, return_dtype=pl.String)
+        texts = {str(name): sign for name, sign in signs.items()}
+        mark = loser.cast(pl.String).replace_strict(texts, return_dtype=pl.String)
     marks = findings.filter(better != 0).select(*parts, winner.alias(strategy), mark.alias("mark"))
     return marks.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,7 @@ from polars_graded._results.per_query import (
     check_has_best,
     check_per_query,
     divide,
+    drop_rounding_errors,
     find_index,
     find_measures_and_curves,
     list_declared_measures,
@@ -58,7 +60,7 @@ from polars_graded._results.per_query import (
     order_strategies,
 )
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
-from polars_graded._results.significance import Options, TestName
+from polars_graded._results.significance import TESTS, Options, TestName
 from polars_graded._sentences.gates import (
     BEYOND,
     UNCHANGED,
@@ -260,7 +262,9 @@ def decide_verdicts(
     check_choice("test", options.test, GATE_TESTS)
     grid = matched.grid
     # Bonferroni: all verdicts are right together at the requested confidence.
-    level = options.level / (len(matched.a) * len(grid.segments) * len(grid.measures))
+    n_verdicts = len(matched.a) * len(grid.segments) * len(grid.measures)
+    level = options.level / n_verdicts
+    _check_resamples(options, level, n_verdicts)
     tables = []
     for measure in grid.measures:
         check_has_best(measure, grid.best[measure], "decide which strategy is worse")
@@ -372,7 +376,7 @@ def _find_losses(matched: Matched) -> list[Losses]:
     losses = []
     for a, b, new, old in zip(matched.a, matched.b, *matched.names, strict=True):
         rows = pair_values(results, matched.grid.strategies, a, b)
-        worse = rows.filter(gain < 0).sort(gain.round(12), maintain_order=True)
+        worse = rows.filter(gain < 0).sort(drop_rounding_errors(gain), maintain_order=True)
         queries = [
             (", ".join(map(str, query)), before, after, difference)
             for *query, after, before, difference, _ in worse.head(MAX_WORSE_QUERIES).iter_rows()
@@ -398,6 +402,7 @@ def pair_with_baseline(
     if _are_results(baseline):
         return _pair_with_results(rows, measures, baseline, segments, keys, changes)
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
+    identity = [*dict.fromkeys([*queries, *check_segment_columns(segments)])]
     grid = check_per_query(rows, measures, segments, **keys)
     baseline_index = find_index(grid.strategies, baseline)
     a = np.array([place for place in range(len(grid.strategies)) if place != baseline_index])
@@ -408,7 +413,7 @@ def pair_with_baseline(
     formulas = {name: declared.get(name) for name in grid.measures}
     is_baseline = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_baseline), rows.filter(is_baseline)
-    comparable = check_same_conditions(*both, queries, formulas, changes, is_other_file=False)
+    comparable = check_same_conditions(*both, identity, formulas, changes, is_other_file=False)
     b = np.full(len(a), baseline_index)
     names = name_pairs(grid.strategies, a, b)
     return Matched(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
@@ -439,7 +444,8 @@ def _pair_with_results(
     """
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     measure_columns, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
-    key_columns = [name, *dict.fromkeys([*queries, *check_segment_columns(segments)])]
+    identity = [*dict.fromkeys([*queries, *check_segment_columns(segments)])]
+    key_columns = [name, *identity]
     columns = [*key_columns, *measure_columns]
     older = cast_measures(_read_baseline(baseline), measure_columns, key_columns)
     graders = [*split_by_grader(older, {**keys, "measures": measure_columns, "segments": segments})]
@@ -462,7 +468,7 @@ def _pair_with_results(
     older = older.filter(pl.col(name).is_in(baselines.implode()))
     declared = list_declared_measures(measures)
     formulas = {name: declared.get(name) for name in measure_columns}
-    comparable = check_same_conditions(rows, older, queries, formulas, changes, is_other_file=True)
+    comparable = check_same_conditions(rows, older, identity, formulas, changes, is_other_file=True)
     check_queries(comparable, rows, older, queries)
     names_of_new, suffix = cast_strategies.cast(pl.String), BASELINE_SUFFIX
     # Lengthen the suffix until every baseline with the suffix differs from all new strategies.
@@ -522,6 +528,18 @@ def _read_baseline(baseline: Any) -> pl.DataFrame:
 
 
 # Verdicts
+
+
+def _check_resamples(options: Options, level: float, n_verdicts: int) -> None:
+    """Raise if no number of queries could lead to a verdict, since there are few resamples."""
+    many_queries = 10**6
+    if TESTS[options.test].compute_min_p(many_queries, 2, options.resamples) > level:
+        msg = (
+            f"`resamples` must be at least {math.ceil(1 / level)} for {n_verdicts} verdicts at a "
+            f"confidence of {options.confidence}, got {options.resamples}\n\n"
+            "Hint: test='t' needs no resamples"
+        )
+        raise ValueError(msg)
 
 
 def _check_margin(

@@ -170,7 +170,8 @@ def _check_graders(
 def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]) -> ResultsByGrader:
     """Return each grader's results, for the queries that this grader judged.
 
-    A query counts as judged if any strategy has any value for it. If the caller passes the column
+    A query counts as judged if any strategy has any value for it. A query in two segments counts as
+    two queries. If the caller passes the column
     "grader" as strategy, query or segment, the results are not split.
     """
     others = (keys.get(name) for name in ("strategy", "query", "segments"))
@@ -186,8 +187,11 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
     measures = collect_column_names(*keys.get("measures", ()))
     values = [name for name in frame.columns if name in measures or Measure.parsed(name)]
     has_value = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
+    # Segments may have queries of the same name.
+    segments = [name for name in collect_column_names(keys.get("segments")) if name in frame]
+    query_keys = [*dict.fromkeys([*query, *segments])]
     return {
-        str(name): rows.filter(has_value.any().over(query)).drop(GRADER)
+        str(name): rows.filter(has_value.any().over(query_keys)).drop(GRADER)
         for (name,), rows in frame.partition_by(GRADER, as_dict=True).items()
     }
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, Unpack, get_args
+from typing import Any, TypeAlias, TypeVar, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -646,12 +646,25 @@ def check_has_best(column: str, best: Best | None, why: str) -> None:
         raise ValueError(msg)
 
 
+Column = TypeVar("Column", pl.Series, pl.Expr)
+
+
+def drop_rounding_errors(numbers: Column) -> Column:
+    """Return numbers in which values that differ only by rounding errors are equal.
+
+    The results are multiples of 10⁻¹² of the largest magnitude, in units of this multiple.
+    """
+    largest: Any = numbers.abs().max()
+    # All numbers are 0, or all are missing, if the largest is.
+    return numbers if largest is None else (numbers / largest * 1e12).round().fill_nan(0)
+
+
 def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
     """Return the indices of the best means, including ties up to rounding.
 
     The list is empty if neither the highest nor the lowest mean is best.
     """
-    rounded = means.round(12)
+    rounded = drop_rounding_errors(means)
     top = {"highest": rounded.max(), "lowest": rounded.min()}.get(which or "none")
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
 

@@ -18,6 +18,7 @@ from polars_graded._results.per_query import (
     check_free_names,
     check_has_best,
     check_per_query,
+    drop_rounding_errors,
 )
 from polars_graded._results.significance import TESTS, CorrectionName, Options, Progress, TestName
 
@@ -167,7 +168,7 @@ def _rank_segment(
     best = means["best"][0]
     check_has_best(means["measure"][0], best, "rank strategies")
     # Means that differ only by rounding errors share a rank.
-    rounded = means["mean"].round(12)
+    rounded = drop_rounding_errors(means["mean"])
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
     is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()

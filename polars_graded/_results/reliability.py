@@ -134,7 +134,7 @@ def swap_rate(
                 first = _compute_differences(results, samples_of_block[:, :size]).ravel()
                 second = _compute_differences(results, samples_of_block[:, size:]).ravel()
                 # Rounding must not move a difference from the start of a class to the class below.
-                classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
+                classes = np.floor(np.abs(first) / step + 1e-9)
                 pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
                 counts.append(pairs.group_by("class").agg(swaps.sum(), comparisons=pl.len()))
             totals = pl.concat(counts).group_by("class").sum().sort("class")

@@ -464,6 +464,13 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         tiny = 1e-12
         factor = correct_p_values(options.correction, np.full_like(p_values, tiny)).min() / tiny
         n_needed = math.ceil(factor / level)
+        most = min(n_needed, MAX_RESAMPLES)
+        lowest = [test.compute_min_p(*sizes, most) for sizes in sizes_of_segments]
+        lowest_p = np.repeat(lowest, [len(each) for each in testable])
+        lowest_corrected = correct_p_values(options.correction, lowest_p).min()
+        if lowest_corrected > level:
+            # Even with so many resamples, p cannot be small enough.
+            lacks_queries, min_p_values, smallest_p = True, lowest, lowest_corrected
         count, hint = f"{resamples} resamples", f"resamples={n_needed}"
         if n_needed > MAX_RESAMPLES:
             hint = "a test without resamples"

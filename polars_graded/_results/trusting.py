@@ -150,7 +150,7 @@ def make_trusted_table(
             compute_corrected_means(*(each.values for each in shared.results))
             for shared in rows_of_segments
         ]
-        selection_note = _describe_selection(trusted, model, rows_of_segments)
+        are_selected, selection_note = _describe_selection(trusted, model, rows_of_segments)
         if selection_note is not None:
             warn_the_caller(DataWarning.selection, selection_note)
         tests: list[dict[str, Any]] = [{} for _ in rows_of_segments]
@@ -162,7 +162,9 @@ def make_trusted_table(
                     [means.both.outcome for means in corrected], compared[1], level
                 )
             ]
-        for shared, means, test_columns in zip(rows_of_segments, corrected, tests, strict=True):
+        for shared, means, test_columns, is_selected in zip(
+            rows_of_segments, corrected, tests, are_selected, strict=True
+        ):
             y, _, other = shared.results
             worth = y.n * (means.trusted.error / means.both.error) ** 2 - y.n
             columns = {
@@ -178,7 +180,7 @@ def make_trusted_table(
                 **test_columns,
                 **_make_interval_columns(what, "ci", means.both, level),
                 "note": _describe_values(
-                    trusted, shared, means.correlation, worth, is_selected=bool(selection_note)
+                    trusted, shared, means.correlation, worth, is_selected=is_selected
                 ),
             }
             rows = make_measure_table(y.measure, shared.segment, names, columns)
@@ -268,8 +270,10 @@ def _find_shared_values(
             yield model, grid.strategies, shared
 
 
-def _describe_selection(trusted: str, model: str, segments: list[SharedValues]) -> str | None:
-    """Return a warning if the trusted queries are hardly a random sample.
+def _describe_selection(
+    trusted: str, model: str, segments: list[SharedValues]
+) -> tuple[list[bool], str | None]:
+    """Return whether the trusted queries of each segment are no random sample, and a warning.
 
     If the sample is random, the model's values for trusted queries and for other queries differ
     only by chance. Mann and Whitney's test compares these two groups of values, for each row of
@@ -277,29 +281,34 @@ def _describe_selection(trusted: str, model: str, segments: list[SharedValues]) 
     """
     from scipy.stats import mannwhitneyu
 
-    min_p, min_row, rows = 1.0, None, 0
+    p_values = []
     for shared in segments:
         _, f, other_results = shared.results
-        if f.n < MIN_COMPARED_QUERIES or other_results.n < MIN_COMPARED_QUERIES:
-            continue
-        p = np.nan_to_num(mannwhitneyu(f.values, other_results.values, axis=1).pvalue, nan=1.0)
-        rows += len(p)
-        if p.min() < min_p:
-            min_p, min_row = float(p.min()), (shared, int(p.argmin()))
-    if min_row is None or min_p * rows > MAX_SELECTION_P:
-        return None
-    (_, (_, f, other_results), _), row = min_row
+        p = np.ones(0)
+        if f.n >= MIN_COMPARED_QUERIES and other_results.n >= MIN_COMPARED_QUERIES:
+            p = mannwhitneyu(f.values, other_results.values, axis=1).pvalue
+        p_values.append(np.nan_to_num(p, nan=1.0))
+    n_tests = sum(map(len, p_values))
+    lowest = [float(p.min(initial=1.0)) * n_tests for p in p_values]
+    are_selected = [n_tests > 0 and p <= MAX_SELECTION_P for p in lowest]
+    if not any(are_selected):
+        return are_selected, None
+    place = int(np.argmin(lowest))
+    segment, (_, f, other_results), _ = segments[place]
+    row = int(p_values[place].argmin())
+    names = "".join(f", {key} {value}" for key, value in segment.row(0, named=True).items())
     mean_inside, mean_outside = (
         format_short(each.values[row].mean()) for each in (f, other_results)
     )
-    return (
+    warning = (
         f"queries that {trusted!r} judged are hardly a random sample: {model!r} has a mean of "
         f"{mean_inside} in them and of {mean_outside} in "
         f"{format_count(other_results.n, 'other queries')} "
-        f"(measure {f.measure!r}, p {format_p(min_p * rows)} by Mann and Whitney's "
+        f"(measure {f.measure!r}{names}, p {format_p(lowest[place])} by Mann and Whitney's "
         "test), so that means and intervals may be wrong\n\n"
         "Hint: draw queries at random, then judge them"
     )
+    return are_selected, warning
 
 
 def _describe_gain(correlation: float, n: int) -> str | None:

@@ -28,6 +28,7 @@ SINGULAR_NOUNS = {
     "queries": "query",
     "strategies": "strategy",
     "pairs of strategies": "pair of strategies",
+    "more queries": "more query",
 }
 """Singulars of nouns whose plural does not just add an s at the end."""
 

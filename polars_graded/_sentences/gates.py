@@ -138,8 +138,9 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
 def _write_more_queries(row: Mapping[str, Any]) -> str:
     """Write how many more queries would probably decide the verdict."""
     if row["more_queries"] is not None:
-        more = format_count(row["more_queries"], "more queries")
-        return f"; if the difference stays the same, {more} decide in about 4 of 5 cases"
+        n = row["more_queries"]
+        more = f"{format_count(n, 'more queries')} {conjugate(n, 'decide')}"
+        return f"; if the difference stays the same, {more} in about 4 of 5 cases"
     return "; the number of further queries that would decide is unknown or unrealistic"
 
 
@@ -148,6 +149,9 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     n, new, old = row["queries"], row["strategy_queries"], row["baseline_queries"]
     if n == new == old:
         yield format_count(n, "queries")
+    elif n > min(new, old):
+        missing = "missing value counts" if row["lost"] == 1 else "missing values count"
+        yield f"{format_count(n, 'queries')}; {row['lost']:,} {missing} as 0"
     else:
         counts = f"of {new:,} of the strategy and {old:,} of the baseline"
         yield f"{format_count(n, 'queries')} in common, {counts}"
