@@ -3052,3 +3052,86 @@ def test_the_matrix_keeps_the_order_of_measures():
     values = evaluate(datasets.example(), "ndcg@10", "ap", by=["strong", "weak"])
     matrix = charts.comparison_matrix(compare(values))
     assert matrix.data["measure"].unique(maintain_order=True).to_list() == ["ndcg@10", "ap"]
+
+
+def test_curves_of_two_segments_are_no_single_line():
+    rows = pl.DataFrame(
+        {
+            "query": range(4),
+            "doc": "a",
+            "grade": 1,
+            "s": 1.0,
+            "country": ["DE", "DE", "FR", "FR"],
+            "device": ["d", "m"] * 2,
+        }
+    )
+    curves = average_curves(rows, "dcg_curve@2", by="s", segments=["country", "device"])
+    for panel in (None, "country"):
+        with pytest.raises(ValueError, match=r"a strategy must have each rank once.* too many"):
+            charts.dcg_curves(curves, panel=panel)
+
+
+def test_a_curve_states_the_queries_that_are_drawn():
+    lists = [[0.1, 0.2, 0.3]] * 14
+    frame = pl.DataFrame({"strategy": ["a"] * 4 + ["b"] * 10, "query": [*range(4), *range(10)]})
+    frame = frame.with_columns(pl.Series("dcg_curve@3", lists))
+    for options, count in (({}, "4 to 10 queries"), ({"baseline": "b"}, "4 queries")):
+        assert count in " ".join(charts.dcg_curves(frame, **options).title["subtitle"])
+    gaps = frame.head(4).with_columns(
+        pl.Series("dcg_curve@3", [[1.0, 2], [math.nan] * 2, [math.inf] * 2, [3.0, 4]])
+    )
+    assert "2 queries" in " ".join(charts.dcg_curves(gaps).title["subtitle"])
+
+
+def test_a_baseline_is_no_grey_line():
+    rows = [(f"s{n}", query, [0.1 * n, 0.2]) for n in range(11) for query in range(3)]
+    frame = pl.DataFrame(rows, schema=["strategy", "query", "dcg_curve@2"], orient="row")
+    assert "grey" not in " ".join(charts.dcg_curves(frame, baseline="s0").title["subtitle"])
+    assert "grey: the other" in " ".join(charts.dcg_curves(frame).title["subtitle"])
+
+
+def test_a_renamed_similarity_is_not_mirrored():
+    similar = similarity(
+        datasets.example(9), {"entered": "relevant_entered@10"}, by=["weak", "strong"]
+    )
+    assert charts.similarity_matrix(similar, "entered").data.select("a", "b").rows() == [
+        ("weak", "strong")
+    ]
+
+
+def test_queries_of_two_columns_have_names_of_their_own():
+    rows = pl.DataFrame({"strategy": ["a", "a", "b", "b"], "user": ["x, y", "x"] * 2})
+    rows = rows.with_columns(topic=pl.Series(["z", "y, z"] * 2), ap=pl.Series([0.1, 0.9, 0.5, 0.6]))
+    chart = charts.query_heatmap(rows, "ap", query=["user", "topic"])
+    assert set(chart.data["query"]) == {"x, y, z (1)", "x, y, z (2)"}
+
+
+def test_rows_of_panels_are_counted_as_results():
+    frame = pl.DataFrame(
+        {"query": [*range(10)] * 2, "cut": [5] * 10 + [9] * 10, "x": 0.1, "y": 0.2}
+    )
+    chart = charts.measure_agreement(frame, "x", "y", panel="cut")
+    assert chart.title["text"] == "y against x, 20 results"
+
+
+def test_a_query_is_without_relevant_documents_only_if_all_strategies_say_so():
+    frame = pl.DataFrame({"strategy": ["x", "x", "y", "y"], "query": [1, 2] * 2})
+    frame = frame.with_columns(ndcg=pl.Series([0.0, 1, 1, 1]), n_relevant=pl.Series([0, 1, 1, 1]))
+    chart = charts.query_heatmap(frame.rename({"ndcg": "ndcg@10"}), "ndcg@10")
+    assert chart.data["query"].n_unique() == 2
+    assert "no relevant" not in " ".join(chart.title["subtitle"])
+
+
+@pytest.mark.parametrize(
+    ("scores", "panels", "note"),
+    [
+        ([5.0, 5, 7, 7], "aabb", "φ is undefined: all values of a panel are the same"),
+        ([5.0, 5, 7, 9], "aabb", "φ is undefined in 1 panel, whose values are all the same"),
+        ([1.0, 5, 5, 5], None, "0 below the median, which is the highest, and 1 at it"),
+        ([1.0, 2, 5, 9], None, "0 up to the median, 1 at the highest"),
+    ],
+)
+def test_notes_of_phi_hold_for_equal_values(scores, panels, note):
+    frame = pl.DataFrame({"s": scores, "q": [*(panels or "aaaa")]})
+    chart = charts.relevance_function(frame, "s", panel="q" if panels else None)
+    assert note in " ".join(chart.title["subtitle"])

@@ -636,3 +636,10 @@ def test_measures_of_one_panel_are_not_joined():
         assert lines
         for line in lines:
             assert {each["field"] for each in line["encoding"]["detail"]} >= {"measure"}
+
+
+def test_two_results_are_no_single_line():
+    values = evaluate(datasets.example(30), "ap", by=["strong", "fair", "weak"])
+    levels = [trust.significance_levels(values, "ap", test=test) for test in ("t", "permutation")]
+    with pytest.raises(ValueError, match=r"`frame` must have each .* of a line once, got"):
+        charts.significance_curves(pl.concat(levels, how="diagonal_relaxed"))

@@ -359,3 +359,12 @@ def test_a_curve_by_recall_is_refused():
     assert charts.explore(values, "strong", "weak", "ap") is not None
     with pytest.raises(ValueError, match="`curve` must have a value per rank, got"):
         charts.explore(values, "strong", "weak", "ap", curve="interpolated_precision")
+
+
+def test_ranges_of_large_numbers_have_names_of_their_own():
+    days = [20240101 + day for day in range(40)]
+    rows = pl.DataFrame({"strategy": ["a"] * 40 + ["b"] * 40, "query": [*range(40)] * 2})
+    rows = rows.with_columns(ap=pl.int_range(80) % 7 / 7, day=pl.Series(days * 2))
+    groups = charts.explore(rows, "a", "b", "ap", colour="day").data["group"].value_counts()
+    assert min(groups["group"]) == "20240101 to 20240110"
+    assert groups["count"].to_list() == [10] * 4

@@ -942,9 +942,7 @@ def test_queries_of_one_name_in_two_segments_have_judgments_of_their_own():
 @pytest.mark.parametrize("test", ["permutation", "bootstrap"])
 def test_resamples_that_allow_no_verdict_are_refused(test):
     values = per_query(np.random.default_rng(1), 50, shift=0.2)
-    with pytest.raises(
-        ValueError, match="`resamples` must be at least 100 for 1 verdicts"
-    ):
+    with pytest.raises(ValueError, match="`resamples` must be at least 100 for 1 verdicts"):
         gate(values, baseline="main", test=test, confidence=0.99, resamples=50)
     assert gate(values, baseline="main", test=test, resamples=200).height == 1
 

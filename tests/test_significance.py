@@ -673,7 +673,5 @@ def test_the_hint_at_resamples_names_a_number_that_helps():
     names = np.repeat([f"s{n:02d}" for n in range(46)], 15)
     frame = pl.DataFrame({"strategy": names, "query": np.tile(np.arange(15), 46)})
     frame = frame.with_columns(ap=draw.random(frame.height))
-    with pytest.warns(
-        DataWarning.tests, match="with 15 .*\n\nHint: more queries, or"
-    ):
+    with pytest.warns(DataWarning.tests, match="with 15 .*\n\nHint: more queries, or"):
         compare(frame, "ap", test="permutation")

@@ -53,6 +53,17 @@ def check_row_count(argument: str, table: pl.DataFrame) -> None:
         raise ValueError(msg)
 
 
+def check_lines(argument: str, table: pl.DataFrame, keys: Sequence[str], position: str) -> None:
+    """Raise if a line has two points at one position. `keys` are the columns of lines."""
+    if repeated := table.height - table.n_unique([*keys, position]):
+        msg = (
+            f"`{argument}` must have each {position} of a line once, got "
+            f"{format_count(repeated, 'rows')} too many; "
+            "`panel` names the column that distinguishes repeated rows"
+        )
+        raise ValueError(msg)
+
+
 def check_not_repeated(
     argument: str, table: pl.DataFrame, name: str, panel: str | None, columns: Sequence[str] = ()
 ) -> None:

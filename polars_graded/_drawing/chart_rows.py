@@ -169,8 +169,14 @@ def join_query_columns(
     texts = pl.concat_str(
         [build_name_column(column) for column in query_columns], separator=", "
     ).alias(name)
-    order = frame.select(query_columns).unique().sort(query_columns).select(texts).to_series()
-    return frame.with_columns(texts.cast(pl.Enum(order.unique(maintain_order=True)))), name
+    keys = frame.select(query_columns).unique().sort(query_columns).with_columns(texts)
+    # Queries such as ("x, y", "z") and ("x", "y, z") would have the same text.
+    number = pl.format("{} ({})", name, pl.int_range(1, pl.len() + 1).over(name))
+    keys = keys.with_columns(pl.when(pl.len().over(name) > 1).then(number).otherwise(name))
+    frame = frame.drop(name, strict=False).join(
+        keys, on=query_columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return frame.with_columns(pl.col(name).cast(pl.Enum(keys[name]))), name
 
 
 def build_columns(

@@ -93,10 +93,7 @@ def build_curve_points(
     points = select_drawable(frame.with_columns(pl.col(position).alias(kind), *numbers))
     points = points.drop_nulls(["value", kind])
     check_not_empty("frame", points, curve)
-    key_columns = [
-        name for name, dtype in points.schema.items() if name == kind or not dtype.is_float()
-    ]
-    if repeated := points.height - points.n_unique(key_columns):
+    if repeated := points.height - points.n_unique([*keys, kind]):
         count = format_count(repeated, "rows")
         msg = f"a strategy must have each {kind} once, got {count} too many"
         raise ValueError(msg)

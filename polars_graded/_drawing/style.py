@@ -271,7 +271,8 @@ def write_rest_note(names: Collection[str], reason: str = "") -> list[str]:
     """
     n_others = len(names) - MAX_COLOURS
     clause = f", with {reason}" if reason else ""
-    return [f"grey: the {n_others:,} others{clause}"] if n_others > 0 else []
+    others = "other" if n_others == 1 else f"{n_others:,} others"
+    return [f"grey: the {others}{clause}"] if n_others > 0 else []
 
 
 def _join_description(finding: str, description: str) -> str:

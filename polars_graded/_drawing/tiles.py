@@ -190,7 +190,7 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     low_grades = grades.filter(grades <= irrelevant)
     if len(relevant) <= MAX_COLOURED_GRADES:
         ends = relevant
-        lowest_level, *names = _format_distinct([irrelevant, *ends])
+        lowest_level, *names = format_distinct([irrelevant, *ends])
     else:
         width = (relevant[-1] - irrelevant) / 4
         ends = [irrelevant + width * step for step in (1, 2, 3)] + [relevant[-1]]
@@ -216,7 +216,7 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     }
 
 
-def _format_distinct(values: Sequence[float]) -> list[str]:
+def format_distinct(values: Sequence[float]) -> list[str]:
     """Format different numbers with six digits, or more if two texts would be equal."""
     digits = range(6, 18)
     texts = ([f"{value:.{n}g}" for value in values] for n in digits)

@@ -40,6 +40,9 @@ def check_sum(measure: str) -> Measure:
             "of relevant documents retrieved"
         )
         raise ValueError(msg)
+    if parsed.function == "sdcg" and parsed.n is None:
+        msg = f"`measure` must have a cutoff, which divides the sum, got {measure!r}"
+        raise ValueError(msg)
     if parsed.needs_ties:
         msg = f"`measure` must leave tied documents in their order, got {measure!r}"
         raise ValueError(msg)

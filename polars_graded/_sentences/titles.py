@@ -289,7 +289,11 @@ def write_equivalence(rope: float, inside: int, n: int, probability: float) -> l
 
 def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
     """State what can make means wrong: tied scores, then queries with gaps."""
-    ties = {row["strategy"]: row.get("tied") for row in rows}
+    # A strategy has a row per panel.
+    ties: dict[str, float | None] = {}
+    for row in rows:
+        tied = ties.get(row["strategy"]) or 0, row.get("tied") or 0
+        ties[row["strategy"]] = max(tied)
     sentences = [write_many_ties(ties)]
     sentences += [_write_gap(rows, gap, verb) for gap, verb in GAPS.items()]
     return (
@@ -325,7 +329,6 @@ def _write_gap(rows: Sequence[Mapping[str, Any]], gap: str, verb: str) -> str:
     share = (
         format_part(n, min(totals), "queries") if len(totals) == 1 else format_count(n, "queries")
     )
-    owners = (
-        "" if len(worst) == len(rows) else f" for {list_names([row['strategy'] for row in worst])}"
-    )
+    names = [*dict.fromkeys(row["strategy"] for row in worst)]
+    owners = "" if len(worst) == len(rows) else f" for {list_names(names)}"
     return f"{share} {conjugate(n, verb)}{owners}"

@@ -127,7 +127,9 @@ def dcg_curves(
     )
     x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
-    facts = _collect_curve_facts(frame, table, curve, query)
+    facts = _collect_curve_facts(
+        frame, table, curve, query=query, strategy=strategy, baseline=baseline
+    )
     headline, background = titles.title_curves(curve, facts, rank, things), list[alt.Chart]()
     if baseline is not None:
         title = f"difference of {titles.write_axis_title(curve)} from {shorten_name(baseline)}"
@@ -139,21 +141,37 @@ def dcg_curves(
     # The names include the baseline, although it is not drawn, so that the other strategies have
     # the same colours as in charts that draw the baseline.
     names = chart_rows.find_names(frame, strategy)
-    notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
+    drawn = table["strategy"].unique().to_list()
+    notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(drawn)]
     notes += _write_bands(table, confidence, is_named=baseline is not None)
     words = style.Words(headline, notes, description)
     return _draw_curves(table, panel, x, title, ends, names, strategy, words, background)
 
 
 def _collect_curve_facts(
-    frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str
+    frame: pl.DataFrame,
+    table: pl.DataFrame,
+    curve: str,
+    *,
+    query: str,
+    strategy: str,
+    baseline: Any = None,
 ) -> titles.Drawn:
     """Return the curve and the numbers of lines, panels and queries.
 
-    The number of queries is known only if the frame has one list per strategy and query.
+    The numbers of queries are known only if the frame has one list per strategy and query. They are
+    those of the drawn lists, in ascending order.
     """
-    is_list = isinstance(frame.schema[curve], pl.List)
-    queries = [frame.drop_nulls(curve)[query].n_unique()] if is_list else []
+    queries: list[int] = []
+    if isinstance(frame.schema[curve], pl.List):
+        rows = frame.filter(pl.col(curve).list.eval(pl.element().is_finite()).list.all())
+        if baseline is not None:
+            [name] = chart_rows.format_names([baseline])
+            is_baseline = chart_rows.build_name_column(strategy) == name
+            queries_of_baseline = rows.filter(is_baseline).select(query).unique()
+            rows = rows.filter(~is_baseline).join(queries_of_baseline, on=query, how="semi")
+        counts = rows.group_by(strategy).agg(pl.col(query).n_unique())
+        queries = counts[query].unique().sort().to_list()
     panels = table["panel"].n_unique() if "panel" in table.columns else 0
     return titles.Drawn([curve], table["strategy"].n_unique(), panels, queries)
 
@@ -247,7 +265,7 @@ def recall_precision_curves(
     )
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
-    facts = _collect_curve_facts(frame, table, curve, query)
+    facts = _collect_curve_facts(frame, table, curve, query=query, strategy=strategy)
     notes = [*_write_subtitle(facts, None, panel == query), *style.write_rest_note(names)]
     notes += _write_bands(table, confidence, is_named=False)
     words = style.Words(titles.title_curves(curve, facts, recall), notes)

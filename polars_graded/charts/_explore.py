@@ -11,7 +11,15 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_columns, check_number
-from polars_graded._drawing import axis_ends, bins, chart_rows, curve_rows, query_views, style
+from polars_graded._drawing import (
+    axis_ends,
+    bins,
+    chart_rows,
+    curve_rows,
+    query_views,
+    style,
+    tiles,
+)
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._results.keys import Columns, run_one_grader, takes_results
 from polars_graded._results.per_query import (
@@ -280,9 +288,12 @@ def _name_ranges(values: pl.Series) -> pl.Series:
     Each quarter contains about the same number of values.
     """
     quarters = (values.rank("min") - 1) * 4 // values.count()
-    names = {}
-    for number in quarters.drop_nulls().unique():
-        values_of_quarter: Any = values.filter(quarters == number)
-        low, high = values_of_quarter.min(), values_of_quarter.max()
-        names[number] = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    numbers = quarters.drop_nulls().unique().sort().to_list()
+    parts = [values.filter(quarters == number) for number in numbers]
+    ends: list[Any] = sorted({end for part in parts for end in (part.min(), part.max())})
+    texts = dict(zip(ends, tiles.format_distinct(ends), strict=True))
+    names = {
+        number: " to ".join(dict.fromkeys((texts[part.min()], texts[part.max()])))
+        for number, part in zip(numbers, parts, strict=True)
+    }
     return quarters.replace_strict(names, default="null", return_dtype=pl.String).alias("group")

@@ -345,12 +345,12 @@ def query_heatmap(
 
 
 def drop_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, int]:
-    """Drop queries whose `n_relevant` is 0, and count the dropped queries."""
+    """Drop queries whose `n_relevant` is 0 in all rows, and count the dropped queries."""
     if N_RELEVANT not in per_query.columns or not per_query.schema[N_RELEVANT].is_numeric():
         return per_query, 0
-    is_undefined = pl.col(N_RELEVANT) == 0
+    is_undefined = (pl.col(N_RELEVANT) == 0).fill_null(value=False).all().over(query)
     n_undefined = per_query.filter(is_undefined)[query].n_unique()
-    return per_query.filter(~is_undefined | is_undefined.is_null()), n_undefined
+    return per_query.filter(~is_undefined), n_undefined
 
 
 def measure_agreement(
@@ -457,7 +457,7 @@ class _Points:
     groups: list[str]
     colour: dict[str, Any]
     row_word: str
-    """The word for rows: "queries", or "results" if there are several strategies."""
+    """The word for rows: "queries", or "results" if a query has several rows."""
     has_strategy_panels: bool
     """True if each strategy has a panel for its histogram."""
 
@@ -496,12 +496,15 @@ class _Points:
             groups = [*groups, "strategy"]
             colour = style.choose_look(table["strategy"], strategy, legends=not has_strategy_panels)
         has_one_strategy = "strategy" not in keys or table["strategy"].n_unique() == 1
+        is_query = has_one_strategy and not (
+            "query" in keys and table["query"].is_duplicated().any()
+        )
         return cls(
             table,
             panel,
             groups,
             colour,
-            "queries" if has_one_strategy else "results",
+            "queries" if is_query else "results",
             has_strategy_panels,
         )
 

@@ -217,6 +217,7 @@ def catalogue_curves(
     chart_checks.check_not_empty("curve", table, *numbers)
     chart_checks.check_panels(table, panel)
     groups = [*names]
+    chart_checks.check_lines("curve", table, groups, "items")
     n_lines = table.n_unique(groups)
     table = table.sort(*groups, "items", "recommendations")
     table = curve_rows.thin_by_value(table, "items", curve_rows.compute_max_points(n_lines), groups)

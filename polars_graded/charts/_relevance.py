@@ -122,14 +122,15 @@ def relevance_function(
         isinstance(median, float) and isinstance(highest, float) and highest > 20 * median > 0
     )
     scale_type = scale or ("symlog" if is_skewed else "linear")
-    is_undefined = relevances["relevance"].null_count() == relevances.height
     notes = ["ticks: values; dots: control points"]
     if "whisker" in rows_by_part["control point"]["name"]:
         notes[-1] += "; whisker: the highest value that is no outlier"
     if not is_custom:
-        notes.insert(0, f"φ turns {score} into relevance: 0 up to the median, 1 at the highest")
-    if is_undefined:
-        notes = ["φ is undefined: all values are the same"]
+        has_tie = not keys and median == highest
+        shape = "0 below the median, which is the highest, and 1 at it"
+        shape = shape if has_tie else "0 up to the median, 1 at the highest"
+        notes.insert(0, f"φ turns {score} into relevance: {shape}")
+    notes = _add_undefined(notes, relevances, [*keys])
     ends: Any = (values.min(), highest)
     is_symlog = scale_type == "symlog"
     axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if is_symlog else None)
@@ -192,6 +193,19 @@ def _draw_names(
     outline = points.mark_text(**text_options, stroke=paper, strokeWidth=3, color=paper)
     text = points.mark_text(**text_options, color=ink)
     return [layer.encode(text=alt.Text("name:N")) for layer in (outline, text)]
+
+
+def _add_undefined(notes: list[str], relevances: pl.DataFrame, keys: list[str]) -> list[str]:
+    """Return the notes, with one that states where φ is undefined."""
+    groups = relevances.partition_by(keys) if keys else [relevances]
+    undefined = [rows["relevance"].is_null().all() for rows in groups]
+    if all(undefined):
+        where = " of a panel" if len(undefined) > 1 else ""
+        return [f"φ is undefined: all values{where} are the same"]
+    if any(undefined):
+        count = format_count(sum(undefined), "panels")
+        return [*notes, f"φ is undefined in {count}, whose values are all the same"]
+    return notes
 
 
 def _name_points(keys: Sequence[str]) -> pl.Expr:

@@ -422,8 +422,9 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     table = rows.group_by("a", "b", maintain_order=True).agg(*aggregates)
     pairs, names = table.height, pair_rows.order_by_similarity(table)
     is_clustered = len(names) > 2 and 2 * pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
+    # Nobody knows whether a measure of another name is symmetric.
     parsed = Measure.parsed(measure)
-    if parsed is None or parsed.definition.is_symmetric:
+    if parsed is not None and parsed.definition.is_symmetric:
         table = pair_rows.add_mirrored(table)
     chart_checks.check_row_count("frame", table)
     low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]

@@ -746,6 +746,7 @@ def _draw_measure_lines(
 
 def _sort_and_thin(table: pl.DataFrame, position: str) -> pl.DataFrame:
     """Sort the rows by line and position; drop positions if there are many."""
+    chart_checks.check_lines("frame", table, _list_line_columns(table), position)
     return curve_rows.thin_by_position(
         _sort_lines(table, _list_line_columns(table), position), position
     )
