@@ -124,7 +124,8 @@ class Graded:
         Parameters
         ----------
         *by
-            Column names or expressions. `ranked_by("score", "doc")` is trec_eval's order.
+            Column names or expressions. `ranked_by("score", "doc")` is trec_eval's order
+            if documents are texts.
         descending
             True ranks the highest value first, and False the lowest, as for rank numbers. Pass one
             Boolean for all columns, or a list. By default the highest value is first, and a

@@ -815,3 +815,35 @@ def test_codes_for_no_grade_are_warned_of_where_they_would_be_the_highest(lazily
         measured(frame, "ndcg@10", lazily=lazily)
         steps = frame.with_columns(grade=pl.col("grade") * 3)  # to 9, and 6 below it
         measured(steps, "ndcg(gain=linear)@10", lazily=lazily)
+
+
+def test_queries_without_judgments_count_as_each_measure_says():
+    frame = pl.DataFrame({"query": list("aabb"), "doc": list("xyxy"), "score": [3.0, 2, 0.5, 1]})
+    frame = frame.with_columns(grade=pl.Series([1, 0, None, None]))
+    told = (
+        "which are undefined for 'roc_auc' and count as 1 for 'e_measure' and count as 0 for 'ap'"
+    )
+    with pytest.warns(DataWarning.unjudged, match=told):
+        evaluate(frame, "roc_auc", "e_measure", "ap")
+    with pytest.warns(DataWarning.unjudged, match="in 1 of 2 queries, which are undefined: 'b'"):
+        evaluate(frame, "roc_auc")
+
+
+def test_hints_work_for_expressions_and_for_several_columns():
+    frame = pl.DataFrame(
+        {"query": ["a"] * 2, "doc": ["x", "y"], "grade": [1, 0], "score": [3.0, 2]}
+    )
+    with pytest.warns(
+        DataWarning.scale, match=r"Hint: pl.when\(grades >= 0\).then\(grades\), with"
+    ):
+        evaluate(frame, "ap", grade=pl.col("grade") - 1)
+    sessions = pl.DataFrame({"user": ["u", "v", None], "session": [1, None, None], "grade": 1})
+    sessions = sessions.with_columns(score=1.0)
+    with pytest.warns(DataWarning.nulls) as caught:
+        evaluate(sessions, "ap", query=["user", "session"])
+    [hint] = [
+        match[1]
+        for each in caught
+        if (match := re.search(r"Hint: \.(filter\(.*\)) leaves such rows", str(each.message)))
+    ]
+    assert eval(f"sessions.{hint}").height == 2  # noqa: S307

@@ -408,3 +408,11 @@ def test_queries_of_one_name_in_two_segments_are_judged_apart():
     for keys in ({}, {"query": ["country", "query"]}):
         table = pg.summarise(values, "ap", segments="country", grader="p", missing="zero", **keys)
         assert table.select("country", "queries", "mean").rows() == [("DE", 2, 1), ("FR", 1, 1)]
+
+
+def test_sorted_rows_have_several_graders():
+    rows = pl.DataFrame({"query": list("aabb"), "doc": list("xyxy"), "score": [2.0, 1, 2, 1]})
+    rows = rows.with_columns(p=pl.Series([1, 0, 0, 1]), m=pl.Series([1, 1, 0, 1]))
+    eager = pg.evaluate(rows, "ap", grade=["p", "m"])
+    lazy = pg.evaluate(rows.lazy().sort("query"), "ap", grade=["p", "m"]).collect()
+    assert lazy.sort(eager.columns).equals(eager.sort(eager.columns))

@@ -1240,3 +1240,12 @@ def test_a_grade_that_is_no_number_is_not_hidden_by_another(grade):
     frame = pl.DataFrame({"query": 1, "grade": [grade, 2.0]})
     with pytest.raises((ValueError, pl.exceptions.ComputeError), match="must be finite, got NaN"):
         frame.group_by("query").agg(pl.col("grade").graded.only_grade(2).ap())
+
+
+def test_all_levels_of_a_scale_of_fractions():
+    scaled = pl.col("g").graded.scaled(irrelevant=0.3, max_grade=2.3)
+    frame = pl.DataFrame({"g": [2.3, 0.3, 1.3]})
+    given, listed = frame.select(
+        given=scaled.mu_ap(levels="all"), listed=scaled.mu_ap(levels=[1.3, 2.3])
+    ).row(0)
+    assert given == listed == pytest.approx((1 * 1 + (1 + 2 / 3) / 2) / 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import random
 import re
 import warnings
@@ -165,3 +166,40 @@ def test_a_tool_is_not_asked_to_order_what_is_no_text(ids):
     with pytest.raises(TypeError, match="ties='trec_eval' needs documents that are texts or num"):
         evaluate(frame, "ap", ties="trec_eval")
     assert evaluate(frame, "ap", ties="order")["ap"].item() == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ties": "doc"},
+        {"ties": "day"},
+        {"ties": ["day", "doc"]},
+        {"ties": "trec_eval"},
+        {"by": [["score", "price"]], "ties": "doc"},
+    ],
+)
+def test_ties_orders_documents_that_still_count_as_tied(options):
+    frame = pl.DataFrame({"query": "q", "doc": list("abcd"), "grade": [1, 0, 2, 0], "price": 1})
+    frame = frame.with_columns(score=pl.Series([2.0, 2, 1, 1]), day=pl.Series([4, 3, 2, 1]))
+    measures = ["roc_auc", "ndcg(ties=average)", "success(ties=average)@1"]
+    values = evaluate(frame, measures, **options).row(0)[2:]
+    ideal = 3 + 1 / math.log2(3)
+    mean = (1 + 1 / math.log2(3)) / 2 + 3 * (1 / 2 + 1 / math.log2(5)) / 2
+    assert values == pytest.approx((0.5, mean / ideal, 0.5))
+
+
+def test_scores_are_rounded_to_32_bits_whatever_their_type():
+    frame = pl.DataFrame({"query": "q", "doc": ["a", "b"], "grade": [1, 0]})
+    decimals = pl.Series(["1.00000001", "1.0"]).cast(pl.Decimal(12, 9))
+    for scores in (decimals, decimals.cast(pl.Float64), [17 * 10**17 + 2, 17 * 10**17 + 1]):
+        rows = frame.with_columns(score=pl.Series(scores))
+        assert evaluate(rows, "reciprocal_rank", ties="trec_eval")[:, -1].item() == 0.5
+
+
+def test_a_document_that_breaks_ties_of_one_strategy_breaks_those_of_all():
+    frame = pl.DataFrame({"query": "q", "doc": list("xyz"), "grade": [0, 1, 2], "a": 1.0})
+    frame = frame.with_columns(b=pl.Series([3.0, 2, 1]))
+    with pytest.warns(DataWarning.ties, match="'doc' decides which comes first"):
+        assert evaluate(frame, "ndcg", by=["a", ["b", "doc"]])["ndcg"][0] == 1
+    with pytest.raises(TypeError, match="`ties` needs documents that are texts or numbers, got"):
+        evaluate(frame.with_columns(pl.col("doc").cast(pl.Binary)), "ndcg", by="a", ties="doc")

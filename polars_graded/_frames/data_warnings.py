@@ -214,12 +214,16 @@ class NotedData:
         """Yield sentences about rows without a query or a strategy."""
         for (kind, lack), rows in self.notes.rows_without_key.items():
             names = self.request.query if kind == "query" else (self.request.strategy,)
-            column, hint = (separator.join(map(repr, names)) for separator in (" and ", ", "))
+            column = " and ".join(map(repr, names))
+            hint = f"drop_{lack.lower()}s({column})"
+            if len(names) > 1:
+                lacking = f"pl.col({', '.join(map(repr, names))}).is_{lack.lower()}()"
+                hint = f"filter(~pl.all_horizontal({lacking}))"
             if rows:
                 subject = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
                 yield (
                     f"{kind} {column} is {lack} in {subject} measured as one separate {kind}"
-                    f"\n\nHint: .drop_{lack.lower()}s({hint}) leaves such rows out"
+                    f"\n\nHint: .{hint} leaves such rows out"
                 )
 
     def find_unlike_scales(self) -> Iterator[str]:
@@ -272,7 +276,7 @@ class NotedData:
 
     def find_grades_below_zero(self) -> Iterator[str]:
         """Yield a sentence about grades below 0, which may mean unjudged."""
-        ranking, grade = self.request.unsorted_ranking, self.request.grade
+        ranking = self.request.unsorted_ranking
         if all(each.function == "infap" for each in self.request.measures.values()):
             return  # for `infap`, such grades mark pooled documents that nobody judged
         n = max((each[BELOW_ZERO] for each in self.strategies), default=0)
@@ -281,9 +285,16 @@ class NotedData:
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             yield (
                 f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
-                f"Hint: pl.when(pl.col({grade!r}) >= 0).then({grade!r}) leaves these documents "
-                "unjudged, as trec_eval does; relevant_from= states that they were judged"
+                f"Hint: {self._write_when('>= 0')} leaves these documents unjudged, as trec_eval "
+                "does; relevant_from= states that they were judged"
             )
+
+    def _write_when(self, condition: str) -> str:
+        """Write an expression that is the grade under a condition, and null otherwise."""
+        grade = self.request.grade
+        if grade in self.request.computed:
+            return f"pl.when(grades {condition}).then(grades), with your expression `grades`,"
+        return f"pl.when(pl.col({grade!r}) {condition}).then({grade!r})"
 
     def find_codes(self) -> Iterator[str]:
         """Yield a sentence if the highest grade may be a code for a missing grade."""
@@ -296,13 +307,12 @@ class NotedData:
         rest = max(each[BELOW_CODE] for each in with_code)
         n = max(each[AT_CODE] for each in with_code)
         if code in CODES and 0 < rest <= code / MIN_CODE_RATIO:
-            grade = self.request.grade
             subject = "1 grade is" if n == 1 else f"{n} grades are"
             yield (
                 f"{subject} {code:g}, and the next highest is {rest:g}: if {code:g} is a code for "
                 "a missing grade, it counts as the most relevant one\n\n"
-                f"Hint: pl.when(pl.col({grade!r}) <= {rest:g}).then({grade!r}) leaves these "
-                f"documents unjudged; max_grade={code:g} states that it is a grade"
+                f"Hint: {self._write_when(f'<= {rest:g}')} leaves these documents unjudged; "
+                f"max_grade={code:g} states that it is a grade"
             )
 
     def find_ties_by_grade(self) -> Iterator[str]:
@@ -318,8 +328,6 @@ class NotedData:
     def find_unjudged_queries(self) -> Iterator[str]:
         """Yield a sentence about queries without a judged document."""
         if self.notes.unjudged:
-            undefined = self.request.unsorted_ranking.undefined
-            effect = "are undefined" if undefined is None else f"count as {undefined:g}"
             counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
             hint = (
                 "join_judgments(run, judgments) leaves such queries out, and adds the judged "
@@ -333,9 +341,27 @@ class NotedData:
                     "leaves these queries out of means"
                 )
             yield (
-                f"no document is judged in {self.format_share(*counts)}, which {effect}: "
+                f"no document is judged in {self.format_share(*counts)}, which "
+                f"{self._write_fill_values()}: "
                 f"{first_few(self.notes.unjudged)}\n\nHint: {hint}"
             )
+
+    def _write_fill_values(self) -> str:
+        """Write what queries without a relevant document count as, for example "count as 0"."""
+        ranking = self.request.unsorted_ranking
+        names_by_effect: dict[str, list[str]] = {}
+        for name, measure in self.request.measures.items():
+            value = ranking.undefined
+            if measure.definition.needs_pairs and not ranking.undefined_is_passed:
+                value = None
+            effect = "are undefined"
+            if value is not None:
+                effect = f"count as {measure.definition.if_undefined(value):g}"
+            names_by_effect.setdefault(effect, []).append(name)
+        if len(names_by_effect) == 1:
+            return next(iter(names_by_effect))
+        texts = (f"{effect} for {first_few(names)}" for effect, names in names_by_effect.items())
+        return " and ".join(texts)
 
     def find_lost_documents(self) -> Iterator[str]:
         """Yield a sentence if a join seems to have lost judged documents."""
@@ -489,12 +515,10 @@ class NotedData:
         column = self.request.tie_column or self.request.document
         if self.request.tie_column is None:
             decision = "the order of rows decides which comes first"
-            hint_at_ties = (
-                f"ties={column!r} ranks them by that column"
-                if column
-                else "ties= names the column of documents, which breaks ties"
+            hint = (
+                "ties= names the column of documents, which breaks ties as in trec_eval; "
+                "ties='order' keeps the order of rows"
             )
-            hint = f"{hint_at_ties} as in trec_eval; ties='order' keeps the order of rows"
         else:
             decision = f"{column!r} decides which comes first, as in trec_eval"
             hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"

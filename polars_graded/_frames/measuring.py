@@ -13,6 +13,7 @@ import polars as pl
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.engines import find_engine
+from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.pair_values import GatheredPairs, PairRequest
 from polars_graded._frames.parts import Parts, Split, check_queries_are_together, choose_split
 from polars_graded._frames.progress import progress
@@ -66,7 +67,8 @@ def measure_eagerly(
     directions.check()
     result = finish_requests(gathered)
     if split.way == "sorted":
-        check_queries_are_together(result.select(request.result_keys), request.result_keys)
+        keys = [*([] if request.grader is None else [GRADER]), *request.result_keys]
+        check_queries_are_together(result.select(keys), keys)
     return result
 
 

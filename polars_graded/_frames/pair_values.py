@@ -26,7 +26,6 @@ from polars_graded._measuring.definitions import SIMILARITIES, Definition
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
-from polars_graded._measuring.tie_orders import TieOrder
 from polars_graded._warnings import DataWarning
 
 PAIR = ("a", "b")
@@ -224,19 +223,6 @@ class PairPart(Part):
     def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:  # noqa: ARG002
         """Return the number that identifies each document."""
         return {"number": self.numbers}
-
-    def list_documents(
-        self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
-    ) -> DocumentLists:
-        """Return ranked documents.
-
-        If a strategy is ranked by a single column, documents with equal scores count as tied, even
-        if `ties` orders them.
-        """
-        documents = super().list_documents(name, keys, measures, order)
-        if self.request.ties is not None and len(self.request.find_columns(name)) == 1:
-            return replace(documents, ties=documents.scores)
-        return documents
 
     def compute(
         self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]

@@ -356,8 +356,15 @@ class Request:
         - `ties` names a tool other than ranx. If `ties` also names a column, this is the document
           column. Raise if the column is missing, or its values cannot be compared as text.
         - `ties` is not passed, the values of the column can be compared as text, and the column is
-          no key and no column of grades, scores or inputs.
+          no key and no column of grades or scores.
         """
+        document_type = None if self.document is None else schema.get(self.document)
+        if self.document in (self.ties or ()) and not can_be_text(document_type or pl.String()):
+            msg = (
+                f"`ties` needs documents that are texts or numbers, got {document_type} in "
+                f"{self.document!r}"
+            )
+            raise TypeError(msg)
         if self.ties is not None or self.tool == "ranx":
             return None
         column = self.tie_column or self.document
@@ -375,7 +382,8 @@ class Request:
                 f"{column!r}"
             )
             raise TypeError(msg)
-        is_key = column in (*self.keys, *self.row_columns)
+        first_columns = (columns[0] for columns in self.by.values())
+        is_key = column in (*self.keys, self.grade, *first_columns)
         if dtype is None or (is_key and self.tool is None) or not can_be_text(dtype):
             return None
         return column

@@ -168,6 +168,7 @@ class Part:
             None if is_chosen else order,
             None if is_chosen else self.names,
             self.select_inputs(measures),
+            len(self.request.find_columns(name)),
         )
 
     def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:

@@ -262,7 +262,10 @@ def _make_number_option(default: float, **bounds: float) -> Option:
 BETA = {"beta": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 ALPHA = {"alpha": _make_number_option(0.5, at_least=0, at_most=1)}
 PATIENCE = {"beta": _make_number_option(0.5, above=0, below=1)}
-TARGET = {"target": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
+MAX_TARGET = 1e6
+"""Maximum target of a user. Sums of inverse squares of much larger numbers lose their digits."""
+
+TARGET = {"target": _make_number_option(1.0, at_least=1 / MAX_TARGET, at_most=MAX_TARGET)}
 LISTS = pl.List(pl.Float64)
 COMPLEMENT_OF_F: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
 """Properties of E, which is 1 - F: the lowest value is best, and fill values are 1 minus those of
@@ -358,7 +361,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "insq": Definition(user_models.insq, TARGET | TIE_ORDER, is_of_a_scale=True, is_sum=True),
     "inst": Definition(
         user_models.inst,
-        {"target": _make_number_option(1.0, at_least=0.5, at_most=MAX_WEIGHT)} | TIE_ORDER,
+        {"target": _make_number_option(1.0, at_least=0.5, at_most=MAX_TARGET)} | TIE_ORDER,
         is_of_a_scale=True,
         may_fall=True,
     ),

@@ -63,26 +63,29 @@ class DocumentLists:
         tie_order: TieOrder | None = None,
         names: Callable[[Integers], pl.Series] | None = None,
         inputs: Mapping[str, Lists] | None = None,
+        n_keys: int | None = None,
     ) -> DocumentLists:
         """Return documents made from checked grades, sort keys and inputs.
 
         `tie_order` orders documents that are equal in all keys (for ranx: in the first key). Such
         documents still count as tied. If `tie_order` sorts by name, pass `names`, a function that
-        takes row numbers and returns the names of the documents in these rows.
+        takes row numbers and returns the names of the documents in these rows. With `n_keys`,
+        documents that are equal in the first `n_keys` keys count as tied too; the other keys only
+        order them.
         """
         inputs = inputs or {}
         if not keys:
             return cls(grades, None, None, inputs=inputs)
         scores, order, rows = keys[0].as_numbers(), None, None
         if tie_order is not None and tie_order.is_32_bit:
-            scores = round_to_32_bits(scores)
+            scores = round_to_32_bits(keys[0])
         by_name = names if tie_order is not None and tie_order.needs_documents else None
         descending_names = tie_order is None or tie_order.sort == "descending"
         if tie_order is not None and tie_order.sort == "ranx":
             rows = sort_as_ranx(scores, descending=ranking.descending[0])
         elif keys[1:] or by_name is not None:
             descending = [*ranking.descending[1:], descending_names]
-            order = _Order.of(scores, keys[1:], descending, by_name)
+            order = _Order.of(scores, keys[1:], descending, by_name, n_keys)
             rows = None if order is None else order.rows
         if rows is not None:
             # `_Order` swaps only documents with equal scores, so the column of scores stays the
@@ -129,11 +132,13 @@ class _Order:
         keys: Sequence[Lists],
         descending: Sequence[bool],
         names: Callable[[Integers], pl.Series] | None,
+        n_keys: int | None = None,
     ) -> _Order | None:
         """Return the order by further keys, or None if no scores are tied.
 
         Nulls come last. If `names` is passed, documents with equal keys are ordered by name. These
-        documents still count as tied.
+        documents still count as tied. With `n_keys`, documents count as tied if they are equal in
+        the score and the first `n_keys` - 1 further keys.
         """
         ties_of_chunks, start = [], 0
         for length, places, groups in batches.run([scores], Ragged.find_ties):
@@ -154,7 +159,8 @@ class _Order:
         ).to_series()
         # The tied documents stay in the rows `places`, but in their new order. Documents with equal
         # keys form a run. The index of their tie group is the new row of the run's first document.
-        run = tied[order].to_struct().rle_id().to_numpy()
+        decisive_keys = tied.select(tied.columns[:n_keys])
+        run = decisive_keys[order].to_struct().rle_id().to_numpy()
         tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
         tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
         rows[places] = places[order.to_numpy()]

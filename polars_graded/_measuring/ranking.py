@@ -66,7 +66,8 @@ class Ranking:
         """
         if self.max_grade is None:
             return ()
-        steps = range(1, math.floor(self.max_grade - self.irrelevant) + 1)
+        # 2.3 - 0.3 is slightly below 2.
+        steps = range(1, math.floor(self.max_grade - self.irrelevant + 1e-9) + 1)
         return tuple(self.irrelevant + step for step in steps)
 
     def scaled(

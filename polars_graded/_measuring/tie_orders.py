@@ -77,7 +77,9 @@ def find_order(tool: Tool, measure: Measure) -> TieOrder:
 
 def round_to_32_bits(scores: Lists) -> Lists:
     """Return the scores rounded to 32 bits."""
-    return Lists(scores.flat.cast(pl.Float32).cast(pl.Float64), scores.offsets)
+    numbers = scores.flat if scores.flat.dtype.is_decimal() else scores.flat.to_physical()
+    # A cast from Decimal or Int64 to Float32 could round twice, and in another way than trec_eval.
+    return Lists(numbers.cast(pl.Float64).cast(pl.Float32).cast(pl.Float64), scores.offsets)
 
 
 def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
