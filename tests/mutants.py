@@ -160,7 +160,7 @@ MUTANTS = [
     ),
     Mutant(
         "_results/per_query.py",
-        "rounded = means.round(12)",
+        "rounded = drop_rounding_errors(means)",
         "rounded = means",
         "forms per_query verdicts findings",
     ),

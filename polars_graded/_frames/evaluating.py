@@ -83,13 +83,15 @@ def evaluate(
         The column that identifies strategies, if the rows of several strategies are stacked in one
         frame. In this case, `by` names one column.
     ties
-        One or more columns that break ties of all strategies, the highest value first; or
-        `"order"`, which keeps the order of the rows. By default, the column that `doc` names breaks
-        ties. Its values are compared as text, and the highest text comes first: "d9" before "d10".
-        This is trec_eval's order; passing `ties="doc"` gives the same order without the warning
-        below. Numbers in any other column of `ties` are compared as numbers. Without a column of
-        documents, tied documents keep the order of the rows. If the order of tied documents changes
-        a value, a warning reports it.
+        One or more columns that order tied documents of all strategies, the highest value first; or
+        `"order"`, which keeps the order of the rows. Documents are tied if they are equal in all
+        columns of `by`. They still count as tied after they have been ordered, for example for
+        `roc_auc` and `ndcg(ties=average)`. By default, the column that `doc` names orders tied
+        documents. Its values are compared as text, and the highest text comes first: "d9" before
+        "d10". This is trec_eval's order; passing `ties="doc"` gives the same order without the
+        warning below. Numbers in any other column of `ties` are compared as numbers. Without a
+        column of documents, tied documents keep the order of the rows. If the order of tied
+        documents changes a value, a warning reports it.
 
         To order tied documents as another tool does, pass its name: `"trec_eval"` (also for
         pytrec_eval: scores are compared as 32-bit floats, and tied documents are in descending text
