@@ -2905,7 +2905,7 @@ class Graded:
 
         See Also
         --------
-        alpha_dcg : The same sum, divided by that of a list whose documents have all subtopics.
+        alpha_dcg : The same numerator. The divisor belongs to a list with all subtopics everywhere.
         subtopic_recall : The share of the subtopics that a list covers.
 
         Examples
@@ -3046,7 +3046,7 @@ class Graded:
 
         See Also
         --------
-        err_ia : The same sum, divided by that of a list whose documents have all subtopics.
+        err_ia : The same numerator. The divisor belongs to a list with all subtopics everywhere.
 
         Examples
         --------
@@ -3194,7 +3194,7 @@ class Graded:
 
         See Also
         --------
-        nrbp : The same sum, divided by that of an endless list whose documents have all subtopics.
+        nrbp : The same numerator. The divisor belongs to a list with all subtopics everywhere.
 
         Examples
         --------

@@ -170,8 +170,9 @@ OPTIONS = {
         {"choices": ("doc", "order", *TOOLS)},
     ),
     "--baseline": Option(
-        "the strategy to compare all others with; without it, --test or --correction compares all "
-        "pairs; with --gate also a .parquet or .csv file that --per-query wrote",
+        "the strategy to compare all others with; with --gate, this may instead be a .parquet or "
+        ".csv file that --per-query wrote; without --baseline, --test or --correction compares all "
+        "pairs",
         {"metavar": "NAME"},
     ),
     "--gate": Option(

@@ -82,8 +82,8 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Minimum ratio of the number of documents that a grader judged in a query to the largest such
-number of any grader. A lower ratio causes a warning, unless it is 0."""
+"""Minimum of a ratio: in each query, the number of documents that a grader judged is divided by the
+number of the grader who judged most. A lower ratio causes a warning, unless it is 0."""
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
@@ -347,7 +347,7 @@ class NotedData:
             )
 
     def _write_fill_values(self) -> str:
-        """Write what queries without a relevant document count as, for example "count as 0"."""
+        """Describe how measures treat queries without a relevant document: "count as 0"."""
         ranking = self.request.unsorted_ranking
         names_by_effect: dict[str, list[str]] = {}
         for name, measure in self.request.measures.items():

@@ -48,7 +48,7 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
     """Return whether any sort column may hold ranks in at least one query.
 
-    The columns of a strategy are left out if `descending` ranks the highest value first.
+    The columns of a strategy are left out if `descending` is passed for it as True.
     """
     return any(each.n_spread for each in _collect_evidence(request, rows).evidence.values())
 
@@ -63,7 +63,7 @@ def _collect_evidence(request: Request, rows: pl.DataFrame) -> Directions:
 class Directions:
     """Evidence that sort columns hold ranks, collected from one or more parts of a frame.
 
-    The columns of a strategy are left out if `descending` ranks the highest value first.
+    The columns of a strategy are left out if `descending` is passed for it as True.
     """
 
     request: Request

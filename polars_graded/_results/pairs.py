@@ -99,8 +99,8 @@ class Pairs:
             mean[part], std[part] = compute_mean_and_std(differences)
             if self.n > 1:
                 # The standard deviation becomes 0 if the spread of a pair's differences is within
-                # their largest tolerance. A spread above the maximum of `rounding` is above every
-                # tolerance, so tolerances are computed only for the other pairs.
+                # their largest tolerance. No tolerance exceeds the maximum of `rounding`, so
+                # tolerances are computed only for pairs whose spread is at most this maximum.
                 spread = np.ptp(differences, axis=1)
                 near = np.flatnonzero(spread <= self.results.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]

@@ -483,8 +483,8 @@ class _Points:
         has_strategy_panels = has_strategy_panels and _has_few_strategies(frame, strategy)
         panel = strategy if has_strategy_panels else None if panel is ... else panel
         keys = {} if panel is None else {"panel": panel}
-        # The frame may lack the default columns of strategies or queries, but not columns with
-        # other names, since the caller passed these.
+        # The columns "strategy" and "query" are optional. If `strategy` or `query` has another
+        # name, the caller has chosen it, so the frame must have this column.
         keys |= {
             name: column
             for name, column in (("strategy", strategy), ("query", query))
