@@ -75,9 +75,9 @@ def estimate_clicks(
     Parameters
     ----------
     log
-        Any data frame, with one row per document shown, clicked or not. The lists of a
-        query must vary between sessions, at random or for another reason. If a document is never
-        shown at a rank, the log has no clicks from which its clicks at this rank can be estimated.
+        Any data frame, with one row per document shown, clicked or not. The lists of a query must
+        vary between sessions, at random or for another reason. If a document is never shown at a
+        rank, the log has no clicks from which its clicks at this rank can be estimated.
     ranking
         Any data frame of the new ranking, with one row per query and document. Its columns of
         queries, documents and ranks have the same names as in the log. Ranks are 1, 2, … without

@@ -191,7 +191,7 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
                     columns[1:], request.find_directions(name)[1:], strict=True
                 )
             ),
-            *last_keys,
+            *(each for each in last_keys if each not in columns[1:]),
         ]
         for name, columns in request.by.items()
     }
