@@ -160,8 +160,8 @@ MUTANTS = [
     ),
     Mutant(
         "_results/per_query.py",
-        "rounded = drop_rounding_errors(means)",
-        "rounded = means",
+        "np.diff(ascending) > ROUNDING * scale",
+        "np.diff(ascending) > 0",
         "forms per_query verdicts findings",
     ),
 ]

@@ -882,3 +882,21 @@ def test_a_description_needs_sessions():
     for frame in (log, log.lazy()):
         with pytest.raises((ValueError, *COLLECTED), match="'session' of `log` must not be null"):
             clicks.describe_log(frame).lazy().collect()
+
+
+@pytest.mark.parametrize("factor", [1e-10, 1.0, 1e8, 1e10])
+def test_propensities_of_any_scale_give_the_same_estimates(factor):
+    log = pl.DataFrame({"query": "q", "doc": ["a", "a"], "rank": [1, 2], "c": [10**4, 10**3]})
+    log = log.with_columns(n=10**5)
+    tables = [
+        clicks.estimate_pbm(
+            log,
+            propensities=pl.DataFrame({"rank": [1, 2], "propensity": [each, each / 2]}),
+            clicked="c",
+            impressions="n",
+        )
+        for each in (1.0, factor)
+    ]
+    ends = ["estimate", "ci_low", "ci_high"]
+    one, other = (table.select(ends).row(0) for table in tables)
+    assert other == pytest.approx([each / factor for each in one], rel=1e-12)

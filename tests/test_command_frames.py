@@ -336,3 +336,26 @@ def test_similarities_of_a_pair_do_not_depend_on_other_pairs(tmp_path, monkeypat
     assert re.search(r"A and B\W+2\W+0\.0000", printed)
     assert re.search(r"A and C\W+1\W+1\.0000", printed)
     assert "Queries of a pair without a value are left out: up to 1 of kendall_tau." in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ('"query","doc","grade"\n', (0, 3)),
+        (f'"query","doc","grade"\n1,"{"z" * 140_000}",2\n', (1, 3)),
+        ('query,doc,grade\n1,"a, b",2\n\n\n', (1, 3)),
+    ],
+)
+def test_frames_with_quotes_are_read(tmp_path, text, shape):
+    (tmp_path / "x.csv").write_text(text)
+    frame = read_frame([str(tmp_path / "x.csv")], {})
+    assert (frame.drop_nulls().height, frame.width) == shape
+
+
+def test_text_columns_of_features_in_parquet_may_differ(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "grade": [1, 0], "f1": [2, 1]})
+    rows.with_columns(title=pl.lit("x")).write_parquet("one.parquet")
+    rows.with_columns(query=pl.lit("r"), f1=pl.col("f1") / 2).write_parquet("two.parquet")
+    main(["--letor", "one.parquet", "two.parquet", "--measure", "ap"])
+    assert re.search(r"f1\W+2\W+\[1\.0000\]", capsys.readouterr().out)

@@ -368,3 +368,10 @@ def test_ranges_of_large_numbers_have_names_of_their_own():
     groups = charts.explore(rows, "a", "b", "ap", colour="day").data["group"].value_counts()
     assert min(groups["group"]) == "20240101 to 20240110"
     assert groups["count"].to_list() == [10] * 4
+
+
+def test_ranges_of_integers_beyond_doubles_have_names():
+    rows = pl.DataFrame({"strategy": ["a"] * 8 + ["b"] * 8, "query": [*range(8)] * 2})
+    rows = rows.with_columns(ap=pl.int_range(16) % 5 / 5, t=17 * 10**17 + pl.col("query"))
+    groups = charts.explore(rows, "a", "b", "ap", colour="t").data["group"]
+    assert groups.n_unique() in (4, 8)

@@ -330,3 +330,8 @@ def test_columns_and_rankers_may_have_any_name_and_type():
     for method in ("balanced", "probabilistic"):
         table = compare_interleaved(ranks, method, rankings=rankings, segments=["clicks", "chance"])
         assert table["queries"].to_list() == [4]
+
+
+def test_a_team_draft_needs_no_ranks():
+    log = TEAM_DRAFT.with_columns(rank=pl.lit(None, pl.Int64))
+    assert compare_interleaved(log).equals(compare_interleaved(TEAM_DRAFT))

@@ -708,3 +708,11 @@ def test_runs_may_have_different_categories():
     }
     texts = join_judgments({"x": SMALL_RUN, "y": SMALL_RUN}, SMALL_JUDGMENTS)
     assert_frame_equal(join_judgments(runs, SMALL_JUDGMENTS), texts)
+
+
+def test_the_column_of_lists_may_be_the_column_of_grades():
+    run = pl.DataFrame({"query": ["q"], "doc": ["a"], "score": [1.0]})
+    joined = join_judgments(
+        run, pl.DataFrame({"query": ["q"], "relevant": [["a"]]}), grade="relevant"
+    )
+    assert joined["relevant"].to_list() == [1]

@@ -10,6 +10,7 @@ from results import FRAME, frame_of, of_few
 
 import polars_graded as pg
 from polars_graded import compare, differences, summarise
+from polars_graded._results.per_query import find_best_places, find_places
 from polars_graded.trust import rank_correlation
 
 # Missing.
@@ -339,3 +340,10 @@ def test_a_measure_under_a_name_of_ones_own_is_not_left_out_in_silence():
         ):
             ask(per_query.rename({"ap": "AP"}))
     assert pg.summarise(per_query, own)["measure"].unique().to_list() == ["nDCG@10"]
+
+
+def test_places_are_equal_up_to_rounding_only():
+    numbers = pl.Series([3.0, 1.0, 1.0 + 1e-14, None, 1e15, 2.0])
+    assert find_places(numbers).to_list() == [2, 0, 0, None, 3, 1]
+    assert find_best_places(pl.Series([-1e15, 1.0, 2.0]), "highest") == [2]
+    assert find_best_places(pl.Series([], dtype=pl.Float64), "highest") == []

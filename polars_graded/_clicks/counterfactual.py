@@ -234,7 +234,7 @@ def _unify_types(log: Log, ranking: pl.DataFrame) -> Log:
                 f"{in_log} and {in_ranking}"
             )
             raise TypeError(msg)
-        is_wide = {pl.UInt64(), pl.Int128()} & {in_log, in_ranking}
+        is_wide = {pl.UInt64(), pl.Int128(), pl.UInt128()} & {in_log, in_ranking}
         casts.append(pl.col(name).cast(pl.Int128 if is_wide else pl.Int64))
     return replace(log, rows=log.rows.with_columns(casts))
 

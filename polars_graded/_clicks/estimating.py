@@ -13,7 +13,9 @@ The last three exposures depend on the ranks at which a document was shown.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -476,17 +478,20 @@ def _estimate_by_rank(
         by_rank = compute_propensities(cells).select(
             pl.col("rank").cast(cells.schema["rank"], strict=False), "propensity"
         )
-        propensity = pl.col("propensity")
-        # `_sum_multiples` adds whole numbers, so that the order of rows does not change the sums.
-        # Sums of floats depend on this order.
+        # Sums of floats depend on the order of rows, so multiples of a small unit are added. The
+        # factor is a power of two, and propensities are at most the factor.
+        highest: Any = by_rank["propensity"].max()
+        factor = 2.0 ** math.frexp(highest or 1.0)[1]
+        unit = 2.0 ** (int(cells["impressions"].sum()).bit_length() - 126)
+        relative = pl.col("propensity").fill_null(0) / factor
         [table] = collect(
             cells.lazy()
             .join(by_rank.lazy(), on="rank", how="left")
             .group_by(KEYS)
             .agg(
                 pl.col("impressions", "clicks").sum(),
-                _sum_multiples(propensity).alias(exposure),
-                _sum_multiples(propensity**2).alias("squares"),
+                (_sum_multiples(relative, unit) * factor).alias(exposure),
+                (_sum_multiples(relative**2, unit) * factor**2).alias("squares"),
             )
         )
         return _make_estimates(table, exposure, z, prior, is_rate=is_rate)
@@ -494,14 +499,10 @@ def _estimate_by_rank(
     return log.run(estimate)
 
 
-def _sum_multiples(value: pl.Expr) -> pl.Expr:
-    """Sum a value between 0 and 1 over the impressions of a group.
-
-    The value is rounded to a multiple of 2⁻⁶², so that the sum is exact. It is null at a rank that
-    was never shown.
-    """
-    multiples = (value.fill_null(0) * 2.0**62).round().cast(pl.Int128)
-    return (pl.col("impressions").cast(pl.Int128) * multiples).sum().cast(pl.Float64) / 2.0**62
+def _sum_multiples(value: pl.Expr, unit: float) -> pl.Expr:
+    """Sum a value from 0 to 1 over the impressions of a group, as a multiple of `unit`."""
+    multiples = (value / unit).round().cast(pl.Int128)
+    return (pl.col("impressions").cast(pl.Int128) * multiples).sum().cast(pl.Float64) * unit
 
 
 def _make_estimates(

@@ -186,17 +186,17 @@ class Log:
 
         A list must have one row per rank, and one value in each column of `constant_columns`.
         """
-        [invalid] = collect_streaming(self.count_invalid(*LISTS))
-        self.check(invalid, *LISTS)
+        ranks = pl.col("rank")
         several = [pl.col(each).n_unique() > 1 for each in constant_columns]
         lists = self.rows.group_by(LISTS).agg(
-            (pl.len() - pl.col("rank").n_unique()).alias("repeated"),
+            (ranks.count() - ranks.drop_nulls().n_unique()).alias("repeated"),
             *(is_several.alias(f"several_{n}") for n, is_several in enumerate(several)),
         )
         counts = lists.group_by("query").agg(
             pl.len().cast(pl.Int64).alias("lists"), pl.exclude("session").sum()
         )
-        [table] = collect_streaming(counts)
+        table, invalid = collect_streaming(counts, self.count_invalid(*LISTS))
+        self.check(invalid, *LISTS)
         repeated, *varying = table.select(pl.exclude("query", "lists").sum()).row(0)
         for name, n in zip(constant_columns, varying, strict=True):
             if n:

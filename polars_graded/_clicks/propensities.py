@@ -155,7 +155,8 @@ def find_propensities(value: Any, rank: str) -> Callable[[pl.DataFrame], pl.Data
     else:
         table = check_collected("propensities", value)
         # `estimate_propensities` names this column after the column of ranks in the log.
-        table = table.rename({rank: "rank"} if "rank" not in table.columns else {}, strict=False)
+        if rank != "rank" and rank in table.columns:
+            table = table.drop("rank", strict=False).rename({rank: "rank"})
     check_columns("propensities", ["rank", "propensity"], table.columns)
     if not table.schema["rank"].is_integer():
         msg = f"`propensities` must have whole numbers as ranks, got {table.schema['rank']}"

@@ -98,13 +98,16 @@ def _read_features(arguments: Arguments) -> Rows:
     elif not any(are_parquet):
         frame = read_letor(files)
     elif all(are_parquet):
-        parts = [_read_parquet(file, ["query", "grade"]).collect() for file in files]
         numbers = cs.by_name("query", "doc", require_all=False) | cs.numeric() | cs.boolean()
+        numbers |= cs.by_dtype(pl.Null)
+        parts = [
+            _read_parquet(file, ["query", "grade"]).select(numbers).collect() for file in files
+        ]
         for file, part in zip(files, parts, strict=True):
             if {*part.columns} != {*parts[0].columns}:
                 msg = f"{file} must have the same columns as {files[0]}"
                 raise ValueError(msg)
-        frame = pl.concat(parts, how="diagonal_relaxed").select(numbers)
+        frame = pl.concat(parts, how="diagonal_relaxed")
     else:
         msg = f"--letor takes text or .parquet files, not both, got {', '.join(files)}"
         raise ValueError(msg)

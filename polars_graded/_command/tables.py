@@ -15,11 +15,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import paper_table
 from polars_graded._results.keys import GRADER, split_by_grader
-from polars_graded._results.per_query import (
-    compute_curve_means,
-    drop_rounding_errors,
-    find_best_places,
-)
+from polars_graded._results.per_query import compute_curve_means, find_best_places, find_places
 from polars_graded._results.significance import Options
 from polars_graded._sentences import format_p, list_names
 
@@ -157,7 +153,7 @@ def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
     The best values of each column are in brackets, since stars would suggest significance.
     """
     first, direction = next(iter(best.items()))
-    order = drop_rounding_errors(pl.col(first))
+    order = find_places(means[first])
     means = means.sort(order, "strategy", descending=[direction != "lowest", False])
     table = _format_numbers(means, best)
     for name, best_direction in best.items():

@@ -171,8 +171,9 @@ def join_query_columns(
     ).alias(name)
     keys = frame.select(query_columns).unique().sort(query_columns).with_columns(texts)
     # Queries such as ("x, y", "z") and ("x", "y, z") would have the same text.
-    number = pl.format("{} ({})", name, pl.int_range(1, pl.len() + 1).over(name))
-    keys = keys.with_columns(pl.when(pl.len().over(name) > 1).then(number).otherwise(name))
+    if keys[name].is_duplicated().any():
+        number = pl.int_range(1, pl.len() + 1)
+        keys = keys.with_columns(pl.format("{} ({})", name, number).alias(name))
     frame = frame.drop(name, strict=False).join(
         keys, on=query_columns, how="left", nulls_equal=True, maintain_order="left"
     )

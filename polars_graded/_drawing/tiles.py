@@ -220,7 +220,8 @@ def format_distinct(values: Sequence[float]) -> list[str]:
     """Format different numbers with six digits, or more if two texts would be equal."""
     digits = range(6, 18)
     texts = ([f"{value:.{n}g}" for value in values] for n in digits)
-    return next(each for each in texts if len({*each}) == len(each))
+    # Integers above 2**53 may differ in further digits.
+    return next((each for each in texts if len({*each}) == len(each)), [*map(str, values)])
 
 
 def _format_limit(limit: float, grades: Sequence[float]) -> str:
@@ -230,7 +231,8 @@ def _format_limit(limit: float, grades: Sequence[float]) -> str:
     """
     n_within = bisect_right(grades, limit)
     texts = (f"{limit:.{digits}g}" for digits in range(3, 18))
-    return next(each for each in texts if bisect_right(grades, float(each)) == n_within)
+    is_within = (each for each in texts if bisect_right(grades, float(each)) == n_within)
+    return next(is_within, str(limit))
 
 
 def is_dark(colour: str) -> bool:

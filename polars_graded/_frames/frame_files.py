@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 
@@ -113,27 +112,28 @@ def check_line_lengths(file: str, opened: IO[bytes], separator: str) -> None:
     its meaning. In a file with quotes, only the last line is checked, since a quoted value can
     contain separators and line ends.
     """
-    lines = pl.read_csv(
-        opened,
-        separator="\x1f",
-        has_header=False,
-        quote_char=None,
-        infer_schema=False,
-        truncate_ragged_lines=True,
-    ).to_series()
+    options: Any = {"infer_schema": False, "truncate_ragged_lines": True}
+    width = pl.read_csv(opened, separator=separator, n_rows=0, **options).width
     opened.seek(0)
-    quotes = lines.str.count_matches('"', literal=True).fill_null(0)
-    counts = lines.str.count_matches(separator, literal=True) + 1
-    if (quotes > 0).any():
-        # A line may be a part of a quoted value. The last one is complete if all quotes are closed.
-        counts = pl.Series([len(next(csv.reader([lines[0]], delimiter=separator)))])
-        if quotes.head(-1).sum() % 2 == 0:
-            last = next(csv.reader([lines.drop_nulls()[-1]], delimiter=separator))
-            counts = counts.extend_constant(None, len(lines) - 2).append(pl.Series([len(last)]))
-    for index in (counts < counts[0]).arg_true().head(1):
+    lines = pl.read_csv(opened, separator="\x1f", has_header=False, quote_char=None, **options)
+    lines = lines.select(pl.first().alias("line")).with_row_index("number", 1).drop_nulls("line")
+    opened.seek(0)
+    n_values = pl.col("line").str.count_matches(separator, literal=True) + 1
+    quotes = pl.col("line").str.count_matches('"', literal=True)
+    if lines.select(quotes.sum() > 0).item():
+        is_within_quotes = lines.head(-1).select(quotes.sum() % 2 == 1).item()
+        lines = lines.clear() if is_within_quotes or lines.height == 1 else lines.tail(1)
+        n_values = pl.col("line").map_elements(
+            lambda line: (
+                pl.read_csv(line.encode(), separator=separator, has_header=False, **options).width
+            ),
+            return_dtype=pl.UInt32,
+        )
+    short = lines.with_columns(n_values.alias("values")).filter(pl.col("values") < width)
+    for number, line, n in short.head(1).iter_rows():
         msg = (
-            f"{file} must have {counts[0]} values in each line, as in its header, got "
-            f"{counts[index]} in line {index + 1}: {lines[index]!r}"
+            f"{file} must have {width} values in each line, as in its header, got {n} in line "
+            f"{number}: {line!r}"
         )
         raise ValueError(msg)
 

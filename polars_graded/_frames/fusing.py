@@ -217,6 +217,9 @@ def fuse(
         msg = f"`name` must not be a column that is used, got {name!r}"
         raise ValueError(msg)
 
+    # An infinite sum of squares or of scores would give a finite score of 0.
+    hides_overflow = method not in RANK_METHODS and normalisation in ("min_max", "z", "sum")
+
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
         measure_eagerly([request], rows, shown=False)  # checks the rankings
         columns = request.add_computed_columns(rows)
@@ -224,7 +227,7 @@ def fuse(
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())
         scores = [_get_score(request, columns.schema, each).abs().max() for each in request.by]
         is_large = columns.select(pl.max_horizontal(scores) > MAX_SCORE).item()
-        if is_large or not result[name].is_finite().all():
+        if (is_large and hides_overflow) or not result[name].is_finite().all():
             msg = "scores of `by` must not be so large or small that sums or squares overflow"
             raise ValueError(msg)
         return result

@@ -72,11 +72,13 @@ def build_judgment_table(judgments: Any, query: str, doc: str, grade: str) -> Fr
     lists = _find_list_column(table, doc, "relevant")
     if lists is None:
         return table
-    if grade in table.collect_schema():
+    schema = table.collect_schema()
+    if grade in schema and grade != lists:
+        columns = (lists, grade) if isinstance(schema[grade], pl.List | pl.Array) else (lists,)
         msg = (
             "`judgments` must have either lists of relevant documents, or one row per document "
             f"with its grade, got a column {grade!r} beside {lists!r}\n\n"
-            f"Hint: .explode({lists!r}, {grade!r}) gives one row per document"
+            f"Hint: .explode({', '.join(map(repr, columns))}) gives one row per document"
         )
         raise ValueError(msg)
     table = _explode_documents(table.select(query, lists), lists, doc)

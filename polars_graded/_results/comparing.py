@@ -27,9 +27,9 @@ from polars_graded._results.per_query import (
     compute_mean_and_std,
     compute_mean_margin,
     divide,
-    drop_rounding_errors,
     find_index,
     find_measures_and_curves,
+    find_places,
     make_measure_table,
 )
 from polars_graded._results.significance import (
@@ -582,8 +582,10 @@ def differences(
     i, j = find_index(grid.strategies, a), find_index(grid.strategies, b)
     tables = [pair_values(grid.get_results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
-        falling = drop_rounding_errors(pl.col("difference"))
-        tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
+        tables = [
+            each.sort(find_places(each["difference"]), descending=True, maintain_order=True)
+            for each in tables
+        ]
     if alone and len(names) == 1:
         return tables[0]
     first = (pl.lit(name).alias("measure") for name in names)

@@ -30,7 +30,7 @@ from polars_graded._results.per_query import (
     find_best_places,
     find_measures_and_curves,
 )
-from polars_graded._results.ranks import LETTERS, rank_grid
+from polars_graded._results.ranks import LETTERS, check_test_of_means, rank_grid
 from polars_graded._results.significance import (
     CORRECTIONS,
     TESTS,
@@ -210,6 +210,8 @@ def paper_table(
     check_choice("letters", letters, ("worse", "groups"))
     _check_baseline(baseline, letters)
     options = Options(test, correction, confidence)
+    if letters == "groups":
+        check_test_of_means(options)
     graders: Mapping[str, Grid] = {}
     if trusted is None:
         grid = check_per_query(per_query, measures, segments, **keys)
@@ -241,7 +243,7 @@ def paper_table(
         )
         is_tested = pairs["p_corrected"].count() > 0
     if is_tested and letters == "groups":
-        marked = rank_grid(grid, options).select(*parts, strategy, mark="group")
+        marked = rank_grid(grid, options, pairs).select(*parts, strategy, mark="group")
         if not {*"".join(marked["mark"])} <= {*LETTERS}:
             msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
             raise ValueError(msg)

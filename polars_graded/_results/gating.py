@@ -52,9 +52,9 @@ from polars_graded._results.per_query import (
     check_has_best,
     check_per_query,
     divide,
-    drop_rounding_errors,
     find_index,
     find_measures_and_curves,
+    find_places,
     list_declared_measures,
     make_measure_table,
     order_strategies,
@@ -376,7 +376,8 @@ def _find_losses(matched: Matched) -> list[Losses]:
     losses = []
     for a, b, new, old in zip(matched.a, matched.b, *matched.names, strict=True):
         rows = pair_values(results, matched.grid.strategies, a, b)
-        worse = rows.filter(gain < 0).sort(drop_rounding_errors(gain), maintain_order=True)
+        worse = rows.filter(gain < 0)
+        worse = worse.sort(find_places(worse.select(gain).to_series()), maintain_order=True)
         queries = [
             (", ".join(map(str, query)), before, after, difference)
             for *query, after, before, difference, _ in worse.head(MAX_WORSE_QUERIES).iter_rows()

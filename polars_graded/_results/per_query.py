@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar, Unpack, get_args
+from typing import Any, TypeAlias, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -646,17 +646,21 @@ def check_has_best(column: str, best: Best | None, why: str) -> None:
         raise ValueError(msg)
 
 
-Column = TypeVar("Column", pl.Series, pl.Expr)
+def find_places(numbers: pl.Series) -> pl.Series:
+    """Return the place of each number in ascending order, from 0.
 
-
-def drop_rounding_errors(numbers: Column) -> Column:
-    """Return numbers in which values that differ only by rounding errors are equal.
-
-    The results are multiples of 10⁻¹² of the largest magnitude, in units of this multiple.
+    Numbers that differ only by rounding errors share a place. A null has none.
     """
-    largest: Any = numbers.abs().max()
-    # All numbers are 0, or all are missing, if the largest is.
-    return numbers if largest is None else (numbers / largest * 1e12).round().fill_nan(0)
+    values = numbers.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    order = np.argsort(values)  # NaN is last
+    ascending = values[order]
+    magnitudes = np.abs(ascending)
+    floor = min(1.0, float(np.nanmax(magnitudes, initial=0)))
+    scale = np.maximum(np.maximum(magnitudes[1:], magnitudes[:-1]), floor)
+    places = np.empty(len(values))
+    places[order] = np.append(0, np.cumsum(np.diff(ascending) > ROUNDING * scale))[: len(values)]
+    places[np.isnan(values)] = np.nan
+    return pl.Series(numbers.name, places).fill_nan(None)
 
 
 def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
@@ -664,9 +668,9 @@ def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
 
     The list is empty if neither the highest nor the lowest mean is best.
     """
-    rounded = drop_rounding_errors(means)
-    top = {"highest": rounded.max(), "lowest": rounded.min()}.get(which or "none")
-    return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
+    places = find_places(means)
+    top = {"highest": places.max(), "lowest": places.min()}.get(which or "none")
+    return [] if top is None else (places == top).fill_null(value=False).arg_true().to_list()
 
 
 # Tables

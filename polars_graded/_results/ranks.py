@@ -18,7 +18,7 @@ from polars_graded._results.per_query import (
     check_free_names,
     check_has_best,
     check_per_query,
-    drop_rounding_errors,
+    find_places,
 )
 from polars_graded._results.significance import TESTS, CorrectionName, Options, Progress, TestName
 
@@ -136,11 +136,13 @@ def rank_strategies(
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
     options = Options(test, correction, confidence, seed, resamples, progress)
-    return rank_grid(check_per_query(per_query, measures, segments, **keys), options)
+    check_test_of_means(options)
+    grid = check_per_query(per_query, measures, segments, **keys)
+    return rank_grid(grid, options, compare_grid(grid, options))
 
 
-def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
-    """Return the result of `rank_strategies` for a grid."""
+def check_test_of_means(options: Options) -> None:
+    """Raise if a test does not compare means."""
     if TESTS[options.test].of_ranks:
         msg = (
             "`test` must be a test of means, because strategies are ranked by their means, got "
@@ -148,7 +150,11 @@ def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
             "Hint: test='permutation' tests means without assuming a normal distribution"
         )
         raise ValueError(msg)
-    means, pairs = summarise_grid(grid, options.confidence), compare_grid(grid, options)
+
+
+def rank_grid(grid: Grid, options: Options, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the result of `rank_strategies` for a grid and its tested pairs."""
+    means = summarise_grid(grid, options.confidence)
     both = zip(
         *(each.partition_by("measure", *grid.segment_columns) for each in (means, pairs)),
         strict=True,
@@ -168,8 +174,7 @@ def _rank_segment(
     best = means["best"][0]
     check_has_best(means["measure"][0], best, "rank strategies")
     # Means that differ only by rounding errors share a rank.
-    rounded = drop_rounding_errors(means["mean"])
-    rank = rounded.rank("min", descending=best == "highest")
+    rank = find_places(means["mean"]).rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
     is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
     is_better = np.zeros((means.height, means.height), dtype=bool)

@@ -394,8 +394,9 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     LayerChart
         `chart.data` has one row per cell: `a` names the row of the matrix, `b` its column, `mean`
         is the mean, and `queries` the number of queries with a value. Each pair has two cells if
-        the measure is symmetric. With another measure, such as `tau_ap` or `relevant_entered@10`,
-        only the cell of row `a` and column `b` is drawn. More than 3000 cells raise an error.
+        the measure is symmetric and has its own name. With another measure, such as `tau_ap` or
+        `relevant_entered@10`, only the cell of row `a` and column `b` is drawn. More than 3000
+        cells raise an error.
 
     See Also
     --------
@@ -422,7 +423,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     table = rows.group_by("a", "b", maintain_order=True).agg(*aggregates)
     pairs, names = table.height, pair_rows.order_by_similarity(table)
     is_clustered = len(names) > 2 and 2 * pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
-    # Nobody knows whether a measure of another name is symmetric.
+    # It is unknown whether a measure of another name is symmetric.
     parsed = Measure.parsed(measure)
     if parsed is not None and parsed.definition.is_symmetric:
         table = pair_rows.add_mirrored(table)
