@@ -112,7 +112,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("measure", REFUSED)
 def test_what_is_no_sum_over_ranks_is_refused(measure):
-    with pytest.raises(ValueError, match=r"`measure` must (be a sum over ranks|leave tied)"):
+    with pytest.raises(
+        ValueError, match=r"`measure` must (be a sum over ranks|leave tied|have a cutoff)"
+    ):
         charts.rankings(SMALL, "q1", measure, by=BOTH)
 
 
