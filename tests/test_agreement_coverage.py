@@ -96,6 +96,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n", "repeats"), CASES)
 def test_intervals_hold_the_value_as_often_as_is_printed(kind, n, repeats):
     *shares, quiet = PRINTED[kind, n]

@@ -103,6 +103,7 @@ print("the same")
 """
 
 
+@pytest.mark.slow
 def test_the_same_from_relations_of_duckdb():
     """In a process of its own: DuckDB 2 tells at its end what Polars still holds of it."""
     for name in ("duckdb", "pyarrow", "narwhals"):

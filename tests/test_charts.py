@@ -914,6 +914,7 @@ def test_it_composes(name, how):
     spec_of(composed(ROWS[name], how), validate=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "how"),
     [
@@ -1932,6 +1933,7 @@ HARD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "data"), HARD)
 def test_texts_of_hard_data_lie_inside_the_picture_and_apart(name, data):
     scene = scene_of(HARD_CHARTS[name](HARD_RESULTS[data]()))
@@ -2766,6 +2768,7 @@ NAMES_OF_SCRIPTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

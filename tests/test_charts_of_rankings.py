@@ -150,6 +150,7 @@ def test_ties_are_broken_as_is_said():
         assert rows["doc"].to_list() == [*expected]
 
 
+@pytest.mark.slow
 def test_it_is_said_which_documents_have_the_score_of_another():
     frame = SMALL.with_columns(score=pl.Series([1.0, 2.0, 1.0]))
     for order in ({}, {"ties": "doc"}, {"ties": "trec_eval"}, {"by": [["score", "doc"]]}):
@@ -327,6 +328,7 @@ def test_a_title_that_is_not_there_is_named():
         charts.rankings(SMALL, "q1", by=BOTH, title="titel")
 
 
+@pytest.mark.slow
 def test_ohsumed_ranks_sum_up_for_every_query(data):
     frame = read_letor(data / "ohsumed" / "fold1.testset.txt.gz")
     by = ["f1", "f15"]

@@ -366,6 +366,7 @@ def test_a_name_is_harmless_in_the_page_of_a_chart(name, tmp_path):
         assert "script" in str(chart.to_dict()["datasets"])  # it is there all the same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["dark", "carbong100"])
 def test_what_is_written_is_seen_in_a_dark_theme(theme):
     frame = results(2)

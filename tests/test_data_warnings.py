@@ -400,6 +400,7 @@ HARD_TIES: list[Query] = [
 ]
 
 
+@pytest.mark.slow
 @settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=10)
 @given(queries=st.lists(SMALL, min_size=3, max_size=5), part=st.integers(0, 9))
 @example(queries=HARD_TIES, part=None)

@@ -276,6 +276,7 @@ def slow_evidence(queries: list[list[float | None]]) -> RankEvidence:
 number = st.one_of(st.none(), st.integers(-1, 4).map(float), st.sampled_from([0.5, 1.5, 1e300]))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     st.lists(
@@ -292,6 +293,7 @@ def test_evidence_is_counted_as_a_loop_counts_it(queries):
     assert vars(evidence_of(queries)) == pytest.approx(vars(slow_evidence(queries)))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_no_ranks_of_a_random_log_pass_and_no_other_scores_are_refused(data):

@@ -146,6 +146,7 @@ def test_the_quantile_that_the_page_makes_is_students(confidence):
         assert got == pytest.approx(stats.t.ppf((1 + confidence) / 2, degrees), rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["position", "group", "place", "rank_1", "list_a", "value"])
 def test_queries_and_an_attribute_may_be_called_like_what_is_drawn(name):
     frame = results(20)

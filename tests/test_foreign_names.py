@@ -159,6 +159,7 @@ def test_ir_measures(name, call):
     assert_same(name, call, theirs, condensed=name in JUDGED_ONLY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "call"), RANX.items())
 def test_ranx(name, call):
     ranx = needed("ranx", ".[peers]")

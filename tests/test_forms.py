@@ -324,6 +324,7 @@ def test_strategies_stand_as_evaluate_has_them():
     assert summarise(mixed.sort("query"), "ap")["strategy"].to_list() == ["t1", "t2", "t12"]
 
 
+@pytest.mark.slow
 def test_pictures_and_pages_know_which_value_of_a_renamed_measure_is_best(tmp_path):
     own = PER_QUERY.rename({"e_measure@5": "E"})
     named = {"E": "e_measure@5"}

@@ -842,6 +842,7 @@ def list_plan_steps(workflow):
     return [" ".join((folded or line).split()) for folded, line in steps]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(("run", "status"), [("noise", 0), ("loss", 1)])
 def test_the_pipeline_of_the_book_runs_as_it_is_written(run, status, tmp_path, monkeypatch):

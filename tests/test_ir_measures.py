@@ -213,6 +213,7 @@ def kind_of(here: Any) -> str:
     return "subtopics" if Measure.parse(here).definition.inputs else "judged"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_every_call_gives_the_number_of_each_query(collection):
     curve = {"interpolated_precision": "interpolated_precision(recall_levels=11)"}

@@ -124,6 +124,7 @@ def test_keys_may_be_categories():
 # Composed
 
 
+@pytest.mark.slow
 @fits
 @pytest.mark.parametrize("way", [None, 3, "scratch"])
 def test_it_is_measured_as_an_eager_run_is(way, monkeypatch):

@@ -984,12 +984,14 @@ def program(*arguments: str, encoding: str, **options: Any) -> subprocess.Comple
     )
 
 
+@pytest.mark.slow
 def test_the_module_runs_and_prints_what_main_prints(command):
     finished = program(*QUIET, encoding="utf-8")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert finished.stdout == command(*QUIET).out
 
 
+@pytest.mark.slow
 def test_a_terminal_that_has_no_lines_to_draw_with_shows_the_numbers_all_the_same():
     finished = program(*QUIET, "--measure", "ap", encoding="ascii")
     assert (finished.returncode, finished.stderr) == (0, "")
@@ -1018,6 +1020,7 @@ def test_names_are_shown_whole_however_long(table):
     assert sorted(table("--qrels", "qrels.txt", "a.run", "b.run")) == names
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 def test_a_full_device_is_said_in_one_sentence():
     with Path("/dev/full").open("w") as full:
@@ -1029,6 +1032,7 @@ def test_a_full_device_is_said_in_one_sentence():
     assert "Traceback" not in finished.stderr
 
 
+@pytest.mark.slow
 def test_nobody_to_read_the_output_is_no_error():
     end, start = os.pipe()
     os.close(end)
@@ -1037,6 +1041,7 @@ def test_nobody_to_read_the_output_is_no_error():
     assert (finished.returncode, finished.stderr) == (141, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
 def test_ctrl_c_is_one_line():
     os.mkfifo("waiting")

@@ -121,6 +121,7 @@ def fresh() -> list[pl.DataFrame]:
         return [*chain.from_iterable(zip(*pool.map(values_of, seeds), strict=True))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_values_are_those_of_a_fresh_process_whatever_ran_before(fresh, seed):
     choice, exprs, number = random.Random(seed), expressions(), 0

@@ -190,6 +190,7 @@ def test_it_says_what_it_chose(caplog):
 # Values
 
 
+@pytest.mark.slow
 def test_every_measure_has_the_same_values_in_parts():
     at_once, *in_parts = (
         evaluate(QUERIES.lazy(), NAMED, parts=way, **FURTHER_COLUMNS, **ORDERS_OF_ROWS).collect()

@@ -263,6 +263,7 @@ def test_names_above_rankings_differ():
     assert "joining" not in subtitle_of(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "are_joined"), [(2, True), (4, True), (5, False), (9, False)])
 def test_rankings_are_joined_while_lines_can_be_followed(n, are_joined):
     names = LONG_NAMES[:n]

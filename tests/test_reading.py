@@ -565,6 +565,7 @@ def test_a_malformed_letor_line_is_refused(write, line, complaint):
         read_letor(path)
 
 
+@pytest.mark.slow
 def test_a_feature_number_is_told_apart_from_that_of_the_next_line(write):
     """Places of features are counted as line · 2^16 + number."""
     path = write("1 qid:1 32769:0.5\n1 qid:1 1:0.25\n")
@@ -845,6 +846,7 @@ def without_zeros(row: tuple[object, ...]) -> tuple[object, ...]:
     return row
 
 
+@pytest.mark.slow
 @READERS
 @pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
 def test_mutated_files_are_read_as_a_slow_parser_reads_them(monkeypatch, read, text, seed):

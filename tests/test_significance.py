@@ -131,6 +131,7 @@ def test_permutation_never_says_impossible():
     assert row["p_value"] == 1 / 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 @pytest.mark.parametrize("seed", [0, *slow(7)])
 def test_bootstrap_is_the_studentised_one_resample_by_resample(seed, confidence):
@@ -234,6 +235,7 @@ def test_benjamini_and_hochberg_1995_section_3_2():
     assert found == {"none": 9, "bonferroni": 3, "holm": 3, "benjamini_hochberg": 4}
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_corrections_are_those_of_statsmodels(p):
     multitest = needed("statsmodels.stats.multitest")
@@ -541,6 +543,7 @@ def table_after(words):
     return [re.findall(r"[^|]+", line.strip("| ")) for line in after.splitlines()[2:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "means", "baseline", "n"),
     [

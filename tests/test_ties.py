@@ -63,6 +63,7 @@ def changed(frame: pl.DataFrame, rows: list[Row], **columns: str) -> dict[str, i
     return found
 
 
+@pytest.mark.slow
 @given(DRAWN)
 def test_ties_are_told_of_exactly_the_queries_in_which_any_measure_changes(queries):
     everything = [row.name for row in NAMED]
@@ -71,6 +72,7 @@ def test_ties_are_told_of_exactly_the_queries_in_which_any_measure_changes(queri
     assert told(frame_of(queries), *everything) == (expected, len(queries))
 
 
+@pytest.mark.slow
 def test_no_measure_changes_without_a_word():
     rng, wrong = random.Random(4), []
     queries = [

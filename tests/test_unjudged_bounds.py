@@ -82,6 +82,7 @@ def held(rng, count):
     return checked, wrong
 
 
+@pytest.mark.slow
 def test_no_grading_leads_out_of_bounds_that_are_exact():
     """Every option of `evaluate` and of measures, two strategies, ties and gaps."""
     checked, wrong = held(np.random.default_rng(40), 25)
