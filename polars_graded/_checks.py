@@ -162,6 +162,7 @@ def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float,
 
 def check_column_name(name: str, value: Any) -> str:
     """Return `value`, which must be the name of a column."""
+    check_not_series(name, value)
     if not isinstance(value, str):
         msg = f"`{name}` must be the name of a column, got {value!r}"
         raise TypeError(msg)
@@ -171,11 +172,20 @@ def check_column_name(name: str, value: Any) -> str:
 
 def check_column_names(name: str, value: Any) -> list[str]:
     """Return the column names in `value`, which must be distinct, as a list."""
+    check_not_series(name, value)
     columns = [check_column_name(name, each) for each in check_list(name, value)]
     if len(set(columns)) < len(columns):
         msg = f"`{name}` must name each column once, got {value!r}"
         raise ValueError(msg)
     return columns
+
+
+def check_not_series(name: str, value: Any) -> None:
+    """Raise if a column is passed as a Series."""
+    if isinstance(value, pl.Series) or type(value).__name__ == "Series":
+        column = getattr(value, "name", None) or "..."
+        msg = f"`{name}` must name a column of the frame, got a Series\n\nHint: {name}={column!r}"
+        raise TypeError(msg)
 
 
 def check_column(name: str, value: Any) -> pl.Expr:

@@ -16,6 +16,7 @@ class DataWarning(UserWarning):
     silence all kinds.
 
     - `bots`: sessions of a click log have very many clicks;
+    - `duplicates`: rows are equal in all columns, and no column of documents was found;
     - `files`: one of several run files is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
     - `join`: the frame seems to lack judged documents that were not retrieved, as after a left or
@@ -25,7 +26,6 @@ class DataWarning(UserWarning):
     - `nulls`: rows have null or NaN in place of a query or a strategy;
     - `positions`: a click log shows each document at one rank only, so that clicks cannot separate
       the quality of a document from the effect of its rank;
-    - `ranks`: ranks are used as scores;
     - `scale`: grades may be on another scale than assumed, or on several scales;
     - `selection`: the queries that a trusted grader judged are probably not a random sample;
     - `support`: a click log never shows some documents at the ranks that they have in a new
@@ -61,6 +61,7 @@ class DataWarning(UserWarning):
     """
 
     bots: ClassVar[type[DataWarning]]
+    duplicates: ClassVar[type[DataWarning]]
     files: ClassVar[type[DataWarning]]
     ids: ClassVar[type[DataWarning]]
     join: ClassVar[type[DataWarning]]
@@ -68,7 +69,6 @@ class DataWarning(UserWarning):
     missing: ClassVar[type[DataWarning]]
     nulls: ClassVar[type[DataWarning]]
     positions: ClassVar[type[DataWarning]]
-    ranks: ClassVar[type[DataWarning]]
     scale: ClassVar[type[DataWarning]]
     selection: ClassVar[type[DataWarning]]
     support: ClassVar[type[DataWarning]]

@@ -105,6 +105,7 @@ class Graded:
         return other
 
     def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
+        __tracebackhide__ = True
         columns = {
             name: check_column(name, options.pop(name)) for name in options.keys() & DOCUMENT_INPUTS
         }
@@ -129,15 +130,15 @@ class Graded:
         descending
             True ranks the highest value first, and False the lowest, as for rank numbers. Pass one
             Boolean for all columns, or a list. By default the highest value is first, and a
-            column that may hold ranks raises an error.
+            column that looks like ranks raises an error.
 
         Raises
         ------
         ValueError
-            If `descending` is not passed and a column may hold ranks. `evaluate` raises the same
-            error, and its documentation lists the conditions. Without `group_by` or `over`, ranks
-            are not recognised, since one query is too few. A column that breaks ties is not checked
-            if it is called `"doc"` or computed by an expression.
+            If `descending` is not passed and a column looks like ranks, as for `evaluate`. Without
+            `group_by` or `over`, ranks are not recognised, since one query is too few. A column
+            that breaks ties is not checked if it is called `"doc"` or computed by an
+            expression.
 
         Notes
         -----

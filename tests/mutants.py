@@ -41,6 +41,7 @@ FRAMES = "grouping evaluating data_warnings parts shared contracts"
 JUDGED = "judging judging_later any_frame"
 TESTED = "significance comparing"
 
+RANKS = "_measuring/rank_columns.py"
 VALUES, GROUPING, NOTICING = (f"_frames/{n}.py" for n in ("values", "grouping", "data_warnings"))
 COMPARING, STRATEGIES = "_results/comparing.py", "_frames/strategies.py"
 
@@ -67,7 +68,7 @@ MUTANTS = [
         "orders = [with_ties.pessimistic, *(",
         "ties",
     ),
-    Mutant(VALUES, "(lowest == 0) | (lowest == 1)", "lowest == 1", "data_warnings"),
+    Mutant(RANKS, "self.lowest == 1", "self.lowest", "directions"),
     Mutant(NOTICING, "shares[0][0] >= MIN_SHARE_DIFFERENCE", "shares[0][0] > 1", "data_warnings"),
     Mutant(
         NOTICING, '["queries"] < self.queries', '["queries"] < self.queries - 1', "data_warnings"

@@ -248,7 +248,7 @@ def overview_of(k: int, n: int) -> pl.DataFrame:
     """What `overview` returns, of k strategies and n queries."""
     frame = pl.concat(
         pl.DataFrame(
-            {"query": 1 + i // 3, "doc": i, "grade": grade, "score": (i + place) % 5}
+            {"query": 1 + i // 3, "doc": i, "grade": grade, "score": (i + place) % 5 / 2}
         ).with_columns(strategy=pl.lit(f"s{place}"))
         for place in range(1, k + 1)
         for i, grade in enumerate([0, 2, None] * min(n, 20))

@@ -259,27 +259,6 @@ def test_little_that_is_judged_is_told_though_strategies_are_alike(lazily, by):
 
 
 @BOTH
-@pytest.mark.parametrize("first", [0, 1])
-def test_ranks_of_few_queries_are_warned_of_where_the_column_is_called_so(lazily, first):
-    ranked = RUN.filter(pl.col("query").is_in([str(query) for query in range(2)])).with_columns(
-        rank=pl.col("score").rank("ordinal", descending=True).over("query") - 1 + first,
-        grade=pl.lit(1),
-    )
-    said = (
-        "'rank' counts from 1, or 0, as ranks do, and its highest number is ranked first\n\nHint: "
-    )
-    with assert_warned(f"{said}descending=False ranks the lowest first"):
-        measured(ranked, "ndcg@10", lazily=lazily, by="rank")
-    with assert_warned(f"{said}descending={{'rank': False}} ranks the lowest first"):
-        measured(ranked, "ndcg@10", lazily=lazily, by=["score", "rank"])
-    with warnings.catch_warnings(action="error"):
-        measured(ranked, "ndcg@10", lazily=lazily, by="rank", descending=False)
-        measured(ranked, "ndcg@10", lazily=lazily, by="rank", descending=True)
-        scores = ranked.with_columns(pl.col("rank") * 7)  # which do not count
-        measured(scores, "ndcg@10", lazily=lazily, by="rank")
-
-
-@BOTH
 def test_rows_without_a_query_or_a_strategy_are_told(lazily):
     """They would be a query of their own in each mean."""
     frame = pl.DataFrame(
@@ -588,13 +567,6 @@ def test_a_join_that_starts_from_the_run_is_told(lazily):
     measured(left.filter(pl.col("query") < 9), "ap", lazily=lazily)  # too few to say
 
 
-@pytest.mark.parametrize("dtype", [pl.Float64, pl.Int8, pl.Float32])
-def test_ranks_of_any_type_are_told(dtype):
-    frame = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "rank": pl.Series([1, 2], dtype=dtype)})
-    with assert_warned("'rank' counts from 1, or 0, as ranks do"):
-        assert evaluate(frame, "ap", by="rank")["ap"].to_list() == [0.5]
-
-
 @BOTH
 def test_a_query_that_is_cut_in_two_by_a_null_is_told(lazily):
     """Rows that `join_judgments` adds have no country, and would be a query of their own."""
@@ -637,10 +609,11 @@ def test_a_warning_shows_the_name_that_silences_it():
     with warnings.catch_warnings(action="error"):
         warnings.simplefilter("ignore", getattr(DataWarning, name))
         evaluate(TIED, "ap")
-        with pytest.raises(DataWarning.ranks, match="counts from 1"):
-            evaluate(TIED.with_columns(rank=pl.Series([1, 2, 3, 1, 2])), "ap", by="rank")
+        stars = TIED.with_columns(grade=pl.Series([1, 2, 3, 4, 5]))
+        with pytest.raises(DataWarning.scale, match="grades are stars"):
+            evaluate(stars, "ap")
         warnings.simplefilter("ignore", DataWarning)
-        evaluate(TIED.with_columns(rank=pl.Series([1, 2, 3, 1, 2])), "ap", by="rank")
+        evaluate(stars, "ap")
 
 
 def test_a_warning_can_be_sent_elsewhere():
@@ -787,35 +760,6 @@ def test_ties_that_the_grade_breaks_are_told(lazily):
         found["ap"].to_list()
         == measured(TIED, "ap(ties=optimistic)", lazily=lazily)["ap(ties=optimistic)"].to_list()
     )
-
-
-@BOTH
-@pytest.mark.parametrize("code", [9, 99, 255])
-def test_codes_for_no_grade_are_warned_of_where_they_would_be_the_highest(lazily, code):
-    """One 99 beside grades from 0 to 3 would decide every mean of gains."""
-    draw = random.Random(1)
-    frame = pl.DataFrame(
-        [
-            (query, draw.choice([0, 1, 2, 3]), draw.random())
-            for query in range(50)
-            for _ in range(9)
-        ],
-        schema=["query", "grade", "score"],
-        orient="row",
-    )
-    coded = frame.with_columns(
-        grade=pl.when(pl.int_range(pl.len()).is_in([3, 77])).then(code).otherwise("grade")
-    )
-    with assert_warned(f"2 grades are {code}, and the next highest is 3") as caught:
-        measured(coded, "ndcg@10", lazily=lazily)
-    hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves")[0]
-    with warnings.catch_warnings(action="error"):
-        nulls = coded.with_columns(eval(hint).alias("grade"))  # noqa: S307
-        measured(nulls, "judged", lazily=lazily)
-        measured(coded, "ndcg@10", lazily=lazily, max_grade=code)
-        measured(frame, "ndcg@10", lazily=lazily)
-        steps = frame.with_columns(grade=pl.col("grade") * 3)  # to 9, and 6 below it
-        measured(steps, "ndcg(gain=linear)@10", lazily=lazily)
 
 
 def test_queries_without_judgments_count_as_each_measure_says():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ from polars_graded import (
     read_run,
 )
 from polars_graded._frames import duplicates
+from polars_graded._frames.document_columns import DOCUMENT_NAMES
 from polars_graded._frames.duplicates import MAX_CHECKED_ROWS
 from polars_graded._frames.engines.arrow import Worker, build_result_schema
 from polars_graded._frames.request import Request
@@ -100,9 +102,10 @@ def test_a_frame_without_duplicates_has_its_values(way):
 
 
 @pytest.mark.parametrize(
-    "name", ["product_id", "docno", "productId", "item", "URL", "movie_ids", "sku", "article_no"]
+    "name",
+    ["product_id", "docno", "productId", "item", "URL", "corpus-id", "sku", "_id", "node_id", "id"],
 )
-def test_a_column_called_as_ids_are_is_looked_at_unless_told_otherwise(name):
+def test_a_column_with_a_name_of_documents_is_checked_unless_told_otherwise(name):
     frame, count = doubled(log(100, name), 20)
     frame = frame.with_columns(product_price=1.0, item_category=pl.lit("x"), doc_length=3)
     with pytest.raises(ValueError, match=REFUSED.format(name, count, 20)):
@@ -111,59 +114,110 @@ def test_a_column_called_as_ids_are_is_looked_at_unless_told_otherwise(name):
     evaluate(frame.drop(name), "ap")
 
 
-UNKNOWN = ["x", "id", "title", "article", "page", "c7"]
-MAY_BE_DOCUMENTS = "`doc` must be passed: '{}' may hold documents"
+def test_the_names_of_documents_stand_in_the_book_in_their_order():
+    book = Path(__file__).parents[1] / "notebooks" / "book" / "rows.md"
+    names = ", ".join(f"`{name}`" for name in DOCUMENT_NAMES)
+    assert names in " ".join(book.read_text(encoding="utf-8").split())
+
+
+def test_an_id_with_one_value_per_query_identifies_no_documents():
+    text = pl.format("q{}", "query")
+    frame = log(50, "title").select("grade", "score", "title", id=pl.col("query") * 7, text=text)
+    options = {"query": "text", "ties": "order"}
+    values = evaluate(frame, "ap", **options)
+    assert_frame_equal(values, evaluate(frame.drop("id"), "ap", **options))
+    with pytest.raises(
+        ValueError, match=r"(?s)each document of 'id' once per ranking.*Hint: if 'id'"
+    ):
+        evaluate(frame, "ap", **options, doc="id")
 
 
 @pytest.mark.parametrize("way", [evaluate, overview])
-@pytest.mark.parametrize("name", UNKNOWN)
-@pytest.mark.parametrize("ids", ["texts", "numbers", "small numbers"])
-def test_rows_that_come_twice_are_refused_whatever_the_column_is_called(way, name, ids):
+def test_rows_equal_in_all_columns_are_reported_without_a_column_of_documents(way):
     measures = ["ndcg@10"] if way is evaluate else []
-    frame = log(200, doc=name)
-    if ids != "texts":
-        of_query = pl.col("query") * (ids == "numbers")
-        frame = frame.with_columns(pl.col(name).str.slice(1).cast(pl.Int64) * 7 + of_query)
+    frame = log(200, doc="title")
     twice = frame.filter(pl.col("query") < 40)
     both = pl.concat([frame, twice]).sample(fraction=1, shuffle=True, seed=1)
-    message = f"{MAY_BE_DOCUMENTS.format(name)}.* {twice.height} rows in 40 of 200 queries repeat"
-    with pytest.raises(ValueError, match=message) as caught:
+    message = rf"{twice.height} of {both.height} rows are equal to an earlier row in all columns"
+    with pytest.warns(DataWarning.duplicates, match=message) as caught:
         way(both, *measures)
-    call = str(caught.value).partition("after .unique(")[2].partition("); otherwise")[0]
-    values = way(eval(f"both.unique({call})"), *measures)  # noqa: S307
+    hint = str(caught[0].message).partition("Hint: ")[2].partition(" drops")[0]
+    values = way(eval(f"both{hint}"), *measures)  # noqa: S307
     assert_frame_equal(values, way(frame, *measures))
-    way(both, *measures, doc=None)
-    with warnings.catch_warnings(action="ignore"):
-        evaluate(both.lazy(), "ap").collect()  # of which other columns are not read
+    with warnings.catch_warnings(action="error"):
+        way(both, *measures, doc=None)
+        way(frame, *measures)
+        # Without further columns, equal rows may be different documents.
+        way(both.select("query", "grade", score=pl.lit(1)), *measures, ties="order")
 
 
-@pytest.mark.parametrize("name", ["id", "produkt_id", "sort_key"])
-def test_numbers_that_are_called_ids_are_looked_at_where_rows_differ(name):
-    frame = log(200, doc=name)
-    number = pl.col(name).str.slice(1).cast(pl.Int64) * 7 + pl.col("query")
-    frame = frame.with_columns(number)
-    other = pl.col("score") + 1, (3 - pl.col("grade")).alias("grade")
-    again = frame.filter(pl.col("query") < 30).with_columns(*other)
-    with pytest.raises(ValueError, match=MAY_BE_DOCUMENTS.format(name)):
-        evaluate(pl.concat([frame, again]), "ap")
-    evaluate(frame, "ap")
+def shop(seed: int = 0) -> pl.DataFrame:
+    """Rankings for each market and device, with the day and the clicks of each row."""
+    draw = np.random.default_rng(seed)
+    frames = []
+    for day, (market, device) in enumerate([("de", "phone"), ("de", "web"), ("fr", "phone")], 1):
+        frame = log(100, "product_id", seed)
+        n = frame.height
+        frames.append(
+            frame.with_columns(
+                market=pl.lit(market),
+                device=pl.lit(device),
+                day=pl.lit(f"2024-05-0{day}"),
+                clicks=pl.Series(draw.integers(0, 10**6, n)),
+                model=pl.Series(draw.normal(size=n)),
+                score=pl.Series(draw.normal(size=n)),
+            )
+        )
+    return pl.concat(frames).sample(fraction=1, shuffle=True, seed=seed)
 
 
-@pytest.mark.parametrize("name", ["device", "market"])
-@pytest.mark.parametrize("doc", ["product_id", "x"])
-def test_rankings_of_several_devices_are_not_taken_for_one(name, doc):
-    frame = log(100, doc=doc)
-    both = pl.concat(
-        frame.with_columns(pl.lit(label).alias(name), score=pl.col("score") + len(label))
-        for label in ("phone", "desktop", "tv")
-    ).sample(fraction=1, shuffle=True, seed=0)
-    with pytest.raises(ValueError, match=f"strategy='{name}' compares") as caught:
+def test_a_hint_names_the_columns_that_separate_rankings():
+    """Dropping rows would leave a third of them, and might change the winner."""
+    frame = shop()
+    with pytest.raises(ValueError, match="once per ranking") as caught:
+        evaluate(frame, "ndcg@10", by=["score", "model"])
+    assert "unique" not in str(caught.value)
+    query = str(caught.value).partition("Hint: query=")[2].partition(" makes")[0]
+    assert eval(query) == ["query", "market", "device"]  # noqa: S307
+    values = evaluate(frame, "ndcg@10", by=["score", "model"], query=eval(query))  # noqa: S307
+    parts = [
+        evaluate(part, "ndcg@10", by=["score", "model"])["ndcg@10"]
+        for _, part in frame.partition_by("market", "device", as_dict=True).items()
+    ]
+    assert values["ndcg@10"].sum() == pytest.approx(sum(part.sum() for part in parts))
+    one_market = frame.filter(market="de")
+    with pytest.raises(ValueError, match=r"Hint: query=\['query', 'device'\] makes"):
+        evaluate(one_market, "ndcg@10")
+
+
+@pytest.mark.parametrize("separating", ["day", "clicks", None])
+def test_dates_and_counts_are_never_suggested_as_keys(separating):
+    frame = shop()
+    frame = frame.select(
+        "query", "product_id", "grade", "score", *([separating] if separating else [])
+    )
+    with pytest.raises(ValueError, match="once per ranking") as caught:
+        evaluate(frame, "ndcg@10")
+    hint = str(caught.value).partition("Hint: ")[2]
+    assert hint == (
+        "if 'product_id' does not identify documents, doc= names another column, or None"
+    )
+
+
+@pytest.mark.parametrize("change", ["equal", "few"])
+def test_a_hint_drops_rows_that_agree_or_are_few(change):
+    frame = log(100)
+    again = frame.filter(pl.col("query") < (40 if change == "equal" else 1)).head(150)
+    if change == "few":
+        again = again.head(9).with_columns(pl.col("score") + 9)
+    both = pl.concat([frame, again])
+    with pytest.raises(ValueError, match="once per ranking") as caught:
         evaluate(both, "ndcg@10")
-    assert f"query=['query', '{name}'] makes each" in str(caught.value)
-    values = evaluate(both, "ndcg@10", query=["query", name])
-    assert values.height == 300
-    assert values["ndcg@10"].mean() == pytest.approx(evaluate(frame, "ndcg@10")["ndcg@10"].mean())
-    evaluate(both, "ndcg@10", strategy=name)
+    call = str(caught.value).partition("Hint: ")[2].partition(" keeps")[0]
+    assert_frame_equal(evaluate(eval(f"both{call}"), "ndcg@10"), evaluate(frame, "ndcg@10"))  # noqa: S307
+    many = pl.concat([frame, frame.head(150).with_columns(pl.col("score") + 9)])
+    with pytest.raises(ValueError, match="Hint: if 'doc' does not identify documents"):
+        evaluate(many, "ndcg@10")
 
 
 @pytest.mark.parametrize("name", ["brand", "price", "clicks", "stars", "split", "text"])
@@ -191,22 +245,6 @@ def test_a_column_of_texts_that_breaks_ties_is_looked_at_under_any_name(options)
     evaluate(frame, "ndcg@10", doc=None, **options)
     numbers = frame.with_columns(thing=pl.col("score").rank("dense").cast(pl.Int64) // 9)
     evaluate(numbers, "ndcg@10", **options)  # a price, for example, may be the same
-
-
-def test_a_hint_names_the_column_of_stacked_strategies():
-    frame = log(50)
-    stacked = pl.concat(
-        frame.select("query", "doc", "grade", score=name, run=pl.lit(name))
-        for name in ("score", "model")
-    )
-    with pytest.raises(ValueError, match="Hint: strategy='run' compares its values as strategies"):
-        evaluate(stacked, "ap")
-    evaluate(stacked, "ap", strategy="run")
-    with pytest.raises(ValueError, match="Hint: strategy='run' compares its values as strategies"):
-        evaluate(pl.concat([stacked, stacked.head(2)]), "ap")  # with duplicates, too
-    twice, _ = doubled(frame, 50)
-    with pytest.raises(ValueError, match=r"Hint: \.unique\(\['query', 'doc'\]"):
-        evaluate(twice, "ap")
 
 
 @WAY
@@ -349,22 +387,17 @@ def test_no_real_run_is_refused(data):
         assert overview(judged)["duplicates"].to_list() == [0]
 
 
-@pytest.mark.parametrize("is_sorted", [False, True])
-def test_unnamed_documents_of_many_rows_are_looked_at_in_whole_queries(monkeypatch, is_sorted):
-    """Of rows in any order, and where those of a query stand together."""
+def test_equal_rows_of_many_rows_are_looked_for_in_whole_queries(monkeypatch):
     monkeypatch.setattr(duplicates, "MAX_CHECKED_ROWS", 1000)
     frame = log(2000, doc="x")
     both = pl.concat([frame, frame.filter(pl.col("query") % 5 == 0)])
     both = both.sample(fraction=1, shuffle=True, seed=0)
-    if is_sorted:
-        both = both.sort("query", maintain_order=True)
-    message = r"^`doc` must be passed: 'x' may hold .*, and (\d+) rows in \d+ of (\d+) queries"
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.warns(DataWarning.duplicates) as caught:
         evaluate(both, "ap")
-    rows, queries = map(int, re.match(message, str(caught.value)).groups())
-    assert 0 < rows < 500
-    assert queries < 100
-    evaluate(frame, "ap")
+    counts = re.match(r"(\d+) of (\d+) checked rows", str(caught[0].message)).groups()
+    assert 0 < int(counts[0]) < int(counts[1]) < 1000
+    with warnings.catch_warnings(action="error"):
+        evaluate(frame, "ap")
 
 
 def test_queries_with_like_hashes_are_checked_in_any_order(monkeypatch):

@@ -124,7 +124,7 @@ def test_an_error_names_the_column_and_the_queries():
     )
     worker = worker_of(frame, "ap")
     table = frame.filter(pl.col("query").is_in(["q50", "q51"])).select(worker.request.columns)
-    sentence = r"^score 'score' must be finite, got NaN or infinity in 1 of 2 queries: 'q50'$"
+    sentence = r"^score 'score' must be finite, got NaN or infinity in 1 of 2 queries: 'q50'\n\n"
     with pytest.raises(ValueError, match=sentence):
         worker(table.to_arrow())
 

@@ -524,7 +524,7 @@ ERRORS = [
     (["ap"], {"descending": {"scores": True}}, ValueError, "got 'scores'\\n\\nHint: did you mean"),
     (["ap"], {"doc": 3}, TypeError, "`doc` must be the name of a column, got 3"),
     (["ap"], {"doc": "docs"}, ColumnNotFound, "no column 'docs'; it has .*"),
-    (["ap"], {"by": pl.col("score", "worse")}, ValueError, "an expression of `by` must be one"),
+    (["ap"], {"by": pl.col("score", "worse") * 2}, ValueError, "an expression of `by` must be one"),
     (
         ["ap"],
         {"by": pl.col("scroe") * 2},

@@ -177,7 +177,7 @@ def test_no_thread_no_timer_and_no_data_is_left_after_a_query(way):
     rows = pl.select(
         query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).ge(ragged.MIN_THREADED_VALUES + 1),
         grade=pl.int_range(LARGE) % 4,
-        score=pl.int_range(LARGE) % 1009,
+        score=pl.int_range(LARGE) % 1009 / 7,
     )
     g = graded("grade").ranked_by("score")
     exprs = [g.mu_ap(), g.ndcg(10)]

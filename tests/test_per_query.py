@@ -140,7 +140,7 @@ def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
     own, _ = with_own_names()
     sentence = (
         "^`measures` must specify the best value of 'E', since no measure has this name"
-        r"\n\nHint: pass the measure, such as {'E': 'ndcg@10'}, or the best value: {'E': 'lowest'}"
+        r"\n\nHint: pass the best value: {'E': 'highest'} or {'E': 'lowest'}"
     )
     for ask in (compare, pg.paper_table, pg.trust.order_stability):
         with pytest.raises(ValueError, match=sentence):

@@ -163,8 +163,7 @@ def test_columns_that_pair_no_rows_are_asked_for_with_a_call_to_paste():
     for call in (pg.summarise, pg.compare, pg.rank_strategies, pg.paper_table):
         with pytest.raises(ValueError, match="several columns are possible") as refused:
             call(frame)
-        [pasted] = re.findall(r"(\w+)\(\.\.\., (query=\[.*?\])", str(refused.value))
-        assert pasted == (call.__name__, "query=['user', 'session', 'size']")
+        assert f"{call.__name__}(..., query=[...]) names the columns" in str(refused.value)
     named = RESULTS.drop("dcg_curve@5").rename({"strategy": "system"})
     # A call to paste would guess which of the columns holds the strategies.
     with pytest.raises(

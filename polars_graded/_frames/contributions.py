@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_whole_number
-from polars_graded._frames.directions import check_directions, may_be_ranks
+from polars_graded._frames.directions import check_directions_of_rows
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -133,7 +133,7 @@ def compute_added_by_rank(
 def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
     """Return the rows of one query; raise if there are none.
 
-    Raise also if `descending` does not fit a column that may hold ranks.
+    Raise also if `descending` does not fit a column that looks like ranks.
     """
     has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
@@ -150,10 +150,9 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
             raise TypeError(msg) from None
         conditions.append(is_query)
     rows = request.add_computed_columns(frame.lazy().filter(*conditions).collect())
-    # This check reads all queries. For a LazyFrame, it is skipped unless the scores of this query
-    # may be ranks.
-    if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
-        check_directions(request, frame.lazy().select(request.input_columns).collect())
+    # One query shows nothing about ranks, so all queries are read.
+    all_rows = frame.lazy().select(request.input_columns).collect()
+    check_directions_of_rows(request, request.add_computed_columns(all_rows))
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {of!r} in {columns}"
         raise ValueError(msg)

@@ -15,11 +15,8 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
-from polars_graded._frames.document_columns import split_words
 from polars_graded._frames.notes import (
-    AT_CODE,
     AT_MAXIMUM,
-    BELOW_CODE,
     BELOW_ZERO,
     DEPENDS_ON_TIES,
     HALVES,
@@ -55,20 +52,6 @@ since all of them may be relevant."""
 
 GDEVAL_HIGHEST = 4
 """Highest grade on the scale of gdeval, the tool with which ir_measures computes ERR."""
-
-CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
-"""Numbers that many files contain in place of a missing grade."""
-
-MIN_CODE_RATIO = 3
-"""Minimum ratio of a code to the highest of the other grades."""
-
-RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
-"""Words for ranks in column names.
-
-Scores that count from 1 or 0 within a query may be ranks. If the evidence is strong, an error is
-raised. If it is weak, for example because there are fewer than ten queries, a warning is issued
-only if the name of the column contains one of these words.
-"""
 
 
 def find_order_dependent_measures(request: Request) -> list[Measure]:
@@ -107,11 +90,6 @@ def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.Dat
                 "Hint: compare graders on queries that both judged completely, or correct means "
                 "with trusted=",
             )
-
-
-def has_rank_word(column: str) -> bool:
-    """Return whether the name of a column contains a word for ranks."""
-    return not RANK_WORDS.isdisjoint(split_words(column))
 
 
 def find_measures_without_scale(request: Request) -> list[str]:
@@ -296,25 +274,6 @@ class NotedData:
             return f"pl.when(grades {condition}).then(grades), with your expression `grades`,"
         return f"pl.when(pl.col({grade!r}) {condition}).then({grade!r})"
 
-    def find_codes(self) -> Iterator[str]:
-        """Yield a sentence if the highest grade may be a code for a missing grade."""
-        if self.request.unsorted_ranking.max_grade is not None:
-            return
-        with_code = [each for each in self.strategies if each[BELOW_CODE] is not None]
-        if not with_code:
-            return
-        code = max(each[HIGHEST] for each in with_code)
-        rest = max(each[BELOW_CODE] for each in with_code)
-        n = max(each[AT_CODE] for each in with_code)
-        if code in CODES and 0 < rest <= code / MIN_CODE_RATIO:
-            subject = "1 grade is" if n == 1 else f"{n} grades are"
-            yield (
-                f"{subject} {code:g}, and the next highest is {rest:g}: if {code:g} is a code for "
-                "a missing grade, it counts as the most relevant one\n\n"
-                f"Hint: {self._write_when(f'<= {rest:g}')} leaves these documents unjudged; "
-                f"max_grade={code:g} states that it is a grade"
-            )
-
     def find_ties_by_grade(self) -> Iterator[str]:
         """Yield a sentence if `ties` names the column of grades."""
         if self.request.grade in (self.request.ties or ()):
@@ -477,23 +436,6 @@ class NotedData:
                 "trust.unjudged_bounds(frame, ...) shows how far judging them could move each value"
             )
 
-    def find_inverted_ranks(self) -> Iterator[str]:
-        """Yield a sentence if the highest number of a rank column is ranked first.
-
-        If this is so for several columns, the sentence is about the first column.
-        """
-        for each in self.strategies:
-            column = self.request.find_columns(each["name"])[0]
-            if each["some_scores_count_like_ranks"]:
-                has_several_strategies = self.request.strategy is None and len(self.request.by) > 1
-                lowest = f"{{{each['name']!r}: False}}" if has_several_strategies else "False"
-                yield (
-                    f"{column!r} counts from 1, or 0, as ranks do, and its highest number is "
-                    "ranked first\n\n"
-                    f"Hint: descending={lowest} ranks the lowest first"
-                )
-                return
-
     def find_decisive_ties(self) -> Iterator[str]:
         """Yield a sentence if the order of tied documents changes values."""
         tied = [each for each in self.strategies if each["depends_on_ties"]]
@@ -551,14 +493,12 @@ WARNING_RULES = (
     (DataWarning.scale, NotedData.find_unlike_scales),
     (DataWarning.scale, NotedData.find_stars),
     (DataWarning.scale, NotedData.find_grades_below_zero),
-    (DataWarning.scale, NotedData.find_codes),
     (DataWarning.ties, NotedData.find_ties_by_grade),
     (DataWarning.unjudged, NotedData.find_unjudged_queries),
     (DataWarning.join, NotedData.find_lost_documents),
     (DataWarning.missing, NotedData.find_missing_rankings),
     (DataWarning.unjudged, NotedData.find_unlike_judged_shares),
     (DataWarning.unjudged, NotedData.find_low_judged_share),
-    (DataWarning.ranks, NotedData.find_inverted_ranks),
     (DataWarning.ties, NotedData.find_decisive_ties),
     (DataWarning.ties, NotedData.find_tied_pairs),
 )

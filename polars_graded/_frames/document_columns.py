@@ -10,59 +10,44 @@ import polars as pl
 DEFAULT_DOC = "default"
 """Default value of `doc`: the column of documents is found by its name."""
 
-NOUNS = {
-    *("doc", "docs", "docid", "docno", "document", "documents", "did", "passage", "passages"),
-    *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "products", "url"),
-    *("sku", "asin", "ean", "gtin", "isbn", "upc", "doi"),
-}
-"""Words that mean document ids without a further word, as in a column `item`."""
-
-NOUNS_BEFORE_IDENTIFIERS = {
-    *("ad", "answer", "article", "book", "chunk", "content", "entity", "hotel", "image", "job"),
-    *("listing", "news", "offer", "page", "paper", "photo", "post", "recipe", "song", "track"),
-    *("video", "variant"),
-}
-"""Words that mean document ids only beside a word of `IDENTIFIERS`, as in `article_id`."""
-
-IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code"}
-"""Words for identifiers. A column `product_price` does not contain document ids, because "price" is
-in none of the three sets."""
+DOCUMENT_NAMES = (
+    *("doc", "doc_id", "docid", "docno", "did", "document", "document_id", "corpus_id"),
+    *("passage", "passage_id", "pid", "chunk_id", "node_id", "context_id", "url", "doi"),
+    *("item", "item_id", "itemid", "iid", "product", "product_id", "sku", "asin", "ean", "gtin"),
+    *("isbn", "upc", "offer_id", "listing_id", "variant_id", "movie", "movie_id", "video_id"),
+    *("song_id", "track_id", "book_id", "article_id", "news_id", "page_id", "paper_id", "ad_id"),
+    *("answer_id", "recipe_id", "job_id", "hotel_id", "image_id", "post_id", "_id", "id"),
+)
+"""Names that tools and shops give to columns of documents; an earlier name goes first. Upper case,
+and hyphens or blanks in place of underscores, make no difference: "corpus-id", "productId"."""
 
 
-def split_words(column: str) -> set[str]:
-    """Return the words in the name of a column, in lower case."""
-    return set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", column).lower()))
+NAMES_OF_ANY_ID = {"_id", "id"}
+"""Names of `DOCUMENT_NAMES` that may also identify a query, whose rows then share one value."""
 
 
 def find_document_column(
     schema: Mapping[str, pl.DataType], others: Collection[str] = ()
 ) -> str | None:
-    """Return the column "doc", or the first column named like document ids.
+    """Return the column with the first of `DOCUMENT_NAMES`, or None.
 
-    Columns in `others` and columns of objects are left out. Columns of floats are left out unless
-    the column is called "doc": it may hold ids that pandas turned into floats because some were
-    missing. Return None if no column remains.
+    Columns in `others` and columns of objects or lists are left out. Columns of floats are left out
+    unless the column is called "doc": it may hold ids that pandas turned into floats because some
+    were missing.
     """
-    names = ["doc", *(name for name in schema if is_called_like_ids(name))]
-    for name in names:
-        dtype = schema.get(name)
-        if dtype is None or dtype == pl.Object or name in others:
-            continue
-        if name == "doc" or not dtype.is_float():
-            return name
-    return None
+    columns: dict[str, str] = {}
+    for column, dtype in schema.items():
+        is_id = not (dtype.is_nested() or dtype == pl.Object)
+        if column not in others and is_id and (column == "doc" or not dtype.is_float()):
+            columns.setdefault(_normalise_name(column), column)
+    return next((columns[name] for name in DOCUMENT_NAMES if name in columns), None)
 
 
-def is_called_like_ids(column: str) -> bool:
-    """Return whether the name of a column means document ids.
+def may_identify_queries(column: str) -> bool:
+    """Return whether a column of documents may identify queries instead, by its name."""
+    return _normalise_name(column) in NAMES_OF_ANY_ID
 
-    Each word of the name must be in one of the three sets. `item` and `item_id` pass because of a
-    word of `NOUNS`. `article_id` passes because it combines a word of `NOUNS_BEFORE_IDENTIFIERS`
-    with one of `IDENTIFIERS`. `article` and `id` do not pass.
-    """
-    words = split_words(column)
-    if not words <= NOUNS | NOUNS_BEFORE_IDENTIFIERS | IDENTIFIERS:
-        return False
-    return not words.isdisjoint(NOUNS) or not (
-        words.isdisjoint(NOUNS_BEFORE_IDENTIFIERS) or words.isdisjoint(IDENTIFIERS)
-    )
+
+def _normalise_name(column: str) -> str:
+    """Return a name in lower case with underscores: "product_id" for "productId"."""
+    return re.sub("[ -]", "_", re.sub("(?<=[a-z])(?=[A-Z])", "_", column)).lower()

@@ -6,7 +6,7 @@ The values are grades, popularities and features.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import first_few
+from polars_graded._checks import TEXT_TYPES, first_few
+from polars_graded._frames.document_columns import may_identify_queries
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.joining import hash_keys
 from polars_graded._frames.request import Request
-from polars_graded._frames.unnamed_documents import check_unnamed_documents, find_label
 from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 MAX_CHECKED_ROWS = 1_000_000
 """Maximum number of rows of a frame in which all rows are checked for repeated documents.
@@ -31,13 +32,8 @@ In a larger frame, a sample of about half this number of rows, or more, is check
 STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
 
-MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of repeated rows that remain repeated if a label is added to the query.
-
-A label is a column, such as the device, whose values may distinguish several rankings of a query.
-The error about repeated documents suggests a label. Of 100 repeated rows, up to 20 may have the
-same query, document and label as another row.
-"""
+MAX_DROPPED_SHARE = 0.01
+"""Maximum share of the rows that a hint suggests to drop although they differ in grade or score."""
 
 CHECKED_SHARE = 0.05
 """Approximate minimum share of checked rows in each part of a frame (see `Duplicates`).
@@ -66,23 +62,16 @@ class Duplicates:
 
         A document must have one popularity, and one value in a column of features, in all queries
         of a part. With a column of strategies, it must also have one grade in a query. If no column
-        of documents was found, `check_unnamed_documents` checks a column that may hold ids.
+        of documents was found, warn of rows that are equal in all columns.
         """
         request, rows_before = self.requests[0], self.rows
         self.rows += part.height
-        if request.may_be_unnamed:
-            used = [
-                each
-                for request_of_grader in self.requests
-                for each in (*request_of_grader.columns, *request_of_grader.input_columns)
-            ]
-            rows = (
-                part
-                if part.height <= MAX_CHECKED_ROWS
-                else groups.sample_rows(MAX_CHECKED_ROWS // 2)
-            )
-            check_unnamed_documents(rows, request.query, request.strategy, used)
-        if request.document is None or part.is_empty():
+        if part.is_empty():
+            return
+        if request.document is None:
+            if request.finds_document:
+                used = {name for each in self.requests for name in each.all_columns}
+                warn_of_equal_rows(part, request.query, used)
             return
         check_values_agree(request, part)
         max_rows = part.height
@@ -184,29 +173,116 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     """Raise an error with a count and examples if a ranking repeats documents."""
     repeated = select_repeated_rows(request, rows)
-    if repeated.is_empty():
+    if repeated.is_empty() or _identifies_queries(request, rows):
         return
     doc, query = request.document or "", list(request.query)
     columns = [*request.keys, doc]
     first = repeated.unique(columns, keep="first", maintain_order=True)
+    surplus = repeated.height - first.height
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
-    hint = (
-        f".unique({columns!r}, keep='first', maintain_order=True) keeps the first row of a "
-        "document in each ranking"
-    )
-    if label := find_label(rows, repeated, columns, request.columns, MAX_UNEXPLAINED_SHARE):
-        query_hint = f"query={[*query, label]!r} makes each value of {label!r} a query"
-        hint = query_hint
-        if request.strategy is None:
-            hint = f"strategy={label!r} compares its values as strategies; {query_hint}"
     msg = (
-        f"`frame` must have each document of {doc!r} once per ranking, got "
-        f"{repeated.height - first.height} rows too many in {queries} of {all_queries} queries: "
-        f"{first_few(first.select(*query, doc).rows())}\n\n"
-        f"Hint: {hint}; doc= names another column of documents; doc=None ranks each row as a "
-        "document"
+        f"`frame` must have each document of {doc!r} once per ranking, got {surplus} rows too many "
+        f"in {queries} of {all_queries} queries: {first_few(first.select(*query, doc).rows())}\n\n"
+        f"Hint: {_write_repair(request, rows, repeated, surplus)}if {doc!r} does not identify "
+        "documents, doc= names another column, or None"
     )
     raise ValueError(msg)
+
+
+def _identifies_queries(request: Request, rows: pl.DataFrame) -> bool:
+    """Return whether a column `id` that was not passed has one value for each ranking."""
+    if not (request.finds_document and may_identify_queries(request.document or "")):
+        return False
+    counts = rows.group_by(request.keys).agg(pl.col(request.document or "").n_unique())
+    return bool((counts.get_column(request.document or "") == 1).all())
+
+
+def _write_repair(
+    request: Request, rows: pl.DataFrame, repeated: pl.DataFrame, surplus: int
+) -> str:
+    """Return the first part of the hint about repeated documents, or an empty text.
+
+    Further columns of the query are suggested if they separate the repeated rows. Dropping rows is
+    suggested only if the repeated rows agree in grade, scores and all other columns that are used,
+    or if few rows are dropped.
+    """
+    columns = [*request.keys, request.document or ""]
+    used = list(dict.fromkeys([*columns, *request.row_columns]))
+    agree = repeated.select(used).n_unique() == repeated.select(columns).n_unique()
+    if agree or surplus <= MAX_DROPPED_SHARE * rows.height:
+        return (
+            f".unique({columns!r}, keep='first', maintain_order=True) keeps the first row of a "
+            "document in each ranking; "
+        )
+    labels = find_separating_columns(repeated, columns, used)
+    if not labels:
+        return ""
+    return (
+        f"query={[*request.query, *labels]!r} makes a query of each value of "
+        f"{' and '.join(map(repr, labels))}; "
+    )
+
+
+def find_separating_columns(
+    repeated: pl.DataFrame, columns: Sequence[str], used: Sequence[str]
+) -> list[str]:
+    """Return the fewest columns that separate rows with equal values in `columns`, or none.
+
+    Only texts and Booleans are considered, because numbers may be counts, and no texts that are
+    dates. Columns with fewer distinct values are preferred.
+    """
+    labels = [
+        name
+        for name, dtype in repeated.schema.items()
+        if name not in {*columns, *used}
+        and dtype in (*TEXT_TYPES, pl.Boolean)
+        and not _holds_dates(repeated.get_column(name))
+    ]
+    if repeated.select(*columns, *labels).is_duplicated().any():
+        return []
+    for name in sorted(labels, key=lambda name: repeated.get_column(name).n_unique(), reverse=True):
+        others = [each for each in labels if each != name]
+        if not repeated.select(*columns, *others).is_duplicated().any():
+            labels = others
+    # Titles, for example, distinguish documents. With such a column, each row would be a query.
+    rankings = repeated.select(*columns[:-1], *labels)
+    separates_documents = 2 * rankings.n_unique() > repeated.height
+    return [] if separates_documents else labels
+
+
+def _holds_dates(column: pl.Series) -> bool:
+    """Return whether a column of texts holds dates, such as "2024-05-01"."""
+    if column.dtype == pl.Boolean:
+        return False
+    texts = column.cast(pl.String).drop_nulls().unique()
+    return len(texts) > 0 and bool(texts.str.contains(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").all())
+
+
+def warn_of_equal_rows(frame: pl.DataFrame, query: Sequence[str], used: Collection[str]) -> None:
+    """Warn of rows that are equal in all columns, if no column identifies documents.
+
+    Rows whose grades, scores and other numbers are equal may be different documents. So the frame
+    must have a column of texts that is not among the columns of the call, `used`.
+    """
+    texts = {name for name, dtype in frame.schema.items() if dtype in TEXT_TYPES}
+    if texts <= {*used} or pl.Object in frame.dtypes:
+        return
+    rows = frame
+    if frame.height > MAX_CHECKED_ROWS:
+        hashes = hash_keys(frame, query)
+        rows = frame.filter(hashes <= int(2**64 * MAX_CHECKED_ROWS / 2 / frame.height))
+    if _count_unique(rows.hash_rows()) == rows.height:
+        return
+    n_equal = rows.height - rows.n_unique()
+    among = f"{rows.height} rows" if rows.height == frame.height else f"{rows.height} checked rows"
+    if n_equal:
+        warn_the_caller(
+            DataWarning.duplicates,
+            f"{n_equal} of {among} are equal to an earlier row in all columns, and each counts as "
+            "a document, because no column of documents was found\n\n"
+            "Hint: .unique(maintain_order=True) drops equal rows; doc= names the column of "
+            "documents; doc=None ranks each row as a document",
+        )
 
 
 def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:

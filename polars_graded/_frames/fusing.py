@@ -102,7 +102,7 @@ def fuse(
         Any data frame that `evaluate` accepts, except those of Spark and Ray. It has one row per
         query and document. A LazyFrame returns a LazyFrame. For stacked runs,
         `runs.pivot("strategy", index=["query", "doc"], values="score")` makes such a frame.
-    by, query, ties, descending, doc
+    by, query, ties, descending, doc, where
         As for `evaluate`. `by` names two strategies or more. `ties` matters only for methods and
         normalisations that use ranks. If the lowest score comes first (`descending=False`), the
         sign of the scores is reversed.

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.kernels.ragged import Integers, list_rows
+from polars_graded._measuring.kernels.ragged import Integers
 
 TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 """Pattern of the names of temporary columns; no column of a frame has such a name."""
@@ -93,28 +93,11 @@ class Groups:
         rows = row_numbers if self.rows is None else self.rows[row_numbers]
         return self.source.get_column(column).gather(rows)
 
-    def sample_rows(self, n: int) -> pl.DataFrame:
-        """Return about n rows of `source`, in whole groups at even intervals."""
-        n_groups = max(1, self.n * n // self.source.height)
-        groups = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
-        rows = list_rows(self.offsets, groups)
-        source_rows = rows if self.rows is None else self.rows[rows]
-        return self.source.select(pl.all().gather(source_rows))
-
     def reduce_groups(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
         """Return the result of a NumPy reduction for each group, with null for NaN."""
         numbers = values.to_numpy()
         results = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
         return pl.Series(results, nan_to_null=True)
-
-    def aggregate_groups(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
-        """Return the result of an expression for each group.
-
-        The expression refers to `column` by the name "value".
-        """
-        number = np.repeat(np.arange(self.n), np.diff(self.offsets))
-        values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
-        return values.group_by("group", maintain_order=True).agg(expr).to_series(1)
 
 
 def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:

@@ -123,7 +123,7 @@ def similarity(
         - `relevant_entered@n`: the number of relevant documents that are among the first n of `a`
           but not of `b`. It needs grades. An unjudged document is not relevant, as for `evaluate`.
         - `relevant_left@n`: the same with `a` and `b` swapped.
-    query, by, strategy, descending
+    query, by, strategy, descending, where
         As for `evaluate`. Either `by` names the score columns of at least two strategies, or each
         strategy has its own rows, and `strategy` names the column of strategies. `strategy` needs a
         column of documents.
@@ -171,7 +171,7 @@ def similarity(
     ------
     ValueError
         If there are fewer than two strategies. As for `evaluate`: if a document occurs twice in a
-        ranking, if a score is NaN or infinite, or if a column may hold ranks and `descending` is
+        ranking, if a score is NaN or infinite, or if a column looks like ranks and `descending` is
         not passed.
 
     Warns

@@ -80,6 +80,7 @@ def open_frame(
     Return the requests with this column, and the converted frame. For a frame of Spark or Ray,
     return the requests and the frame unchanged.
     """
+    __tracebackhide__ = True
     if find_engine(frame) is not None:
         return [*requests], frame
     opened = []

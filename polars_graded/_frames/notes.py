@@ -34,7 +34,6 @@ SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
         "any",
     ),
     "all_judged_are_retrieved": ((pl.col("judged") == pl.col("retrieved_and_judged")).all(), "all"),
-    "some_scores_count_like_ranks": (pl.col("scores_count_like_ranks").any(), "any"),
     "depends_on_ties": (pl.col("depends_on_ties").sum(), "sum"),
     "judged_share_of_first_ten": (
         pl.col("judged_share_of_first_ten").filter(pl.col("retrieved") > 0).sum(),
@@ -57,20 +56,13 @@ The maximum grade of a query is the highest grade of its relevant documents.
 
 LOWEST, HIGHEST, HALVES = "lowest_grade", "highest_grade", "grades_are_halves"
 BELOW_ZERO = "grades_below_zero"
-AT_CODE, BELOW_CODE = "grades_at_code", "highest_below_code"
 GRADE_NOTES: Mapping[str, str] = {
     LOWEST: "min",
     HIGHEST: "max",
     HALVES: "all",
     BELOW_ZERO: "sum",
-    AT_CODE: "sum",
-    BELOW_CODE: "max",
 }
-"""Functions that combine the notes about the grades of all parts, by the name of the note.
-
-A code is a number such as 99 that may stand for a missing grade. If the highest grade of a part is
-a code, `AT_CODE` counts the grades equal to this code, and `BELOW_CODE` is the highest other grade.
-"""
+"""Functions that combine the notes about the grades of all parts, by the name of the note."""
 
 AT_MAXIMUM = "queries_at_maximum"
 """Name of a count of queries, for each strategy.

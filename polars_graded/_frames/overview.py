@@ -11,11 +11,11 @@ import polars.selectors as cs
 from polars_graded._checks import check_whole_number
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_query
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
-from polars_graded._frames.directions import Directions
+from polars_graded._frames.directions import check_directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
+from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.notes import NOTES
 from polars_graded._frames.request import Request, RequestOptions
-from polars_graded._frames.unnamed_documents import check_unnamed_documents
 from polars_graded._frames.values import Gathered, group_rows
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import takes_options_of
@@ -52,7 +52,7 @@ def overview(
         Any data frame, as for `evaluate`. A LazyFrame is collected.
     query, grade, by, strategy, ties, descending, doc
         As for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed, where
         As for `evaluate`.
 
     Returns
@@ -73,8 +73,8 @@ def overview(
         - `only_relevant` and `none_retrieved`: the numbers of queries whose judged documents are
           all relevant, and of queries for which nothing was retrieved;
         - `duplicates`: the number of rows that repeat a document of the same query and strategy;
-          null without a column of documents. `evaluate` raises an error for such rows. In a frame
-          of more than a million rows, `evaluate` checks only a sample, but `overview` counts all;
+          null if no column of documents was found. `evaluate` raises an error for such rows. In a
+          frame of more than a million rows, it checks only a sample, but `overview` counts all;
         - `judged@10`: the share of judged documents among the first ten, averaged over the queries
           for which documents were retrieved;
         - `tied`: the share of retrieved documents that are tied. Two documents of a query are tied
@@ -86,7 +86,7 @@ def overview(
     Raises
     ------
     ValueError
-        If `descending` is not passed for a score that may hold ranks, as for `evaluate`.
+        If `descending` is not passed for a score that looks like ranks, as for `evaluate`.
 
     See Also
     --------
@@ -120,10 +120,9 @@ def overview(
     request, opened = request.open_frame(frame)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = group_rows([request], rows)
-    Directions.of(request, groups).check()
-    if request.may_be_unnamed and isinstance(opened, pl.DataFrame):
-        used = [*request.columns, *request.input_columns]
-        check_unnamed_documents(opened, request.query, request.strategy, used)
+    check_directions(request, groups)
+    if request.document is None and request.finds_document and isinstance(opened, pl.DataFrame):
+        warn_of_equal_rows(opened, request.query, request.all_columns)
     gathered = Gathered(request, kept=["retrieved", "retrieved_and_judged", "judged"])
     gathered.add(groups)
     queries = gathered.in_order().select(
@@ -201,7 +200,7 @@ def side_by_side(
         The query to show: a value of the column `query`, or a tuple of values of several columns.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed, where
         As for `evaluate`.
     n
         The number of ranks.

@@ -88,7 +88,7 @@ class PairRequest(Request):
 
     def check_pairs(self) -> None:
         """Raise if the strategies are known and do not form a pair."""
-        if not self.needs_strategies:
+        if not self.needs_strategies and self.selection is None:
             find_pairs(self.strategies, self.baseline, hint=HINT)
 
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
@@ -96,6 +96,12 @@ class PairRequest(Request):
         keys = super().build_schema(schema)
         pair = dict.fromkeys(PAIR, keys.pop(self.key))
         return pl.Schema({self.key: pl.String(), **pair, **keys})
+
+    def with_selected_columns(self, schema: Mapping[str, pl.DataType]) -> Self:
+        """Return the request with the columns of a frame that `by` selects."""
+        request = super().with_selected_columns(schema)
+        request.check_pairs()
+        return request
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column found in a frame.

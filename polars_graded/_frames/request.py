@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_graded._checks import (
     TEXT_TYPES,
+    check_column,
     check_column_name,
     check_column_names,
     check_columns,
@@ -17,6 +18,7 @@ from polars_graded._checks import (
     check_flag,
     check_frame,
     check_list,
+    check_not_series,
     did_you_mean,
     first_few,
 )
@@ -51,6 +53,9 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Values = TypeVar("Values", pl.Expr, pl.Series)
 
 
+RANK = "rank"
+"""Name of the column of ranks in runs that `read_run` and `join_judgments` return."""
+
 NO_GRADE = pl.lit(None).alias("no grade")
 """Value of `grade` in calls that use rankings without grades."""
 
@@ -67,6 +72,7 @@ class RowOptions(TypedDict, total=False):
     relevant_from: float | None
     undefined_as: Undefined
     condensed: bool
+    where: Column | None
 
 
 class RequestOptions(RowOptions, total=False):
@@ -110,9 +116,18 @@ class Request:
     doc: str | None = DEFAULT_DOC
     """The column of documents, or None. If no column is passed, this is `DEFAULT_DOC` until a frame
     is known."""
-    may_be_unnamed: bool = False
-    """True if the frame was searched for a column of documents and none was found. With `doc=None`,
-    no search takes place."""
+    finds_document: bool = False
+    """True if the frame was searched for a column of documents, because none was passed."""
+    rank_column: str | None = None
+    """The column `rank` of the frame, or None. It may show in which direction a score ranks."""
+    stacked_directions: Mapping[str, bool] = field(default_factory=dict)
+    """Directions of stacked strategies, by strategy: False for those whose lowest value is
+    first. The computed sort column of these strategies is negated."""
+    selection: tuple[Any, Any] | None = None
+    """The arguments `by` and `descending` if `by` selects columns, for example by a selector of
+    Polars, until the columns of a frame are known. Otherwise None."""
+    mask: pl.Expr | None = None
+    """The argument `where` as an expression: rows where it is not true are ignored."""
     all_ascending: bool = False
     """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
     grader: str | None = None
@@ -140,6 +155,7 @@ class Request:
         relevant_from: float | None = None,
         undefined_as: Undefined = "default",
         condensed: bool = False,
+        where: Column | None = None,
         known: Column | None = None,
         subtopics: Column | None = None,
         popularity: Column | None = None,
@@ -147,9 +163,17 @@ class Request:
         reference: Column | None = None,
     ) -> Self:
         """Check the arguments of `evaluate` and return their request."""
+        __tracebackhide__ = True
         computed: dict[str, pl.Expr] = {}
         grader, grade = parse_grade(grade, computed)
+        selection = None
+        if selects_columns(by):
+            selection, by, descending = (by, descending), SELECTED, None
         strategies = parse_by(by, computed)
+        stacked_directions = parse_stacked_directions(descending, strategies, strategy)
+        if stacked_directions and strategy is not None:
+            descending = None
+            strategies = _add_direction(strategies, stacked_directions, strategy, computed)
         tool, tie_column = parse_tool(ties)
         unsorted_ranking = Ranking(pl.col(grade))
         unsorted_ranking = replace(unsorted_ranking, condensed=check_flag("condensed", condensed))
@@ -178,17 +202,21 @@ class Request:
             computed,
             inputs,
             None if doc is None else check_column_name("doc", doc),
+            stacked_directions=stacked_directions,
+            selection=selection,
+            mask=None if where is None else check_column("where", where),
             all_ascending=descending is False and (len(strategies) > 1 or strategy is not None),
             grader=grader,
             tool=tool,
             tie_column=tie_column,
         )
         request.check_names()
-        return request
+        return request if selection else request.with_masked_rows()
 
     @classmethod
     def of_graders(cls, measures: Sequence[Measures], **options: Any) -> list[Request]:
         """Return one request per grader, or one if `grade` is a single column."""
+        __tracebackhide__ = True
         graders = parse_graders(options.get("grade", "grade"))
         if graders is None:
             return [cls.of(measures, **options)]
@@ -289,8 +317,9 @@ class Request:
     @property
     def columns(self) -> list[str]:
         """Return the distinct columns that are used, including computed columns."""
-        documents = [name for name in (self.document, self.tie_column) if name is not None]
-        return list(dict.fromkeys([*self.keys, *self.row_columns, *documents]))
+        others = (self.document, self.tie_column, self.rank_column)
+        further = [name for name in others if name is not None]
+        return list(dict.fromkeys([*self.keys, *self.row_columns, *further]))
 
     @property
     def input_columns(self) -> list[str]:
@@ -303,6 +332,11 @@ class Request:
             expr = self.computed.get(name)
             names += [name] if expr is None else expr.meta.root_names()
         return list(dict.fromkeys(names))
+
+    @property
+    def all_columns(self) -> set[str]:
+        """Return all columns of a frame that are read, and all computed columns."""
+        return {*self.columns, *self.input_columns}
 
     @property
     def row_columns(self) -> list[str]:
@@ -321,24 +355,78 @@ class Request:
         The request gets the frame's document column. `others` contains further arguments that name
         columns. Raise if a column is missing or the frame does not fit.
         """
+        __tracebackhide__ = True
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()
-        self.check_schema(schema)
+        request = self.with_selected_columns(schema)
+        request.check_schema(schema)
         for argument, column in others.items():
             check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
-        self.check_not_stacked(checked)
-        return self.with_document_column(schema), checked
+        request.check_not_stacked(checked)
+        return request.with_document_column(schema), checked
+
+    def with_selected_columns(self, schema: Mapping[str, pl.DataType]) -> Self:
+        """Return the request with the columns of a frame that `by` selects.
+
+        The columns of queries, strategies and grades are left out.
+        """
+        if self.selection is None:
+            return self
+        given, descending = self.selection
+        try:
+            names = pl.LazyFrame(schema=schema).select(given).collect_schema().names()
+        except pl.exceptions.ColumnNotFoundError as error:
+            problem = str(error).partition("\n")[0]
+            msg = f"`by` must select columns of `frame`, which has {', '.join(schema)}: {problem}"
+            raise pl.exceptions.ColumnNotFoundError(msg) from None
+        by = parse_by([name for name in names if name not in {*self.keys, self.grade}] or SELECTED)
+        if SELECTED in by:
+            msg = (
+                f"`by` must select at least one column of `frame`, got none of {', '.join(schema)}"
+            )
+            raise ValueError(msg)
+        request = replace(
+            self,
+            by=by,
+            descending=parse_descending(descending, by),
+            all_ascending=descending is False and len(by) > 1,
+            selection=None,
+        )
+        request.check_names()
+        return request.with_masked_rows()
+
+    def with_masked_rows(self) -> Self:
+        """Return the request with grades and scores that are null where `mask` is not true."""
+        if self.mask is None:
+            return self
+        rows, computed = self.mask, dict(self.computed)
+
+        def mask(column: str) -> str:
+            alias = f"{column} (where)"
+            values = self.computed.get(column, pl.col(column))
+            computed[alias] = pl.when(rows).then(values)
+            return alias
+
+        grade = mask(self.grade) if self.is_graded else self.grade
+        by = {name: (mask(first), *others) for name, (first, *others) in self.by.items()}
+        ranking = replace(self.unsorted_ranking, grade=pl.col(grade))
+        return replace(self, grade=grade, by=by, unsorted_ranking=ranking, computed=computed)
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the `doc` and `tie_column` of a frame."""
-        request = self
+        request = self.with_selected_columns(schema)
         if self.doc == DEFAULT_DOC:
-            used = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
-            doc = find_document_column(schema, used) or self._find_text_tie_column(schema)
-            request = replace(self, doc=doc, may_be_unnamed=doc is None)
-        return replace(request, tie_column=request.find_tie_column(schema))
+            used = {*self.keys, self.grade, *(columns[0] for columns in request.by.values())}
+            doc = find_document_column(schema, used) or request.find_text_tie_column(schema)
+            request = replace(request, doc=doc, finds_document=True)
+        has_ranks = RANK not in self.keys and RANK in schema and schema[RANK].is_numeric()
+        return replace(
+            request,
+            tie_column=request.find_tie_column(schema),
+            rank_column=RANK if has_ranks else None,
+        )
 
-    def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
+    def find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
         """Return the last tie-breaking column if it can be the document column.
 
         The columns in `ties` follow the tie-breaking columns in `by`. The last column must contain
@@ -403,9 +491,16 @@ class Request:
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise if a column is missing or of the wrong type."""
+        __tracebackhide__ = True
         strategy_columns = [] if self.strategy is None else [self.strategy]
         check_columns("frame", self.query, schema, argument="query")
         check_columns("frame", strategy_columns, schema, argument="strategy")
+        if self.mask is not None:
+            check_columns("frame", self.mask.meta.root_names(), schema, argument="where")
+            dtype = pl.LazyFrame(schema=schema).select(self.mask).collect_schema().dtypes()
+            if dtype != [pl.Boolean]:
+                msg = f"`where` must be one Boolean column, got {', '.join(map(str, dtype))}"
+                raise TypeError(msg)
         for name, expr in self.computed.items():
             inputs = {column: argument for argument, column in self.inputs.items()}
             argument = "grade" if name == self.grade else inputs.get(name, "by")
@@ -513,6 +608,7 @@ def parse_measures(
     An entry is a measure such as `"ap"`, a list of measures such as `["ap", "ndcg"]`, or a mapping
     from columns to measures such as `{"nDCG": "ndcg@10"}`.
     """
+    __tracebackhide__ = True
     columns: list[tuple[str, Measure]] = []
     for entry in entries:
         _check_no_frame(entry)
@@ -522,10 +618,9 @@ def parse_measures(
         else:
             is_single = isinstance(entry, str) or not isinstance(entry, Iterable)
             texts: Iterable[Any] = [entry] if is_single else entry
-            columns += [
-                (measure.name, measure)
-                for measure in (Measure.parse(text, among) for text in texts)
-            ]
+            for text in texts:
+                measure = Measure.parse(text, among)
+                columns.append((measure.name, measure))
     check_distinct_names([column for column, _ in columns], among)
     return dict(columns)
 
@@ -544,6 +639,7 @@ def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
     """Map each grader to a column; return None if `grade` is a single column."""
     if isinstance(grade, str | pl.Expr):
         return None
+    check_not_series("grade", grade)
     columns: Any = grade
     if not isinstance(grade, Mapping):
         entries = check_list("grade", grade)
@@ -650,6 +746,7 @@ def parse_ties(ties: Any) -> tuple[str, ...] | None:
 def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
     """Return the columns to rank each strategy by; add expressions to `computed`."""
     computed = {} if computed is None else computed
+    check_not_series("by", by)
     is_sequence = isinstance(by, Sequence) and not isinstance(by, str)
     entries = (
         by.items()
@@ -683,6 +780,24 @@ def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, t
     return strategies
 
 
+SELECTED = "selected columns"
+"""Name of the entry of `by` before the columns of a frame are known."""
+
+
+def selects_columns(by: Any) -> bool:
+    """Return whether `by` selects columns: a selector, several columns or a pattern."""
+    entries = by if isinstance(by, list | tuple) else [by]
+    return any(
+        (
+            isinstance(each, pl.Expr)
+            and each.meta.is_column_selection()
+            and not each.meta.is_column()
+        )
+        or (isinstance(each, str) and each.startswith("^") and each.endswith("$"))
+        for each in entries
+    )
+
+
 def parse_descending(
     descending: Any, by: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[bool, ...]]:
@@ -709,6 +824,41 @@ def parse_descending(
         msg = f"`descending` must be True, False, a list of them or a mapping, got {descending!r}"
         raise TypeError(msg)
     return {name: _parse_flags(name, entry, len(by[name])) for name, entry in descending.items()}
+
+
+def parse_stacked_directions(
+    descending: Any, by: Mapping[str, tuple[str, ...]], strategy: str | None
+) -> dict[str, bool]:
+    """Return the directions of stacked strategies, by strategy.
+
+    The result is empty unless `descending` is a mapping that does not name the entry of `by`.
+    """
+    if strategy is None or not isinstance(descending, Mapping) or {*descending} & {*by}:
+        return {}
+    for name, flag in descending.items():
+        if not isinstance(name, str) or not isinstance(flag, bool):
+            msg = (
+                f"`descending` must map strategies of {strategy!r} to True or False, got "
+                f"{descending!r}"
+            )
+            raise TypeError(msg)
+    return dict(descending)
+
+
+def _add_direction(
+    by: Mapping[str, tuple[str, ...]],
+    directions: Mapping[str, bool],
+    strategy: str,
+    computed: dict[str, pl.Expr],
+) -> dict[str, tuple[str, ...]]:
+    """Replace the first sort column by one that is negated for strategies in ascending order."""
+    [(name, (column, *others))] = by.items()
+    score = computed.pop(column, pl.col(column)).cast(pl.Float64)
+    ascending = [each for each, flag in directions.items() if not flag]
+    is_ascending = pl.col(strategy).cast(pl.String).is_in(ascending)
+    alias = f"{column} (in the direction of its strategy)"
+    computed[alias] = pl.when(is_ascending).then(-score).otherwise(score)
+    return {name: (alias, *others)}
 
 
 def _parse_flags(name: str, entry: Any, n: int) -> tuple[bool, ...]:

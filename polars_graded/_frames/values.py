@@ -20,8 +20,6 @@ from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.grouping import Groups, are_sorted
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
-    AT_CODE,
-    BELOW_CODE,
     BELOW_ZERO,
     HALVES,
     HIGHEST,
@@ -316,18 +314,11 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
         doubled = 2 * grades.cast(pl.Float64)
         are_halves = bool((doubled == doubled.floor()).all())
     n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0
-    n_at_code = next_highest = None
-    if high in data_warnings.CODES:
-        other_grades = grades.filter(grades != high)
-        n_at_code = len(grades) - grades.null_count() - len(other_grades)
-        next_highest = other_grades.max()
     return {
         LOWEST: low,
         HIGHEST: high,
         HALVES: are_halves,
         BELOW_ZERO: n_below,
-        AT_CODE: n_at_code,
-        BELOW_CODE: None if next_highest is None else float(next_highest),  # type: ignore[arg-type]
     }
 
 
@@ -343,24 +334,7 @@ def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
         "retrieved_and_judged": pl.Series(
             scores.count(is_retrieved & part.grades.flat.is_not_null())
         ),
-        "scores_count_like_ranks": _count_like_ranks(part, name, scores.flat),
     }
-
-
-def _count_like_ranks(part: Part, name: str, values: pl.Series) -> pl.Series:
-    """Return for each query whether n scores look like 1 to n, or 0 to n - 1.
-
-    The lowest score must be 0 or 1, and the highest score must be n - 1 above the lowest. The
-    result is False for all queries if the name of the column has no word for ranks, or if the
-    direction of the strategy was passed in `descending`.
-    """
-    is_rank_column = values.dtype.is_numeric() and data_warnings.has_rank_word(values.name)
-    if name in part.request.descending or not is_rank_column:
-        return part.make_constant(value=False, dtype=pl.Boolean())
-    score = pl.col("value")
-    lowest = score.min()
-    counts_from_one = ((lowest == 0) | (lowest == 1)) & (score.max() - lowest + 1 == score.count())
-    return part.groups.aggregate_groups(values, counts_from_one)
 
 
 class Gathered:

@@ -23,7 +23,12 @@ from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.kernels.labels import Labels
 from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
 from polars_graded._measuring.kernels.vectors import Vectors
-from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence, write_directions
+from polars_graded._measuring.rank_columns import (
+    DOCUMENTS,
+    RankEvidence,
+    collect_facts,
+    write_directions,
+)
 from polars_graded._measuring.ranking import (
     DOCUMENT_INPUTS,
     Ranking,
@@ -335,28 +340,26 @@ def find_not_finite(columns: Sequence[Lists]) -> Integers:
 
 
 def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
-    """Raise if a sort key may hold ranks and no directions were passed.
+    """Raise if a sort key looks like ranks and no directions were passed.
 
     A key that breaks ties is not checked if it may contain row or document numbers.
     """
     if ranking.direction_is_passed:
         return
-    for number, key in enumerate(keys, 2):
-        column = ranking.column(number)
-        if number > 2 and _may_number_documents(ranking.by[number - 2]):  # noqa: PLR2004, the first
+    for position, key in enumerate(keys):
+        if position and _may_number_documents(ranking.by[position]):
             continue
-        evidence = RankEvidence.of(key)
-        if evidence.is_conclusive:
-            flags = [["True"] * len(keys), ["True"] * len(keys)]
-            flags[1][number - 2] = "False"
-            highest, lowest = (
-                each[0] if len(keys) == 1 else f"[{', '.join(each)}]" for each in flags
-            )
-            msg = (
-                f"`descending` must be passed for {column}, {evidence}\n\n"
-                f"Hint: {write_directions(lowest, highest)}"
-            )
-            raise ValueError(msg)
+        for evidence in RankEvidence.by_strategy([collect_facts(key)]).values():
+            if evidence.looks_like_ranks:
+                flags = [True] * len(keys)
+                highest = str(flags if len(keys) > 1 else True)
+                flags[position] = False
+                lowest = str(flags if len(keys) > 1 else False)
+                msg = (
+                    f"`descending` must be passed for {ranking.column(position + 2)}, which "
+                    f"{evidence}\n\nHint: {write_directions(lowest, highest)}"
+                )
+                raise ValueError(msg)
 
 
 def _may_number_documents(key: pl.Expr) -> bool:
@@ -377,7 +380,6 @@ def write_not_finite_error(ranking: Ranking, number: int, count: int, n: int, ea
     `each` is the unit of these counts, such as "queries".
     """
     column = ranking.column(number)
-    hint = ""
-    if number == 1:  # the grade
-        hint = "\n\nHint: .fill_nan(None) makes NaN null, which means unjudged"
+    meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(number, "")
+    hint = f"\n\nHint: .fill_nan(None) makes NaN null{meaning}"
     return f"{column} must be finite, got NaN or infinity in {count} of {n} {each}{hint}"

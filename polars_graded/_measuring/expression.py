@@ -28,11 +28,13 @@ from polars_graded._measuring.ranking import Ranking
 
 
 def measure_one(measure: Measure, ranking: Ranking) -> pl.Expr:
-    """Return the values of a measure as an expression with the measure's name."""
+    """Return the values of a measure as an expression with the measure's name.
+
+    If the grades are several columns, there is one value per column, with the column's name.
+    """
     dtype = measure.definition.dtype
-    return _make_expression([measure], ranking, lambda computed: computed.column(0), dtype).alias(
-        measure.name
-    )
+    values = _make_expression([measure], ranking, lambda computed: computed.column(0), dtype)
+    return values if ranking.grade.meta.has_multiple_outputs() else values.alias(measure.name)
 
 
 def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
@@ -48,7 +50,8 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     def make_struct(computed: Computed) -> pl.Series:
         return pl.DataFrame(computed.columns).to_struct().cast(dtype)
 
-    return _make_expression(chosen, ranking, make_struct, dtype).alias("measures")
+    values = _make_expression(chosen, ranking, make_struct, dtype)
+    return values if ranking.grade.meta.has_multiple_outputs() else values.alias("measures")
 
 
 def _make_expression(

@@ -103,6 +103,7 @@ def _wrap(
 ) -> Callable[Given, Result]:
     @wraps(function)
     def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        __tracebackhide__ = True  # IPython and pytest leave such layers out of a traceback
         check_keywords(kwargs, signature.parameters)
         return function(*args, **kwargs)
 

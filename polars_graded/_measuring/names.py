@@ -42,6 +42,7 @@ class Measure:
     @classmethod
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
         """Check the arguments of a measure, and return the measure."""
+        __tracebackhide__ = True
         if function not in ALL_DEFINITIONS:
             raise _make_unknown_error(function, function)
         definition = ALL_DEFINITIONS[function]
@@ -71,6 +72,7 @@ class Measure:
     @classmethod
     def parse(cls, text: str, among: Mapping[str, Definition] = DEFINITIONS) -> Measure:
         """Return the measure that `text` names, such as `"ap(threshold=2)"`."""
+        __tracebackhide__ = True
         if not isinstance(text, str):
             _check_not_foreign(repr(text))  # the repr of an ir_measures object is its name
             msg = f"a measure must be named by a string such as 'ndcg@10', got {text!r}"
@@ -197,6 +199,8 @@ def _make_unknown_error(
     if among is SIMILARITIES:
         hint = did_you_mean(function, among)
         return ValueError(f"there is no measure {text!r}; there are {_list_measures(among)}{hint}")
+    if Measure.parsed(text.lower()):
+        return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {text.lower()!r}?")
     if definitions := find_own_measures(text, DEFINITIONS):
         choices = " or ".join(
             f"{each.measure!r}{f' ({each.difference})' if each.difference else ''}"
@@ -221,10 +225,10 @@ _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 def _check_not_foreign(text: str) -> None:
     """Raise if other tools use this name; the error translates or explains it."""
-    # A text that begins with the name of one of our measures is foreign only if another tool writes
-    # the name in the same case. For other texts, upper and lower case do not matter.
+    # A text that begins with the name of one of our measures, in any case, is foreign only if
+    # another tool writes it in the same case. For other texts, upper and lower case do not matter.
     function = re.match(r"\s*(\w*)", text)
-    is_own = function is not None and function[1] in DEFINITIONS
+    is_own = function is not None and function[1].lower() in DEFINITIONS
     calls = translate_foreign_name(text, any_case=not is_own)
     if calls and all(Measure.parsed(call.measure) for call in calls):
         tools: dict[str, list[str]] = {}

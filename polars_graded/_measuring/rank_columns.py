@@ -1,125 +1,111 @@
-"""Detection of columns of ranks, whose lowest value is the best.
+"""Recognise columns of ranks, whose lowest value is the best.
 
-The numbers of a column decide whether it may hold ranks; the name of the column and the order of
-the rows do not matter. Ranks hardly repeat within a query. This is still true if documents were
-removed or repeated, if the ranks are those of a second page of results, or if a few documents share
-a rank. Such ranks are therefore detected, too.
+A column looks like ranks if its values above 0 are whole numbers from 1 on, none above four times
+the length of the longest ranking, and differ within at least ten queries and 98 % of all. Rows that
+already come in descending order, or a column `rank` that counts in this order, show that the
+highest value is the best.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.kernels.ragged import Integers
-from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
+from polars_graded._measuring.kernels.ragged import list_rows
 
 MIN_QUERIES = 10
-"""Minimum number of queries that have the numbers 1 to n, each once. A query with n = 1 does not
-count."""
+"""Minimum number of queries with several values; fewer queries show nothing."""
 
-MIN_INFORMATIVE_QUERIES = 3
-"""Minimum number of informative queries (see `RankNumbers`). Ties are counted only in them."""
+MIN_SHARE = 0.98
+"""Minimum share of queries without repeated values, and of neighbours in descending order."""
 
-MIN_SHARE = 0.9
-"""Minimum share of queries whose numbers may be ranks, among all queries that have numbers."""
-
-MAX_TIED_RATIO = 0.75
-"""Maximum ratio of the tied pairs to the tied pairs that are expected by chance."""
-
-MIN_DEVIATIONS = 5
-"""Minimum of (e - t) / √e, for t tied pairs and e tied pairs expected by chance."""
-
-MAX_OFFSET = 2
-"""Maximum of (sum of `lowest`) / (sum of `slots`), over the queries (see `RankNumbers`). The ranks
-11 to 20 of a second page of results pass (11 / 10). Scores of the form 100 - rank, such as 90 to
-99, do not pass (90 / 10)."""
-
-MAX_ROWS = 1 << 20
-"""Maximum number of rows of a column for which all queries are checked. In a longer column, about a
-quarter of this number of rows is checked: whole queries that are spread over the column."""
+MAX_RATIO = 4
+"""Maximum ratio of the highest value to the length of the longest ranking."""
 
 DOCUMENTS = "doc"
 """Default name of the column of documents. If this column breaks ties, its numbers are taken for
 ids, and it is not checked for ranks."""
 
+STRATEGY, QUERY, VALUE, RANK = "strategy", "query", "value", "rank"
+
+FACTS = {
+    "has_fractions": "any",
+    "lowest": "min",
+    "highest": "max",
+    "longest": "max",
+    "queries": "sum",
+    "queries_with_repeats": "sum",
+    "neighbours": "sum",
+    "falls": "sum",
+    "ranked_neighbours": "sum",
+    "ranked_falls": "sum",
+    "below_one": "sum",
+}
+"""Functions that combine facts of several queries, by the name of the fact."""
+
 
 @dataclass(frozen=True)
 class RankEvidence:
-    """Evidence that a column may hold ranks: sums of `RankNumbers` over queries."""
+    """Facts about the values of a column, over all queries of a strategy.
 
-    queries: int = 0
-    """Number of queries that have numbers."""
-    n_from_one: int = 0
-    n_several_from_one: int = 0
-    n_spread: int = 0
-    lowest: float = 0.0
-    slots: float = 0.0
-    n_informative: int = 0
-    tied_pairs: int = 0
-    expected_pairs: float = 0.0
-    n_low: int = 0
-    n_high: int = 0
+    Values of 0 and below count only in `below_one`. A neighbour is a value with a value before it
+    in the same query.
+    """
 
-    def __add__(self, other: RankEvidence) -> RankEvidence:
-        """Return the evidence of both sets of queries."""
-        mine, others = vars(self), vars(other)
-        return RankEvidence(**{name: mine[name] + others[name] for name in mine})
+    has_fractions: bool
+    lowest: float | None
+    highest: float | None
+    longest: int
+    """Maximum number of values of a query."""
+    queries: int
+    """Number of queries with several values."""
+    queries_with_repeats: int
+    neighbours: int
+    falls: int
+    """Number of neighbours that are lower than the value before, in the order of the rows."""
+    ranked_neighbours: int
+    ranked_falls: int
+    """The same number in the order of the column `rank`."""
+    below_one: int
 
     @classmethod
-    def of(cls, lists: Lists) -> RankEvidence:
-        """Return the evidence of a column of lists."""
-        return cls(*(each.sum().item() for each in find_evidence(sample_lists(lists)[0])))
+    def by_strategy(cls, facts: Iterable[pl.DataFrame]) -> dict[object, Self]:
+        """Combine the facts of several parts of a column into the evidence of each strategy."""
+        rows = _combine_facts(pl.concat(facts)).rows(named=True)
+        return {row.pop(STRATEGY): cls(**row) for row in rows}
 
     @property
-    def has_counts_from_one(self) -> bool:
-        """Return whether nearly all queries count their documents from 1, or 0."""
+    def looks_like_ranks(self) -> bool:
+        """Return whether the values look like ranks, and no order of rows contradicts this."""
         return (
-            self.n_several_from_one >= MIN_QUERIES and self.n_from_one >= MIN_SHARE * self.queries
+            not self.has_fractions
+            and self.lowest == 1
+            and (self.highest or 0) <= MAX_RATIO * self.longest
+            and self.queries >= MIN_QUERIES
+            and self.queries_with_repeats <= (1 - MIN_SHARE) * self.queries
+            and not _are_nearly_all(self.falls, self.neighbours)
+            and not _are_nearly_all(self.ranked_falls, self.ranked_neighbours)
         )
-
-    @property
-    def has_few_repeats(self) -> bool:
-        """Return whether ranks are plausible because numbers rarely repeat."""
-        return (
-            self.n_informative >= MIN_INFORMATIVE_QUERIES
-            and self.n_spread >= MIN_SHARE * self.queries
-            and self.lowest <= MAX_OFFSET * self.slots
-            and self.tied_pairs <= MAX_TIED_RATIO * self.expected_pairs
-            and self.expected_pairs - self.tied_pairs
-            >= MIN_DEVIATIONS * math.sqrt(self.expected_pairs)
-        )
-
-    @property
-    def is_conclusive(self) -> bool:
-        """Return whether the numbers of the column look like ranks."""
-        return self.has_counts_from_one or self.has_few_repeats
 
     def __str__(self) -> str:
         """Return the evidence as a clause that follows the name of the column."""
-        if self.has_counts_from_one:
-            return (
-                f"whose values count the documents from 1, or 0, in {self.n_from_one} of "
-                f"{self.queries} queries, as ranks do{self._code_clause}"
-            )
-        return (
-            f"whose numbers hardly repeat within a query, as ranks do: {self.tied_pairs} pairs of "
-            f"documents share a number, and {self.expected_pairs:.0f} are expected by chance"
-            f"{self._code_clause}"
+        n = self.queries - self.queries_with_repeats
+        clause = (
+            f"looks like ranks (1 = best): whole numbers from 1 to {self.highest:.0f}, which "
+            f"differ within {n} of {self.queries} queries"
         )
+        if self.below_one:
+            clause += f" ({self.below_one} values below 1 are ignored)"
+        return clause
 
-    @property
-    def _code_clause(self) -> str:
-        """Return the clause about ignored numbers, which may mean "not retrieved"."""
-        codes = [f"{self.n_low} numbers below 1"] if self.n_low else []
-        codes += [f"{self.n_high} equal to the highest number"] if self.n_high else []
-        if not codes:
-            return ""
-        return f" (ignored: {' and '.join(codes)}; if they mean not retrieved, make them null)"
+
+def _are_nearly_all(n: int, total: int) -> bool:
+    return total > 0 and n >= MIN_SHARE * total
 
 
 def write_directions(lowest: str, highest: str) -> str:
@@ -130,39 +116,66 @@ def write_directions(lowest: str, highest: str) -> str:
     )
 
 
-def may_hold_ranks(dtype: pl.DataType) -> bool:
-    """Return whether a column of this type may hold ranks."""
-    return dtype.is_numeric()
+def collect_facts(
+    lists: Lists, strategies: pl.Series | None = None, ranks: pl.Series | None = None
+) -> pl.DataFrame:
+    """Return the facts of `RankEvidence`, one row per strategy.
 
-
-def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
-    """Return the lists to check, spread over the column, and their indices."""
-    n, rows = len(lists), len(lists.flat)
-    if rows <= MAX_ROWS:
-        return lists, np.arange(n)
-    indices = np.unique(
-        np.linspace(0, n - 1, max(MIN_QUERIES, n * MAX_ROWS // (4 * rows))).astype(int)
-    )
-    return lists.select(indices), indices
-
-
-def find_evidence(lists: Lists) -> RankNumbers:
-    """Return the evidence of each list.
-
-    To save time with columns of scores, a list is skipped if its first value is a number that
-    cannot be a rank, such as 0.37.
+    `strategies` has one value per list. `ranks` has one value for each value of the lists. If the
+    first value of a list is not whole, the facts of its strategy are not collected any further,
+    which saves time with columns of scores.
     """
-    has_numbers = np.diff(lists.offsets) > 0
-    indices = np.flatnonzero(has_numbers)
-    if not may_hold_ranks(lists.flat.dtype):
-        indices = indices[:0]
-    first = lists.flat.gather(lists.offsets[indices]).cast(pl.Float64)
-    may_be_rank = (2 * first % 1 == 0).fill_null(value=True).to_numpy()
-    indices = indices[may_be_rank]
-    candidates = lists if len(indices) == len(lists) else lists.select(indices)
-    of_candidates = find_rank_numbers(candidates.between(0, len(candidates)))
-    evidence = RankNumbers._make(np.zeros(len(lists), each.dtype) for each in of_candidates)
-    evidence.has_number[:] = has_numbers
-    for values, values_of_candidates in zip(evidence, of_candidates, strict=True):
-        values[indices] = values_of_candidates
-    return evidence
+    names = pl.Series([None]).new_from_index(0, len(lists)) if strategies is None else strategies
+    filled = np.flatnonzero(np.diff(lists.offsets))
+    if not lists.flat.dtype.is_numeric():
+        filled = filled[:0]
+    heads = pl.DataFrame({STRATEGY: names[filled], QUERY: filled}).with_columns(
+        lists.flat.gather(lists.offsets[filled]).cast(pl.Float64).alias(VALUE)
+    )
+    is_fraction = (pl.col(VALUE) % 1 != 0).fill_null(value=False)
+    has_fractions = is_fraction.any().over(STRATEGY)
+    with_fractions = heads.filter(has_fractions).select(STRATEGY, has_fractions=True)
+    candidates = heads.filter(~has_fractions).drop(VALUE)
+    chosen = candidates.get_column(QUERY).to_numpy()
+    row_numbers = list_rows(lists.offsets, chosen)
+    rows = pl.DataFrame(
+        [
+            pl.Series(QUERY, np.repeat(chosen, np.diff(lists.offsets)[chosen])).set_sorted(),
+            lists.flat.gather(row_numbers).cast(pl.Float64).alias(VALUE),
+            pl.Series(RANK, [None], pl.Null).new_from_index(0, len(row_numbers))
+            if ranks is None
+            else ranks.gather(row_numbers).alias(RANK),
+        ]
+    ).drop_nulls(VALUE)
+    value, rank = pl.col(VALUE).filter(pl.col(VALUE) > 0), pl.col(RANK)
+    ranked = pl.col(VALUE).filter(pl.col(VALUE) > 0, rank.is_not_null())
+    order = rank.filter(pl.col(VALUE) > 0, rank.is_not_null())
+    per_query = rows.group_by(QUERY, maintain_order=True).agg(
+        (value % 1 != 0).any().alias("has_fractions"),
+        value.min().alias("lowest"),
+        value.max().alias("highest"),
+        value.len().alias("longest"),
+        value.n_unique().alias("distinct"),
+        (value.diff() < 0).sum().alias("falls"),
+        ranked.len().alias("ranked"),
+        ((ranked.sort_by(order).diff() < 0) & (order.sort().diff() > 0)).sum().alias("in_order"),
+        (pl.col(VALUE) <= 0).sum().alias("below_one"),
+    )
+    n, has_several = pl.col("longest"), pl.col("longest") > 1
+    facts = per_query.join(candidates, on=QUERY, maintain_order="left").select(
+        STRATEGY,
+        *("has_fractions", "lowest", "highest", "longest", "falls", "below_one"),
+        queries=has_several,
+        queries_with_repeats=pl.col("distinct") < n,
+        neighbours=pl.when(has_several).then(n - 1).otherwise(0),
+        ranked_neighbours=pl.when(pl.col("ranked") > 1).then(pl.col("ranked") - 1).otherwise(0),
+        ranked_falls="in_order",
+    )
+    return _combine_facts(pl.concat([facts, with_fractions], how="diagonal"))
+
+
+def _combine_facts(facts: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per strategy with the facts of all its rows."""
+    return facts.group_by(STRATEGY, maintain_order=True).agg(
+        getattr(pl.col(name), function)() for name, function in FACTS.items()
+    )

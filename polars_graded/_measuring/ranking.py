@@ -25,7 +25,7 @@ class Ranking:
     by: tuple[pl.Expr, ...] = ()
     descending: tuple[bool, ...] = ()
     direction_is_passed: bool = False
-    """True if `descending` was passed; otherwise columns that may hold ranks raise an error."""
+    """True if `descending` was passed; otherwise columns that look like ranks raise an error."""
     irrelevant: float = 0.0
     max_grade: float | None = None
     relevant_from: float | None = None
@@ -147,9 +147,9 @@ class Ranking:
         return f"{name} {column!r}" if column else name
 
     def check_single(self) -> None:
-        """Raise if an expression selects several columns."""
-        kinds = ["grades", *("scores" for _ in self.by), *(f"`{name}`" for name in self.inputs)]
-        for kind, expr in zip(kinds, (self.grade, *self.by, *self.inputs.values()), strict=True):
+        """Raise if an expression other than that of the grades selects several columns."""
+        kinds = [*("scores" for _ in self.by), *(f"`{name}`" for name in self.inputs)]
+        for kind, expr in zip(kinds, (*self.by, *self.inputs.values()), strict=True):
             if expr.meta.has_multiple_outputs():
                 msg = (
                     f"an expression of {kind} must be one column, got {expr}\n\n"

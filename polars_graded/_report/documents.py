@@ -18,7 +18,7 @@ from polars_graded._drawing.curve_rows import choose_equal_steps
 from polars_graded._frames.contributions import RANK, rank_rows_of_strategies
 from polars_graded._frames.directions import name_columns
 from polars_graded._frames.overview import overview
-from polars_graded._frames.request import Request, parse_by
+from polars_graded._frames.request import Request, parse_by, selects_columns
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import format_cell, round_number, round_numbers
 from polars_graded._report.payload import Overview, PageRankings
@@ -95,7 +95,8 @@ class RankedFrame:
         frame has this column. In all other cases, the strategies are the scores in `by`.
         """
         frame = check_frame("frame", frame)
-        has_one_score = len(parse_by(options.get("by", "score"))) == 1
+        by = options.get("by", "score")
+        has_one_score = not selects_columns(by) and len(parse_by(by)) == 1
         if has_one_score and strategy in frame.collect_schema():
             options["strategy"] = strategy
         request = Request.of(["n_relevant"], **options)

@@ -196,7 +196,7 @@ def report(
         file.
     by, grade, ties, descending
         The meaning of the rows of `frame`, as for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed, where
         The meaning of the grades in `frame`, as for `evaluate`. The page states settings other than
         the default.
 

@@ -20,9 +20,9 @@ from polars_graded._checks import (
     first_few,
 )
 from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
+from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.inputs import GRADER, split_graders
 from polars_graded._frames.judge_checks import check_distinct
-from polars_graded._frames.unnamed_documents import check_unnamed_documents
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Columns
@@ -261,8 +261,8 @@ def collect_grades(
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
     grader_column = grader or (GRADER if not {*graders} & {*rows.columns} else None)
-    is_default_doc = doc == DEFAULT_DOC
-    if is_default_doc:
+    finds_doc = doc == DEFAULT_DOC
+    if finds_doc:
         others = {*queries, *graders} | (set() if grader_column is None else {grader_column, grade})
         doc = find_document_column(rows.schema, others)
     columns = {} if grader_column is None else {GRADER: grader_column, "grade": grade}
@@ -290,8 +290,8 @@ def collect_grades(
     if doc is not None:
         rows = rows.select(*queries, doc, *names).unique(maintain_order=True)
         check_distinct(rows, "frame", [*queries, doc])
-    elif is_default_doc:
-        check_unnamed_documents(rows, queries, None, names)
+    elif finds_doc:
+        warn_of_equal_rows(rows, queries, [*queries, *names])
     for name in names:
         check_grade(f"grade {name!r}", rows.schema[name])
     number = pl.struct(queries).rank("dense").cast(pl.Int64) - 1

@@ -20,7 +20,7 @@ from polars_graded._checks import (
     first_few,
 )
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies
-from polars_graded._frames.directions import Directions
+from polars_graded._frames.directions import check_directions
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.list_pairs import OF_GRADES, StrategyOptions
 from polars_graded._frames.request import NO_GRADE, Request
@@ -81,7 +81,7 @@ def catalogue(
         The share of the catalogue that counts as popular, between 0 and 1. The other items are the
         long tail. Example: with `head=0.2` and 50 items, an item counts as popular if fewer than 10
         items have a higher popularity.
-    query, by, strategy, ties, descending, doc
+    query, by, strategy, ties, descending, doc, where
         As for `evaluate`. There must be a column of documents.
     confidence, resamples, seed
         The confidence of the intervals, and the number and the seed of the resamples of users.
@@ -114,7 +114,7 @@ def catalogue(
         If there is no column of documents; if `items` repeats an item or lacks a recommended item;
         if an item has no popularity, several popularities or a negative popularity; or if
         `evaluate` would refuse the rankings, for example because a document occurs twice in a
-        ranking, or because a column may hold ranks and `descending` is not passed.
+        ranking, or because a column looks like ranks and `descending` is not passed.
 
     Warns
     -----
@@ -226,7 +226,7 @@ def catalogue_curve(
 
     Parameters
     ----------
-    frame, n, items, query, by, strategy, ties, descending, doc
+    frame, n, items, query, by, strategy, ties, descending, doc, where
         As for `catalogue`.
 
     Returns
@@ -380,7 +380,7 @@ def _recommend(
         raise TypeError(msg)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = group_rows([request], rows)
-    Directions.of(request, groups).check()
+    check_directions(request, groups)
     Duplicates([request]).check(rows, groups)
     catalogue_items = _read_items(
         source.lazy().select(doc, *columns).collect(), popularity, items is None

@@ -39,6 +39,10 @@ COLUMNS_OF_LONG_FORM = ("measure", "cutoff", "rank")
 """Columns of `long_form` that distinguish values of one query. They do not identify a query."""
 
 
+COLUMNS_OF_MEANS = ("measure", "strategy", "mean", "ci_low")
+"""Columns that show that a frame is a table of `summarise` or `compare`, not results per query."""
+
+
 class Keys(TypedDict, total=False):
     """Keywords of functions that take results."""
 
@@ -72,6 +76,7 @@ def run_each_grader(
 
     If there is only one grader, return the function's result as it is.
     """
+    __tracebackhide__ = True
     if len(results_by_grader) == 1:
         return function(select_grader(results_by_grader)[1])
     return _stack_graders({name: function(rows) for name, rows in results_by_grader.items()})
@@ -118,6 +123,7 @@ def takes_results(
 
         @wraps(function)
         def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            __tracebackhide__ = True
             check_keywords(kwargs, signature.parameters)
             try:
                 bound = signature.bind(*args, **kwargs)
@@ -137,6 +143,7 @@ def takes_results(
                 }
 
             def run(rows: pl.DataFrame) -> Result:
+                __tracebackhide__ = True
                 bound.arguments[first] = rows
                 return function(*bound.args, **bound.kwargs)
 
@@ -263,10 +270,14 @@ def find_keys(
         several = [name for name in schema if name in {*candidates, keys.get("query")}]
         if len(several) > 1 and _is_full_grid(frame, several, {**given, **keys}):
             return keys | {"query": several}
-    if missing_keys and len(candidates) > 1:
-        hint = hint_at_maker(
-            "per_query", f"{HINT} {_write_call(function, missing_keys, candidates)}"
+    if "query" in missing_keys and {*COLUMNS_OF_MEANS} <= {*schema}:
+        msg = (
+            "`per_query` must have one row per strategy and query, got a table of means"
+            f"{hint_at_maker('per_query')}"
         )
+        raise ValueError(msg)
+    if missing_keys and len(candidates) > 1:
+        hint = hint_at_maker("per_query", f"{HINT} {_write_call(function, missing_keys)}")
         msg = (
             f"{' and '.join(f'`{key}`' for key in missing_keys)} must be passed if there is no "
             f"column {' or '.join(map(repr, missing_keys))} and several columns are possible, "
@@ -278,7 +289,7 @@ def find_keys(
     return dict(zip(KEYS, KEYS, strict=True)) | keys
 
 
-def _write_call(function: str, missing_keys: Sequence[str], candidates: Sequence[str]) -> str:
+def _write_call(function: str, missing_keys: Sequence[str]) -> str:
     """Return a call that passes the missing keys, for a hint.
 
     If both keys are missing, the call contains no columns, since it is unknown which is which.
@@ -286,11 +297,8 @@ def _write_call(function: str, missing_keys: Sequence[str], candidates: Sequence
     if len(missing_keys) > 1:
         return f"{function}(..., strategy=..., query=...) names one column for each"
     if missing_keys == ["strategy"]:
-        return f"{function}(..., strategy={candidates[0]!r}) names the column"
-    return (
-        f"{function}(..., query={[*candidates]!r}) names all columns that identify a query, "
-        "or one of them"
-    )
+        return f"{function}(..., strategy=...) names the column of strategies"
+    return f"{function}(..., query=[...]) names the columns that identify a query"
 
 
 def _is_full_grid(

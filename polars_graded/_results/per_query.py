@@ -219,8 +219,8 @@ def find_measures_and_curves(
             DataWarning.measures,
             f"columns of numbers are ignored, since their names are not those of measures: "
             f"{', '.join(map(repr, ignored))}\n\n"
-            f"Hint: pass the columns with their measures, such as {{{ignored[0]!r}: 'ndcg@10'}}; "
-            "or drop them",
+            f"Hint: pass the columns with their best values, such as {{{ignored[0]!r}: "
+            "'highest'}; or drop them",
         )
     check_columns("per_query", [*chosen, *chosen_curves], schema)
     if chosen or (curves and chosen_curves):
@@ -228,8 +228,8 @@ def find_measures_and_curves(
     if not numbers:
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
-    example = f"{{{numbers[0]!r}: 'ndcg@10'}}"
-    beginning = f"{HINT} pass each column with its measure, such as {example}"
+    example = f"{{{numbers[0]!r}: 'highest'}}"
+    beginning = f"{HINT} pass each column with its best value, such as {example}"
     msg = (
         "`per_query` must have a column with the name of a measure, unless `measures` names "
         f"columns, got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
@@ -632,8 +632,7 @@ def check_direction(column: str, best: Best | None) -> Best:
     if best is None:
         msg = (
             f"`measures` must specify the best value of {column!r}, since no measure has this name"
-            f"\n\nHint: pass the measure, such as {{{column!r}: 'ndcg@10'}}, or the best value: "
-            f"{{{column!r}: 'lowest'}} or {{{column!r}: 'highest'}}"
+            f"\n\nHint: pass the best value: {{{column!r}: 'highest'}} or {{{column!r}: 'lowest'}}"
         )
         raise ValueError(msg)
     return best

@@ -62,7 +62,7 @@ def rankings(
         `ndcg(ties=average)`, because it ignores the order of tied documents.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed, where
         As for `evaluate`.
     n
         The number of ranks to draw.

@@ -34,7 +34,6 @@ from polars_graded._measuring.kernels.ragged import (
     offsets_of,
     repeat_each,
 )
-from polars_graded._measuring.kernels.rank_numbers import count_tied_pairs
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
@@ -468,9 +467,9 @@ def kendall_tau(pair: ListPair) -> Floats:
         order_by_b, _ = in_b.argsort()
         numbers = np.empty(len(order_by_b), np.int64)
         numbers[order_by_b] = keys.number - 1
-        tied_a = count_tied_pairs(keys.of(top_a.astype(np.float64)))
-        tied_b = count_tied_pairs(keys.of(in_b.values[order_by_b]))
-        tied_both = count_tied_pairs(keys.of(keys.values[order]))
+        tied_a = _count_tied_pairs(keys.of(top_a.astype(np.float64)))
+        tied_b = _count_tied_pairs(keys.of(in_b.values[order_by_b]))
+        tied_both = _count_tied_pairs(keys.of(keys.values[order]))
     in_order = Ragged(numbers, offsets)
     discordant = pairs - in_order.sum(count_lower_before(in_order))
     concordant = pairs - tied_a - tied_b + tied_both - discordant
@@ -569,3 +568,14 @@ def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
         np.put_along_axis(carried, target, counts, axis=1)
         numbers, counts = moved, carried
     return np.take_along_axis(counts, original, axis=1)
+
+
+def _count_tied_pairs(numbers: Ragged) -> Integers:
+    """Return the number of pairs of equal numbers in each sorted list."""
+    values, row = numbers.values, np.arange(len(numbers.values))
+    is_new = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=is_new[1:])
+    is_new[numbers.offsets[:-1][numbers.lengths > 0]] = True
+    # Each number makes a pair with each equal number before it.
+    equal_before = row - np.maximum.accumulate(np.where(is_new, row, 0))
+    return numbers.sum(equal_before).astype(np.int64)
