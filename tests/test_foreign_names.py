@@ -351,7 +351,11 @@ def test_an_option_that_is_none_is_answered_with_what_is_meant(text, hint):
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("NDCG@10", "'NDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here"),
+        (
+            "NDCG@10",
+            "did you mean 'ndcg@10' (gains 2^grade - 1) or 'ndcg(gain=linear)@10' (grades as "
+            "gains, as in trec_eval)?",
+        ),
         ("MRR@10", "'MRR@10' of ir_measures is 'reciprocal_rank@10' here"),
         ("MAP", "'MAP' of ir_measures is 'ap' here"),
         ("Recall@100", "'Recall@100' of ir_measures is 'recall@100' here"),

@@ -199,8 +199,6 @@ def _make_unknown_error(
     if among is SIMILARITIES:
         hint = did_you_mean(function, among)
         return ValueError(f"there is no measure {text!r}; there are {_list_measures(among)}{hint}")
-    if Measure.parsed(text.lower()):
-        return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {text.lower()!r}?")
     if definitions := find_own_measures(text, DEFINITIONS):
         choices = " or ".join(
             f"{each.measure!r}{f' ({each.difference})' if each.difference else ''}"
