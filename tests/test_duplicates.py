@@ -200,7 +200,7 @@ def test_dates_and_counts_are_never_suggested_as_keys(separating):
         evaluate(frame, "ndcg@10")
     hint = str(caught.value).partition("Hint: ")[2]
     assert hint == (
-        "if 'product_id' does not identify documents, doc= names another column, or None"
+        "if 'product_id' does not identify documents, doc='...' names another column, or None"
     )
 
 

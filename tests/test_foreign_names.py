@@ -353,8 +353,10 @@ def test_an_option_that_is_none_is_answered_with_what_is_meant(text, hint):
     [
         (
             "NDCG@10",
-            "did you mean 'ndcg@10' (gains 2^grade - 1) or 'ndcg(gain=linear)@10' (grades as "
-            "gains, as in trec_eval)?",
+            (
+                "did you mean 'ndcg@10' (gains 2^grade - 1) or 'ndcg(gain=linear)@10' "
+                "(grades as gains, as in trec_eval)?"
+            ),
         ),
         ("MRR@10", "'MRR@10' of ir_measures is 'reciprocal_rank@10' here"),
         ("MAP", "'MAP' of ir_measures is 'ap' here"),

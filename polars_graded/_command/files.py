@@ -47,12 +47,15 @@ def read_rows(arguments: Arguments) -> Rows:
     else:
         frame, columns = _read_features(arguments)
     names = ("irrelevant", "relevant_from", "ties")
-    return frame, {**{name: vars(arguments)[name] for name in names}, **columns}
+    columns = {**{name: vars(arguments)[name] for name in names}, **columns}
+    if columns["ties"] == "doc":
+        columns["ties"] = columns.get("doc", "doc")
+    return frame, columns
 
 
 def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
     """Return the rows of a --frame and the keywords for its columns."""
-    names = {} if arguments.doc is None else {arguments.doc: "doc"}
+    names: dict[str, str] = {}
     columns: dict[str, Any] = {"query": arguments.query or ["query"], "grade": arguments.grade}
     if arguments.strategy:
         names[arguments.strategy[0]] = columns["strategy"] = "strategy"
@@ -60,11 +63,14 @@ def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
         columns["descending"] = arguments.is_descending
     columns["by"] = _parse_columns(arguments.by or ["score"])
     labels = [vars(arguments)[name] for name, each in DOCUMENT_INPUTS.items() if each.is_of_labels]
-    frame = read_frame(files, names, [*columns["query"], *names, *labels])
+    docs = [] if arguments.doc is None else [arguments.doc]
+    columns |= {} if arguments.doc is None else {"doc": arguments.doc}
+    frame = read_frame(files, names, [*columns["query"], *docs, *names, *labels])
     _check_not_empty(frame, *files)
     inputs = [vars(arguments)[name] for name in DOCUMENT_INPUTS]
     grade = [arguments.grade] if arguments.needs_grades else []
-    needed_columns = [*columns["query"], *grade, *columns["by"].values(), *filter(None, inputs)]
+    values = [*grade, *columns["by"].values(), *filter(None, inputs)]
+    needed_columns = [*columns["query"], *docs, *values]
     for old, new in names.items():
         if old != new and new in needed_columns:
             msg = (

@@ -282,6 +282,6 @@ def _report_options(
         "strategy": "strategy",
         **columns,
         "frame": frame,
-        "doc": "doc" if "doc" in frame.columns else None,
+        "doc": columns.get("doc", "doc" if "doc" in frame.columns else None),
         "settings": settings,
     }

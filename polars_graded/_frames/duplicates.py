@@ -184,7 +184,7 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
         f"`frame` must have each document of {doc!r} once per ranking, got {surplus} rows too many "
         f"in {queries} of {all_queries} queries: {first_few(first.select(*query, doc).rows())}\n\n"
         f"Hint: {_write_repair(request, rows, repeated, surplus)}if {doc!r} does not identify "
-        "documents, doc= names another column, or None"
+        "documents, doc='...' names another column, or None"
     )
     raise ValueError(msg)
 
