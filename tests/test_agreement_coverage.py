@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cache
+import re
 
 import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
+from coverage_tables import assert_same_share, read_book_table
 
-from polars_graded._results.agreement import Grades
+from polars_graded import agreement, read_qrels
+from polars_graded._results.agreement import (
+    MIN_INFORMATIVE_QUERIES,
+    Grades,
+    _compute_intervals,
+    _compute_pair_coefficients,
+    _count_informative_queries,
+    _jackknife,
+)
 
 GRADES = {
     "common": (0.4, 0.3, 0.2, 0.1),
+    "two grades": (0.8, 0.2),
     "rare": (0.9, 0.07, 0.02, 0.01),
     "very rare": (0.97, 0.02, 0.007, 0.003),
 }
-"""The shares of the grades 0 to 3."""
-
-FEW_QUERIES = 25
-"""Up to so many queries are drawn in every run of the tests."""
+"""The shares of the grades from 0."""
 
 DOCUMENTS = 20
 """How many documents a query has."""
+
+NAMES = ("equal", "kappa", "kappa_quadratic", "alpha_ordinal", "ac2", "difference")
+
+REPEATS = 4000
 
 
 def drawn(kind, n, generator):
@@ -33,77 +44,126 @@ def drawn(kind, n, generator):
     latent = generator.standard_normal(shape) + generator.normal(0, 0.7, (n, 1))
     noise = np.exp(generator.normal(-0.7, 0.4, (n, 1))) * generator.standard_normal(shape)
     other = latent + noise + generator.normal(0, 0.3, (n, 1))
-    columns = (np.searchsorted(cuts, each).ravel() for each in (latent, other))
-    return pl.DataFrame(dict(zip("ab", columns, strict=True))).with_columns(
-        query=pl.int_range(pl.len()) // DOCUMENTS
+    return np.searchsorted(cuts, latent), np.searchsorted(cuts, other)
+
+
+def count_tables(kind, n, generator):
+    """The joint table of grades of each of n queries."""
+    a, b = drawn(kind, n, generator)
+    k = len(GRADES[kind])
+    cells = (np.arange(n)[:, np.newaxis] * k + a) * k + b
+    return np.bincount(cells.ravel(), minlength=n * k * k).reshape(n, k, k).astype(float)
+
+
+def judged_tables(data):
+    """The joint table of each query of TREC, of people and of a model."""
+    people, model = (
+        read_qrels(data / f"llmjudge/{name}.txt.gz").rename({"grade": name[:2]})
+        for name in ("people", "willia-umbrela1")
     )
+    rows = people.join(model, on=["query", "doc"]).with_columns(pl.col("wi").clip(0, 3))
+    a, b = (rows[name].to_numpy().astype(int) for name in ("pe", "wi"))
+    query = rows["query"].rank("dense").to_numpy().astype(int) - 1
+    counts = np.bincount((query * 4 + a) * 4 + b, minlength=(query.max() + 1) * 16)
+    return counts.reshape(-1, 4, 4).astype(float)
 
 
-def rows_of(frame):
-    """What `agreement` says of the pair."""
-    return [*Grades.of(frame, ["a", "b"], None).compare_pairs(0, [1], 0.05)]
-
-
-@cache
-def truth(kind):
-    """Each coefficient of very many queries."""
-    rows = rows_of(drawn(kind, 100_000, np.random.default_rng(0)))
-    return {row["coefficient"]: row["value"] for row in rows}
-
-
-def coverage(kind, n, repeats):
-    """How often intervals that are there hold the truth, how many are, and have no note."""
-    generator = np.random.default_rng(n)
-    held, there, quiet = (dict.fromkeys(truth(kind), 0) for _ in range(3))
-    for _ in range(repeats):
-        for row in rows_of(drawn(kind, n, generator)):
-            name = row["coefficient"]
-            if not np.isnan(row["ci_low"]):
-                there[name] += 1
-                held[name] += row["ci_low"] <= truth(kind)[name] <= row["ci_high"]
-            quiet[name] += row["note"] is None
-    return {
-        name: (held[name] / max(there[name], 1), there[name] / repeats, quiet[name] / repeats)
-        for name in held
+def coverage(draw, total, n, repeats):
+    """How often the intervals of n queries hold the values of very many; and without a note."""
+    values = np.arange(float(len(total)))
+    truth = {
+        name: each[0] for name, each in _compute_pair_coefficients(total[None], values).items()
     }
+    held, there = (dict.fromkeys(NAMES, 0) for _ in range(2))
+    quiet = 0
+    for _ in range(repeats):
+        tables = draw(n)
+        estimates = _compute_pair_coefficients(_jackknife(tables), values)
+        ends = _compute_intervals(estimates, np.full(n, True), 0.05)
+        for name in NAMES:
+            _, low, high = ends[name]
+            there[name] += low <= high
+            held[name] += low <= truth[name] <= high
+        counts = tables.sum(axis=1) + tables.sum(axis=2)
+        quiet += _count_informative_queries(counts) >= MIN_INFORMATIVE_QUERIES
+    return [held[name] / max(there[name], 1) for name in NAMES], quiet / repeats
 
 
-PRINTED = {
-    ("common", 5): (0.950, 0.944, 0.952, 0.956, 0.0),
-    ("common", 10): (0.939, 0.938, 0.944, 0.949, 0.0),
-    ("common", 25): (0.957, 0.953, 0.953, 0.954, 1.0),
-    ("common", 50): (0.956, 0.950, 0.946, 0.953, 1.0),
-    ("common", 100): (0.962, 0.944, 0.939, 0.956, 1.0),
-    ("rare", 5): (0.967, 0.885, 0.909, 0.971, 0.0),
-    ("rare", 10): (0.953, 0.893, 0.921, 0.955, 0.0),
-    ("rare", 25): (0.948, 0.924, 0.943, 0.940, 0.98),
-    ("rare", 50): (0.951, 0.941, 0.936, 0.948, 1.0),
-    ("rare", 100): (0.953, 0.931, 0.943, 0.950, 1.0),
-    ("very rare", 5): (0.987, 0.832, 0.813, 0.972, 0.0),
-    ("very rare", 10): (0.983, 0.845, 0.888, 0.968, 0.0),
-    ("very rare", 25): (0.952, 0.875, 0.911, 0.944, 0.15),
-    ("very rare", 50): (0.953, 0.919, 0.938, 0.946, 1.0),
-    ("very rare", 100): (0.945, 0.925, 0.941, 0.941, 1.0),
-}
-"""What the table says of `equal`, `kappa_quadratic`, `alpha_ordinal` and `ac2`, and of notes."""
+def simulate(kind, n, repeats, data=None):
+    """The coverage of each coefficient, and the share of results without a note."""
+    generator = np.random.default_rng(n)
+    if kind == "TREC":
+        population = judged_tables(data)
+        total = population.sum(axis=0)
 
-NAMES = ("equal", "kappa_quadratic", "alpha_ordinal", "ac2")
+        def draw(n):
+            return population[generator.integers(0, len(population), n)]
+    else:
+        total = count_tables(kind, 100_000, np.random.default_rng(0)).sum(axis=0)
+
+        def draw(n):
+            return count_tables(kind, n, generator)
+
+    return coverage(draw, total, n, repeats)
 
 
-CASES = [
-    *(pytest.param(*key, 60) for key in PRINTED if key[1] <= FEW_QUERIES),
-    *(pytest.param(*key, 500, marks=pytest.mark.simulation) for key in PRINTED),
-]
+TABLE = read_book_table("Agreement of graders") if __name__ != "__main__" else {}
+
+QUICK = [pytest.param(*key, 300, marks=pytest.mark.slow) for key in TABLE if int(key[1]) <= 25]
+FULL = [pytest.param(*key, REPEATS, marks=pytest.mark.simulation) for key in TABLE]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "n", "repeats"), CASES)
-def test_intervals_hold_the_value_as_often_as_is_printed(kind, n, repeats):
-    *shares, quiet = PRINTED[kind, n]
-    found = coverage(kind, n, repeats)
-    for name, share in zip(NAMES, shares, strict=True):
-        held, there, _ = found[name]
-        room = 4 * (share * (1 - share) / (repeats * there)) ** 0.5
-        assert held == pytest.approx(share, abs=room + 0.001)
-    room = 4 * (max(quiet * (1 - quiet), 0.01) / repeats) ** 0.5
-    assert found["equal"][2] == pytest.approx(quiet, abs=room)
+@pytest.mark.parametrize(("kind", "n", "repeats"), QUICK + FULL)
+def test_intervals_hold_the_value_as_often_as_is_printed(kind, n, repeats, request):
+    *printed, printed_quiet = TABLE[kind, n]
+    data = request.getfixturevalue("data") if kind == "TREC" else None
+    found, quiet = simulate(kind, int(n), repeats, data)
+    for share, expected in zip(found, printed, strict=True):
+        assert_same_share(share, expected, repeats)
+    assert_same_share(quiet, printed_quiet, repeats)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "queries", "words"),
+    [
+        (("common", "two grades"), range(5, 51), "5 to 50 queries, {} % of the 95 % intervals"),
+        (("rare", "TREC"), range(5, 11), "TREC documents, {} % do with 5 to 10 queries"),
+        (("rare", "TREC"), range(15, 51), "and {} % with 15 or more"),
+    ],
+)
+def test_the_docstring_states_the_lowest_and_the_highest_coverage(kinds, queries, words):
+    shares = [
+        share
+        for (kind, n), (*shares, _) in TABLE.items()
+        if kind in kinds and int(n) in queries
+        for share in shares
+    ]
+    stated = words.format(f"{100 * min(shares):.0f} to {100 * max(shares):.0f}")
+    assert stated in re.sub(r"\s+", " ", agreement.__doc__)
+
+
+@pytest.mark.parametrize(("kind", "n"), [("common", 5), ("rare", 15)])
+def test_a_sample_of_the_simulation_has_the_intervals_of_agreement(kind, n):
+    a, b = drawn(kind, n, np.random.default_rng(1))
+    query = np.repeat(np.arange(n), DOCUMENTS)
+    frame = pl.DataFrame({"query": query, "a": a.ravel(), "b": b.ravel()})
+    tables = count_tables(kind, n, np.random.default_rng(1))
+    values = np.arange(float(len(tables[0])))
+    ends = _compute_intervals(
+        _compute_pair_coefficients(_jackknife(tables), values), np.full(n, True), 0.05
+    )
+    for row in Grades.of(frame, ["a", "b"], None).compare_pairs(0, [1], 0.05):
+        assert (row["value"], row["ci_low"], row["ci_high"]) == pytest.approx(
+            ends[row["coefficient"]], nan_ok=True
+        )
+
+
+if __name__ == "__main__":
+    import os
+    import pathlib
+
+    folder = pathlib.Path(os.environ["POLARS_GRADED_DATA"])
+    for kind in (*GRADES, "TREC"):
+        for n in (5, 8, 10, 15, 25, 50):
+            found, quiet = simulate(kind, n, REPEATS, folder)
+            print(f"| {kind} | {n} |", " | ".join(f"{each:.3f}" for each in (*found, quiet)), "|")

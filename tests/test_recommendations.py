@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 import reference
-from helpers import needed, simulated
+import scipy.stats
+from helpers import needed
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_graded import DataWarning, catalogue, catalogue_curve, evaluate, graded
-from polars_graded._results.catalogues import Recommendations, _find_ends
 
 # Diversity of vectors and of single categories; lists of categories are in the registry.
 
@@ -263,7 +263,7 @@ def test_catalogue_equals_the_slow_loop(lists, n, head):
     ]
     schema = {"query": pl.Int64, "doc": pl.String, "score": pl.Float64}
     frame = pl.DataFrame(rows, schema, orient="row")
-    found = catalogue(frame, n=n, items=ITEMS, popularity="views", head=head, resamples=2)
+    found = catalogue(frame, n=n, items=ITEMS, popularity="views", head=head)
     views = dict(ITEMS.rows())
     expected = slow_catalogue(lists, n, views, head)
     for measure, queries, value in found.select("measure", "queries", "mean").rows():
@@ -342,36 +342,72 @@ def test_popularity_is_the_mean_of_the_measure_of_users():
     assert found.filter(measure="popularity@1")["mean"].to_list() == means["popularity@1"].to_list()
 
 
-def test_intervals_are_those_of_their_seed():
+def test_intervals_are_those_of_the_jackknife_by_hand():
+    """Each user is left out in turn; the lists differ in length, and one user gets nothing."""
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(
         {
-            "query": np.repeat(range(30), 4),
-            "doc": rng.integers(0, 90, 120),
-            "score": rng.random(120),
+            "query": np.repeat(range(60), 4),
+            "doc": (rng.random(240) ** 3 * 90).astype(int),
+            "score": rng.random(240),
         }
-    ).unique(["query", "doc"])
-    one, same, other = (catalogue(frame, n=3, resamples=50, seed=seed) for seed in (0, 0, 1))
-    assert one.equals(same)
-    assert not one.equals(other)
-    inside = pl.col("mean").is_between(pl.col("ci_low"), pl.col("ci_high"))
-    assert one.select(inside.all()).item()
-    assert one["ci_low"].null_count() == 0
+    ).unique(["query", "doc"], maintain_order=True)
+    nothing = pl.col("query") == 7
+    frame = frame.with_columns(score=pl.when(~nothing).then("score"))
+    items = pl.DataFrame({"doc": range(90)}).with_columns(views=pl.col("doc") ** 2)
+    options = {"n": 3, "items": items, "popularity": "views"}
+    table = catalogue(frame, **options)
+    others = [catalogue(frame.filter(pl.col("query") != user), **options) for user in range(60)]
+    assert table["note"].to_list() == [None] * 5
+    for index, row in enumerate(table.rows(named=True)):
+        without = np.array([other["mean"][index] for other in others])
+        if row["measure"] in ("popularity@3", "long_tail_share@3"):
+            without = np.delete(without, 7)
+        n, squares = len(without), (without - without.mean()) ** 2
+        freedom = min(n - 1, squares.sum() ** 2 / (squares**2).sum())
+        margin = scipy.stats.t.ppf(0.975, freedom) * np.sqrt((n - 1) / n * squares.sum())
+        ends = row["mean"] - margin, row["mean"] + margin
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(ends, rel=1e-9), row["measure"]
 
 
 def test_no_interval_reaches_beyond_the_range():
-    frame = pl.DataFrame({"query": np.arange(40) // 2, "doc": np.arange(40) % 4, "score": 0.5})
+    """Users 0 and 49 get the same two of 98 items, and everybody else two of their own."""
+    user, copy = np.divmod(np.arange(100), 2)
+    frame = pl.DataFrame({"query": user, "doc": user % 49 * 2 + copy, "score": 0.5})
     table = catalogue(frame, n=2, ties="doc").with_columns(pl.col("measure").str.strip_suffix("@2"))
-    highest = {"entropy": 2, "catalogue_coverage": 1, "gini_index": 1}
-    for measure, limit in highest.items():
-        [row] = table.filter(measure=measure).rows(named=True)
-        assert row["mean"] <= limit
-        assert row["ci_high"] is None or row["ci_high"] <= limit
+    ends = {
+        measure: (low, high) for measure, low, high in table["measure", "ci_low", "ci_high"].rows()
+    }
+    assert ends["catalogue_coverage"][1] == 1
+    assert ends["gini_index"][0] == 0
+    assert ends["entropy"][1] == math.log2(98)
 
 
-def test_one_user_has_no_interval():
-    found = catalogue(RUN.filter(query=1, strategy="x").drop("strategy"), items=ITEMS)
-    assert found["ci_low"].null_count() == found["ci_high"].null_count() == found.height
+def lists_of(users, docs=("a", "b")):
+    """The same items for each user."""
+    pairs = [(user, doc) for user in range(users) for doc in docs]
+    frame = pl.DataFrame(pairs, schema=["query", "doc"], orient="row")
+    return frame.with_columns(score=1.0)
+
+
+@pytest.mark.parametrize(
+    ("frame", "items", "note"),
+    [
+        (lists_of(1), ITEMS, "an interval needs at least 50 users"),
+        (lists_of(49), ITEMS, "an interval needs at least 50 users"),
+        (lists_of(50), ITEMS, "the value is the same whichever user is left out, or is undefined "),
+        (lists_of(50).with_columns(score=None), ITEMS, "nothing is recommended"),
+    ],
+)
+def test_a_missing_interval_has_a_reason(frame, items, note):
+    found = catalogue(frame, items=items, popularity="views", ties="doc")
+    assert found["ci_low"].null_count() == found["ci_high"].null_count() == found.height == 5
+    assert found["note"].str.starts_with(note).all()
+
+
+def test_a_catalogue_of_one_item_has_no_gini_index():
+    found = catalogue(lists_of(60, "a"), items=ITEMS.head(1)).filter(measure="gini_index@10")
+    assert found["note"].to_list() == ["a catalogue of one item has no Gini index"]
 
 
 REFUSED_CATALOGUES = [
@@ -394,7 +430,6 @@ REFUSED_CATALOGUES = [
     ({"n": 0}, ValueError, "`n` must be at least 1, got 0"),
     ({"head": 1}, ValueError, "`head` must be below 1"),
     ({"doc": None}, ValueError, "must have a column of documents, got none"),
-    ({"resamples": 1}, ValueError, "`resamples` must be at least 2"),
 ]
 
 
@@ -426,32 +461,6 @@ def test_ties_at_the_cutoff_are_warned_of():
         catalogue(tied, n=1)
     catalogue(tied, n=2)
     catalogue(tied, n=1, ties="doc")
-
-
-@pytest.mark.parametrize(
-    "population", [(60, 200, 1.0, 80), *simulated((200, 300, 1.0, 300), (500, 200, 1.5, 300))]
-)
-def test_intervals_contain_the_expected_value(population):
-    """Of many samples of users, whose lists are drawn by popularity."""
-    (users, items, skew, repeats), n = population, 10
-    rng = np.random.default_rng(3)
-    weights = -skew * np.log(np.arange(1, items + 1))
-
-    def draw():
-        chosen = np.argpartition(-(rng.gumbel(size=(users, items)) + weights), n, axis=1)[:, :n]
-        user = np.repeat(np.arange(users), n)
-        return Recommendations(user, chosen.ravel(), users, items, {})
-
-    every = [draw() for _ in range(repeats)]
-    values = [each.measure(np.ones(users)) for each in every]
-    for measure in ("catalogue_coverage", "gini_index", "entropy"):
-        expected = np.mean([value[measure] for value in values])
-        inside = 0
-        for each, value in zip(every, values, strict=True):
-            draws = [each.measure(w)[measure] for w in each.draw(rng, repeats)]
-            low, high = _find_ends(value[measure], draws, 0.05)
-            inside += low <= expected <= high
-        assert inside >= 0.88 * repeats, measure
 
 
 # Other tools, in an environment of their own.
@@ -502,9 +511,7 @@ def test_rectools_beyond_accuracy():
         assert ours[f"diversity@{k}"].to_list() == pytest.approx(list(ild), abs=1e-9)
         coverage = metrics.CatalogCoverage(k, normalize=True).calc(reco, catalog=range(60))
         items = pl.DataFrame({"doc": range(60)}).join(train, on="doc", how="left").fill_null(0)
-        found = catalogue(
-            run, n=k, by="rank", descending=False, items=items, popularity="count", resamples=2
-        )
+        found = catalogue(run, n=k, by="rank", descending=False, items=items, popularity="count")
         values = dict(found.select("measure", "mean").rows())
         assert values[f"catalogue_coverage@{k}"] == pytest.approx(coverage, abs=1e-9)
         assert values[f"popularity@{k}"] == pytest.approx(arp.mean(), abs=1e-9)

@@ -1,0 +1,33 @@
+"""Tables of the book that show how often intervals contain the true value."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+
+def read_book_table(heading: str, page: str = "testing.md") -> dict[tuple[str, ...], list[float]]:
+    """The first table under a heading of the book: the numbers of each row, by its texts.
+
+    Cells with a number of three decimals are numbers. The cells before them are texts.
+    """
+    path = Path(__file__).parents[1] / "notebooks" / "book" / page
+    after = path.read_text(encoding="utf-8").split(f"\n### {heading}\n")[1]
+    lines = re.findall(r"^\|.*\|$", after.split("\n### ")[0], re.MULTILINE)[2:]
+    rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    is_number = re.compile(r"[01]\.\d{3}").fullmatch
+    return {
+        tuple(cell for cell in row if not is_number(cell)): [
+            float(cell) for cell in row if is_number(cell)
+        ]
+        for row in rows
+    }
+
+
+def assert_same_share(found: float, printed: float, repeats: int) -> None:
+    """A share of simulations is the printed one, within four standard errors of both.
+
+    The printed share has about as many simulations, or more.
+    """
+    error = (2 * max(printed * (1 - printed), 0.005) / repeats) ** 0.5
+    assert abs(found - printed) < 4 * error + 0.0005, (found, printed)
