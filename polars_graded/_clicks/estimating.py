@@ -236,7 +236,6 @@ def estimate_sdbn(
     rank: str = "rank",
     clicked: str = "clicked",
     session: str = "session",
-    confidence: float = 0.95,
     prior: Prior = None,
 ) -> pl.DataFrame | pl.LazyFrame:
     r"""Estimate relevance by the simplified dynamic Bayesian network.
@@ -252,9 +251,13 @@ def estimate_sdbn(
     As text: ``a = clicks / examined; s = last clicks / clicks; estimate = a s``, where a is the
     attractiveness and s the satisfaction.
 
+    The expected values of a and s, and therefore of the estimate, are at least the true values, and
+    often higher (Notes). So the estimates are grades for comparing documents, and have no
+    intervals.
+
     Parameters
     ----------
-    log, query, doc, clicked, confidence
+    log, query, doc, clicked
         As for `estimate_ctr`.
     rank
         The column of ranks, whole numbers from 1.
@@ -270,10 +273,9 @@ def estimate_sdbn(
         One row per query and document, with these columns in this order: `query` and `doc` (under
         the names of their columns); `impressions`, `clicks`, `examined` (the number of impressions
         at or above the last click of their list) and `last_clicks`, all Int64; `attractiveness`,
-        `satisfaction`, the `estimate` of relevance, Wilson's interval from `ci_low` to `ci_high`,
-        and `shrunk` as for `estimate_ctr`, all Float64 from 0 to 1. Satisfaction is null for a
-        document with 0 clicks. Attractiveness, estimate and interval are null for a document that
-        nobody examined.
+        `satisfaction`, the `estimate` of relevance, and `shrunk` as for `estimate_ctr`, all Float64
+        from 0 to 1. Satisfaction is null for a document with 0 clicks. Attractiveness and estimate
+        are null for a document that nobody examined.
 
     Raises
     ------
@@ -282,6 +284,16 @@ def estimate_sdbn(
         or neither 0 nor 1; if a rank at or above the last click of a list has no document, or
         several documents. The last check compares totals over all lists. If lists have both gaps
         and repeated ranks, it may find neither.
+
+    Notes
+    -----
+    The log does not show whether the last click of a list satisfied the user. A user who is not
+    satisfied reads to the end of the list. For such a user, the last click counts as satisfying, so
+    s is too high, and the documents below it count as not examined, so a is too high. Lists without
+    a click are left out, so a is too high for them as well. If all ten documents of a list have a =
+    0.3 and s = 0.5, then a s is 0.15 and the expected estimate 0.213. An interval of last clicks
+    among examined impressions would contain the expected estimate, not the true value. The page
+    "Speed and tests" of the documentation has a table of expected estimates.
 
     References
     ----------
@@ -315,7 +327,7 @@ def estimate_sdbn(
     │ c   ┆ 0        ┆ 0           ┆ null           ┆ null         ┆ null     │
     └─────┴──────────┴─────────────┴────────────────┴──────────────┴──────────┘
     """
-    z, beta = find_z(confidence), _check_prior(prior)
+    beta = _check_prior(prior)
     # Other columns of the log are dropped: they may have the names that the join adds.
     rows, is_click = log.rows.select(*log.names), pl.col("clicked") == 1
     last_ranks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last_rank"))
@@ -359,7 +371,7 @@ def estimate_sdbn(
             (pl.col("clicks") / pl.col("examined")).fill_nan(None).alias("attractiveness"),
             (pl.col("last_clicks") / pl.col("clicks")).fill_nan(None).alias("satisfaction"),
         )
-        return _make_estimates(models, "examined", z, beta, clicks="last_clicks")
+        return _make_estimates(models, "examined", None, beta, clicks="last_clicks")
 
     return log.run(estimate)
 
@@ -508,7 +520,7 @@ def _sum_multiples(value: pl.Expr, unit: float) -> pl.Expr:
 def _make_estimates(
     table: pl.DataFrame,
     exposure: str,
-    z: float,
+    z: float | None,
     prior: Sequence[float] | None,
     *,
     clicks: str = "clicks",
@@ -516,7 +528,8 @@ def _make_estimates(
 ) -> pl.DataFrame:
     """Add estimates, intervals and shrunk values to clicks and exposures.
 
-    If `is_rate`, the prior is a Beta distribution. Otherwise it is a Gamma distribution.
+    If `is_rate`, the prior is a Beta distribution. Otherwise it is a Gamma distribution. If `z` is
+    None, there are no intervals.
     """
     c, e = pl.col(clicks), pl.col(exposure)
     q = pl.col("squares") if "squares" in table.columns else e
@@ -536,8 +549,12 @@ def _make_estimates(
     if is_rate:
         # By chance there may be more clicks than exposure, but a probability is at most 1.
         shrunk = shrunk.clip(upper_bound=1)
-    values = [*compute_interval(z, c, e, q), shrunk.alias("shrunk")]
-    return table.with_columns(values).drop("squares", strict=False)
+    estimates = (
+        [pl.when(e > 0).then(c / e).alias("estimate")]
+        if z is None
+        else compute_interval(z, c, e, q)
+    )
+    return table.with_columns(*estimates, shrunk.alias("shrunk")).drop("squares", strict=False)
 
 
 def _fit_prior(
