@@ -15,7 +15,7 @@ def read_book_table(heading: str, page: str = "testing.md") -> dict[tuple[str, .
     after = path.read_text(encoding="utf-8").split(f"\n### {heading}\n")[1]
     lines = re.findall(r"^\|.*\|$", after.split("\n### ")[0], re.MULTILINE)[2:]
     rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
-    is_number = re.compile(r"[01]\.\d{3}").fullmatch
+    is_number = re.compile(r"\d\.\d{3}").fullmatch
     return {
         tuple(cell for cell in row if not is_number(cell)): [
             float(cell) for cell in row if is_number(cell)

@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from helpers import log_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,26 +87,158 @@ def test_estimates_equal_a_slow_sum(method, lists):
         assert row["logged_clicks"] == sum(sum(c) for *_, c in lists) / len(lists)
 
 
-def test_the_interval_by_hand():
-    """Lists have the weighted clicks 2, 0, 0 and 4, with the mean 1.5 and the deviation² 11 / 3."""
-    lists = [
-        ("q", "ab", [True, False]),
-        ("q", "ab", [False, False]),
-        ("q", "ba", [True, True]),
-        ("q", "ba", [True, True]),
-    ]
-    new = pl.DataFrame({"query": "q", "doc": ["a", "b"], "rank": [1, 2]})
-    log = log_of(lists).with_columns(
-        clicked=pl.col("clicked") & (pl.col("doc") == "a") | (pl.col("session") == 0)
-    )
-    row = estimate_clicks(log, new).row(0, named=True)
-    # Session 0 has both clicks, each with the weight 2; the others have no matching click.
-    values = np.array([4.0, 0, 0, 0])
-    error = values.std(ddof=1) / 2
-    assert row["estimate"] == 1.0
-    z = 1.959963984540054
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((1 - z * error, 1 + z * error))
-    assert (row["matched_lists"], row["effective_lists"], row["support"]) == (2, 2.0, 1.0)
+def margin_of(values):
+    """Half the width of the interval of a mean, which is wide if few values decide."""
+    n, squares = len(values), (values - values.mean()) ** 2
+    freedom = min(n - 1, squares.sum() ** 2 / (squares**2).sum())
+    return scipy.stats.t.ppf(0.975, freedom) * np.sqrt(squares.sum() / n / (n - 1))
+
+
+def test_the_interval_of_given_propensities_by_hand():
+    """Six of twelve lists match, with the weight 2 and 0, 1 or 2 clicks each."""
+    clicked = [(0, 0), (1, 0), (1, 1), (0, 1), (1, 0), (1, 1)]
+    lists = [("q", "ba", each) for each in clicked] + [("q", "ab", (1, 1))] * 6
+    log = log_of(lists).with_columns(p=0.5)
+    new = pl.DataFrame({"query": "q", "doc": ["b", "a"], "rank": [1, 2]})
+    row = estimate_clicks(log, new, propensity="p").row(0, named=True)
+    values = np.array([*(2.0 * sum(each) for each in clicked), *[0] * 6])
+    margin = margin_of(values)
+    assert row["estimate"] == values.mean() == 14 / 12
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((14 / 12 - margin, 14 / 12 + margin))
+    assert (row["matched_lists"], row["effective_lists"], row["support"]) == (6, 6.0, 1.0)
+    assert row["note"] is None
+
+
+def test_the_interval_of_estimated_propensities_by_hand():
+    """The estimate is the click rate of the twelve matches; other lists add no variance."""
+    clicks_at_first = [0, 1, 1, 0, 1, 1] * 2
+    lists = [("q", "ba", (each, 0)) for each in clicks_at_first] + [("q", "ab", (1, 1))] * 12
+    new = pl.DataFrame({"query": "q", "doc": ["b", "a"], "rank": [1, 2]})
+    row = estimate_clicks(log_of(lists), new).row(0, named=True)
+    rate = 8 / 12
+    # Each click is compared with the eleven other matches, and has the weight 2.
+    values = np.array([2 * (each - rate) * 12 / 11 for each in clicks_at_first] + [0] * 12)
+    margin = margin_of(values)
+    assert row["estimate"] == pytest.approx(rate)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((rate - margin, rate + margin))
+
+
+def slow_interval(lists, method, weights, clip, propensity):
+    """The estimate and its interval, list by list; the ranking of r has two documents only."""
+    new = {"q": list("abc"), "r": list("bc")}
+    n = len(lists)
+    of_query = Counter(query for query, *_ in lists)
+    ranks = {query: range(len(docs)) for query, docs in new.items()}
+
+    def is_match(query, docs, rank):
+        if method == "list":
+            return list(docs) == new[query]
+        return matches(method, list(docs), new[query], rank)
+
+    total = np.zeros(n)
+    estimate = filled = unknown = 0.0
+    for rank in range(3):
+        has_rank = np.array([rank in ranks[query] for query, *_ in lists], dtype=float)
+        cells = {
+            query: [
+                i for i, (q, docs, _) in enumerate(lists) if q == query and is_match(q, docs, rank)
+            ]
+            for query in of_query
+            if rank in ranks[query]
+        }
+        w, c = np.zeros(n), np.array([clicks[rank] * 1.0 for *_, clicks in lists])
+        for query, cell in cells.items():
+            for i in cell:
+                p = propensity or len(cell) / of_query[query]
+                w[i] = min(1 / p, clip)
+        missing = sum(of_query[query] for query, cell in cells.items() if not cell)
+        unknown += missing
+        if not w.any():
+            continue
+        rate = (w @ c) / w.sum()
+        s, center = (1.0, 0.0) if weights == "ips" else (has_rank.sum() / w.sum(), rate)
+        estimate += s * (w @ c) / n
+        filled += missing * center
+        total += center * has_rank
+        for query, cell in cells.items():
+            is_exact = propensity is None and cell and of_query[query] / len(cell) <= clip
+            mean = c[cell].mean() if is_exact else center
+            if cell:
+                total += s * (mean - center) * np.array([q == query for q, *_ in lists])
+            for i in cell:
+                others = [j for j in cell if j != i]
+                if is_exact:
+                    residual = c[i] - (c[others].mean() if others else rate)
+                else:
+                    residual = c[i] - center
+                total[i] += s * w[i] * residual
+    if np.ptp(total) < 1e-12:
+        return estimate, None, None
+    margin = margin_of(total)
+    low, high = estimate - margin, estimate + margin
+    if propensity is None:
+        low, high = low - filled / n, high + (unknown - filled) / n
+    return estimate, max(low, 0), high
+
+
+@every_method
+@pytest.mark.parametrize("weights", ["ips", "self_normalised"])
+@pytest.mark.parametrize(("clip", "propensity"), [(math.inf, None), (4.0, None), (4.0, 0.2)])
+def test_intervals_equal_a_slow_sum(method, weights, clip, propensity):
+    rng = np.random.default_rng(3)
+    for size in (40, 80, 80, 150):
+        lists = [
+            ("q", rng.permutation(list("abc")), rng.random(3) < 0.4)
+            if rng.random() < 0.7
+            else ("r", rng.permutation(list("bc")), rng.random(2) < 0.4)
+            for _ in range(size)
+        ]
+        log = log_of(lists).with_columns(p=0.2)
+        new = NEW.filter((pl.col("query") == "q") | pl.col("doc").is_in(["b", "c"]))
+        options = {"max_weight": None if clip == math.inf else clip}
+        options |= {"propensity": None if propensity is None else "p"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning.support)
+            row = estimate_clicks(log, new, method, weights=weights, **options).row(0, named=True)
+        padded = [(query, docs, [*clicks, 0][:3]) for query, docs, clicks in lists]
+        estimate, low, high = slow_interval(padded, method, weights, clip, propensity)
+        assert row["estimate"] == pytest.approx(estimate)
+        if row["effective_lists"] < 5:
+            assert row["note"].startswith("an interval needs matches of 5 equally weighted lists")
+            low = high = None
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
+
+
+def test_ranks_without_support_may_have_any_clicks():
+    """Half of the lists belong to a query whose first document was never shown first."""
+    rng = np.random.default_rng(0)
+    lists = [("q", ("ab", "ba")[i % 2], rng.random(2) < 0.5) for i in range(40)]
+    missing = [("r", "ab", (1, 1))] * 40
+    new = pl.DataFrame({"query": ["q", "q", "r", "r"], "doc": list("abba"), "rank": [1, 2, 1, 2]})
+    [known] = estimate_clicks(log_of(lists), new.filter(query="q")).rows(named=True)
+    with pytest.warns(DataWarning.support):
+        [row] = estimate_clicks(log_of(lists + missing), new).rows(named=True)
+    assert row["estimate"] == pytest.approx(known["estimate"] / 2)
+    # Each of the forty lists may have two clicks.
+    above, below = row["ci_high"] - row["estimate"], row["estimate"] - row["ci_low"]
+    assert above == pytest.approx(below + 1)
+
+
+@pytest.mark.parametrize(
+    ("lists", "note"),
+    [
+        (
+            [("q", "abc", (1, 0, 1))],
+            "an interval needs matches of 5 equally weighted lists at each",
+        ),
+        ([("q", "abc", (1, 0, 1))] * 4, "rank, and one rank has 4"),
+        ([("q", "abc", (1, 0, 1))] * 5, "all lists have the same value, so there is no interval"),
+    ],
+)
+def test_a_missing_interval_has_a_reason(lists, note):
+    [row] = estimate_clicks(log_of(lists), NEW).rows(named=True)
+    assert (row["estimate"], row["ci_low"], row["ci_high"]) == (2.0, None, None)
+    assert note in row["note"]
 
 
 def best_ranking(log):
@@ -234,11 +367,6 @@ GOOD = log_of([("q", "abc", [True, False, True]), ("r", "bca", [True, False, Tru
 def test_bad_data_are_refused(log, ranking, options, text):
     with pytest.raises((ValueError, TypeError, pl.exceptions.ColumnNotFoundError), match=text):
         estimate_clicks(log, ranking, **options)
-
-
-def test_one_list_has_no_interval():
-    row = estimate_clicks(GOOD.filter(query="q"), NEW).row(0, named=True)
-    assert (row["estimate"], row["ci_low"], row["ci_high"]) == (2.0, None, None)
 
 
 def test_names_of_columns_are_free():

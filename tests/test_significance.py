@@ -277,6 +277,7 @@ def test_a_simultaneous_interval_is_clear_of_0_where_p_is_small_and_nowhere_else
     assert found == {True, False}
 
 
+@pytest.mark.filterwarnings("ignore:.* no interval for:polars_graded.DataWarning")
 @pytest.mark.parametrize("correction", ["none", "holm", "benjamini_hochberg"])
 @pytest.mark.parametrize("test", ["t", "permutation", "bootstrap", "randomised_tukey"])
 @given(

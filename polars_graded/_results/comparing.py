@@ -39,6 +39,7 @@ from polars_graded._results.significance import (
     TestName,
     compute_tests,
     estimate_differences,
+    find_missing_intervals,
     find_weak_tests,
     run_test,
     warn_of_tests,
@@ -265,8 +266,12 @@ def compare(
 
     For `"permutation"`, the simultaneous interval contains each number v for which the test of
     :math:`d_q - v` is not significant. For `"wilcoxon"` the simultaneous interval is null, since
-    no interval of the mean always agrees with a test that compares ranks. A simultaneous interval
-    is also null if `resamples` are too few for the level.
+    no interval of the mean always agrees with a test that compares ranks.
+
+    An interval of a test with resamples is null if the test rejects no mean difference at its
+    level, however large. For any of these tests, the reason may be few queries or few `resamples`.
+    For `"bootstrap"`, it may also be that nearly all queries tie: then all queries of many
+    resamples tie. `DataWarning.tests` reports null intervals.
 
     **Clusters.** With G clusters, n queries in total, and :math:`S_g` the sum of
     :math:`d_q - \bar d` over the queries of cluster g,
@@ -627,12 +632,14 @@ def compare_grid(
     for measure in grid.measures:
         segments, results_of_segments = zip(*grid.split_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in results_of_segments]
-        statistics = zip(segments, _compute_statistics(pairs, options, rope, clusters), strict=True)
+        statistics = [*_compute_statistics(pairs, options, rope, clusters)]
         tables += [
-            make_measure_table(measure, segment, names, columns) for segment, columns in statistics
+            make_measure_table(measure, segment, names, columns)
+            for segment, columns in zip(segments, statistics, strict=True)
         ]
         find_warnings = find_weak_tests if clusters is None else clusters.find_weak_tests
-        messages |= dict.fromkeys(find_warnings(pairs, options))
+        warnings = [*find_warnings(pairs, options)]
+        messages |= dict.fromkeys(warnings or find_missing_intervals(pairs, statistics, options))
     warn_of_tests(messages)
     return pl.concat(tables)
 

@@ -20,7 +20,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.pairs import Pairs, split_into_parts
 from polars_graded._results.per_query import ROUNDING, Results, divide
-from polars_graded._sentences import COMPARES_RANKS
+from polars_graded._sentences import COMPARES_RANKS, conjugate
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
@@ -490,6 +490,39 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
             f"{subject} the same in every query of {testable[0].results.measure!r}: without "
             f"variation {test.words} has no p value\n\n"
             "Hint: test='permutation' needs no variation"
+        )
+
+
+def find_missing_intervals(
+    segments: Sequence[Pairs], statistics: Sequence[Mapping[str, Any]], options: Options
+) -> Iterator[str]:
+    """Yield a warning if differences that vary have a p value and no interval.
+
+    `statistics` contains the columns of the result for each segment.
+    """
+    if TESTS[options.test].of_ranks:
+        return
+    n_missing = sum(
+        int(
+            (
+                (segment.statistics.std > 0)
+                & ~np.isnan(columns["p_value"])
+                & (np.isnan(columns["ci_low"]) | np.isnan(columns["simultaneous_low"]))
+            ).sum()
+        )
+        for segment, columns in zip(segments, statistics, strict=True)
+    )
+    if n_missing:
+        size = sum(map(len, segments))
+        subject = (
+            "the difference has"
+            if size == 1
+            else f"{n_missing} of {size} differences {conjugate(n_missing, 'have')}"
+        )
+        yield (
+            f"{subject} no interval for {segments[0].results.measure!r}: with so few queries that "
+            f"differ, {TESTS[options.test].short_words} rejects no mean difference, however "
+            "large\n\nHint: more queries, or test='t', can give an interval"
         )
 
 
