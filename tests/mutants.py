@@ -68,7 +68,7 @@ MUTANTS = [
         "orders = [with_ties.pessimistic, *(",
         "ties",
     ),
-    Mutant(RANKS, "self.lowest == 1", "self.lowest", "directions"),
+    Mutant(RANKS, 'pl.col("lowest") == 1', 'pl.col("lowest") == 0', "directions"),
     Mutant(NOTICING, "shares[0][0] >= MIN_SHARE_DIFFERENCE", "shares[0][0] > 1", "data_warnings"),
     Mutant(
         NOTICING, '["queries"] < self.queries', '["queries"] < self.queries - 1', "data_warnings"

@@ -28,7 +28,7 @@ from polars_graded import (
 from polars_graded._frames.engines.arrow import Worker, build_result_schema
 from polars_graded._frames.request import Request
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.rank_columns import RankEvidence, collect_facts
+from polars_graded._measuring.rank_columns import collect_facts, find_ranks
 from polars_graded.trust import unjudged_bounds
 
 BOOK = Path(__file__).parents[1] / "notebooks" / "book"
@@ -284,8 +284,7 @@ def test_no_column_of_real_runs_is_refused(data):
 
 def looks_like_ranks(queries: pl.Series | list[np.ndarray]) -> bool:
     lists = queries if isinstance(queries, pl.Series) else pl.Series([*map(list, queries)])
-    [evidence] = RankEvidence.by_strategy([collect_facts(Lists.of(lists))]).values() or [None]
-    return evidence is not None and evidence.looks_like_ranks
+    return bool(find_ranks([collect_facts(Lists.of(lists))]))
 
 
 def follows_rule(queries: list[list[float]]) -> bool:
@@ -330,8 +329,7 @@ def test_the_rule_is_what_its_sentences_say(seed, longest, n_queries, kind):
     assert looks_like_ranks(pl.Series(lists)) == expected
     # The parts of a frame give the same evidence.
     halves = [Lists.of(pl.Series(part)) for part in (lists[::2], lists[1::2])]
-    evidence = RankEvidence.by_strategy(map(collect_facts, halves))
-    assert any(each.looks_like_ranks for each in evidence.values()) == expected
+    assert bool(find_ranks(map(collect_facts, halves))) == expected
 
 
 def keep(share: float):

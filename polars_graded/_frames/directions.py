@@ -12,8 +12,8 @@ from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
 from polars_graded._measuring.rank_columns import (
     DOCUMENTS,
-    RankEvidence,
     collect_facts,
+    find_ranks,
     write_directions,
 )
 
@@ -82,61 +82,48 @@ class Directions:
         names a strategy that is not in the column of strategies.
         """
         request = self.request
-        if request.strategy is not None and self.strategies:
-            for name in request.stacked_directions:
-                if name not in map(str, self.strategies):
-                    msg = (
-                        f"`descending` must name strategies of {request.strategy!r}, which are "
-                        f"{first_few([*self.strategies])}, got {name!r}"
-                    )
-                    raise ValueError(msg + did_you_mean(name, map(str, self.strategies)))
+        owners = [*(request.by if request.strategy is None else map(str, self.strategies))]
+        for name in request.stacked_directions if owners else ():
+            if name not in owners:
+                msg = (
+                    f"`descending` must name strategies of {request.strategy!r}, which are "
+                    f"{first_few(owners)}, got {name!r}{did_you_mean(name, owners)}"
+                )
+                raise ValueError(msg)
         ranks = {
-            (name, strategy, column): evidence
+            (name if request.strategy is None else str(strategy), name, column): clause
             for (name, column), facts in self.facts.items()
-            for strategy, evidence in RankEvidence.by_strategy(facts).items()
-            if evidence.looks_like_ranks and str(strategy) not in request.stacked_directions
+            for strategy, clause in find_ranks(facts).items()
         }
+        ranks = {key: ranks[key] for key in ranks if key[0] not in request.stacked_directions}
         if request.all_ascending:
-            self._check_all_ascending([*ranks])
+            first_columns = {columns[0] for columns in request.by.values()}
+            names = list(dict.fromkeys(owner for owner, _, each in ranks if each in first_columns))
+            others = [owner for owner in owners if owner not in names]
+            if names and others:
+                msg = (
+                    "`descending=False` must not cover ranks and scores alike, got ranks in "
+                    f"{first_few(names)}, but not in {first_few(others)}\n\n"
+                    f"Hint: descending={dict.fromkeys(names, False)} ranks the lowest value first "
+                    f"for these alone; descending={dict.fromkeys(owners, False)} for all"
+                )
+                raise ValueError(msg)
         elif ranks:
-            (name, strategy, column), evidence = next(iter(ranks.items()))
-            owner = "" if request.strategy is None else f" of strategy {strategy!r}"
+            (owner, name, column), clause = next(iter(ranks.items()))
+            of_strategy = "" if request.strategy is None else f" of strategy {owner!r}"
             lowest, highest = (
-                self._write_flags(name, strategy, column, flag=flag) for flag in (False, True)
+                self._write_flags(owner, name, column, flag=flag) for flag in (False, True)
             )
             msg = (
-                f"`descending` must be passed for score {column!r}{owner}, which {evidence}\n\n"
+                f"`descending` must be passed for score {column!r}{of_strategy}, which {clause}\n\n"
                 f"Hint: {write_directions(lowest, highest)}"
             )
             raise ValueError(msg)
 
-    def _check_all_ascending(self, ranks: list[tuple[str, Any, str]]) -> None:
-        """Raise if a single `descending=False` covers both ranks and scores."""
-        request = self.request
-        is_stacked = request.strategy is not None
-        with_ranks = {
-            strategy if is_stacked else name
-            for name, strategy, column in ranks
-            if column == request.by[name][0]
-        }
-        owners = self.strategies if is_stacked else request.by
-        others = [name for name in owners if name not in with_ranks]
-        if with_ranks and others:
-            names = [name for name in owners if name in with_ranks]
-            msg = (
-                "`descending=False` must not cover ranks and scores alike, got ranks in "
-                f"{first_few(names)}, but not in {first_few(others)}\n\n"
-                f"Hint: descending={dict.fromkeys(names, False)} ranks the lowest value first for "
-                f"these alone; descending={dict.fromkeys(owners, False)} for all"
-            )
-            raise ValueError(msg)
-
-    def _write_flags(self, name: str, strategy: Any, column: str, *, flag: bool) -> str:
+    def _write_flags(self, owner: str, name: str, column: str, *, flag: bool) -> str:
         """Return the value of `descending` that gives one column a direction."""
-        request = self.request
-        if len(self.strategies) > 1:
-            return f"{{{str(strategy)!r}: {flag}}}"
-        columns = request.by[name]
+        columns = self.request.by[name]
         flags = [flag if each == column else True for each in columns]
         value = str(flags if len(columns) > 1 else flag)
-        return value if len(request.by) == len(columns) == 1 else f"{{{name!r}: {value}}}"
+        is_only_one = len(self.request.by) == 1 and len(self.strategies) <= 1
+        return value if is_only_one and len(columns) == 1 else f"{{{owner!r}: {value}}}"

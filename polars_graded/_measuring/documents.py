@@ -25,8 +25,8 @@ from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
 from polars_graded._measuring.kernels.vectors import Vectors
 from polars_graded._measuring.rank_columns import (
     DOCUMENTS,
-    RankEvidence,
     collect_facts,
+    find_ranks,
     write_directions,
 )
 from polars_graded._measuring.ranking import (
@@ -349,17 +349,16 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
     for position, key in enumerate(keys):
         if position and _may_number_documents(ranking.by[position]):
             continue
-        for evidence in RankEvidence.by_strategy([collect_facts(key)]).values():
-            if evidence.looks_like_ranks:
-                flags = [True] * len(keys)
-                highest = str(flags if len(keys) > 1 else True)
-                flags[position] = False
-                lowest = str(flags if len(keys) > 1 else False)
-                msg = (
-                    f"`descending` must be passed for {ranking.column(position + 2)}, which "
-                    f"{evidence}\n\nHint: {write_directions(lowest, highest)}"
-                )
-                raise ValueError(msg)
+        for clause in find_ranks([collect_facts(key)]).values():
+            flags = [True] * len(keys)
+            highest = str(flags if len(keys) > 1 else True)
+            flags[position] = False
+            lowest = str(flags if len(keys) > 1 else False)
+            msg = (
+                f"`descending` must be passed for {ranking.column(position + 2)}, which {clause}"
+                f"\n\nHint: {write_directions(lowest, highest)}"
+            )
+            raise ValueError(msg)
 
 
 def _may_number_documents(key: pl.Expr) -> bool:
