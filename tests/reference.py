@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations, groupby, permutations, product
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -40,6 +41,14 @@ class Scale(NamedTuple):
 
 
 PLAIN = Scale()
+
+
+def fractions(numbers: Sequence[Any]) -> list[Any]:
+    """The numbers as exact fractions of their decimals; fractions and None stay."""
+    return [
+        each if each is None or isinstance(each, Fraction) else Fraction(str(each))
+        for each in numbers
+    ]
 
 
 # From rows to lists.
@@ -765,9 +774,9 @@ def mean_gain(
         return scale.undefined
     best = best_relevance(query, scale)
     gains = [relevance(grade, scale) / best for grade in query.ranked[:n]]
-    weight, so_far, total, reached = 1.0, 0.0, 0.0, 0.0
+    weight, so_far, total, reached = 1, 0, 0, 0  # whole, so that fractions stay exact
     for rank in range(1, (len(gains) if n is None else n) + 1):
-        gain = gains[rank - 1] if rank <= len(gains) else 0.0
+        gain = gains[rank - 1] if rank <= len(gains) else 0
         so_far += gain
         reached += weight * gain
         total += weight
@@ -831,8 +840,13 @@ def bpm(
     ties: str = "order",
     scale: Scale = PLAIN,
 ) -> float | None:
-    """Zhang and others (2017), static."""
-    return mean_gain(query, n, scale, lambda _i, _g, so_far: float(so_far < target))
+    """Zhang and others (2017), static, in fractions: a rounded total may miss its target."""
+    exact = query._replace(ranked=fractions(query.ranked), judged=fractions(query.judged))
+    ends = fractions([scale.irrelevant, scale.max_grade, scale.relevant_from])
+    scale = scale._replace(irrelevant=ends[0], max_grade=ends[1], relevant_from=ends[2])
+    (wanted,) = fractions([target])
+    value = mean_gain(exact, n, scale, lambda _i, _g, so_far: int(so_far < wanted))
+    return None if value is None else float(value)
 
 
 def nerr8(

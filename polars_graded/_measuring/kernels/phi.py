@@ -20,6 +20,9 @@ Exponents: TypeAlias = npt.NDArray[np.int32]
 MAX_SLOPE = 1e300
 """Maximum slope of φ over scaled scores (see `scale_scores`), so that no slope is infinite."""
 
+MAX_LIMIT_ERROR = 4 * np.finfo(np.float64).eps
+"""Maximum rounding error of the limit of a whisker, relative to the size of its terms."""
+
 
 @dataclass(frozen=True)
 class Points:
@@ -124,6 +127,9 @@ def find_median_and_upper_whisker(ascending: Ragged, whisker: float) -> tuple[Fl
     upper_hinge = compute_median(scores, start + n - half, half)
     # Halves are subtracted, since the difference of two doubles may overflow.
     limit = upper_hinge + 2 * whisker * (upper_hinge / 2 - lower_hinge / 2)
+    # A decimal score that equals the limit must not be above it because of rounding.
+    size = np.abs(upper_hinge) / 2 + np.abs(lower_hinge) / 2
+    limit += 2 * MAX_LIMIT_ERROR * (1 + whisker) * size
     n_within = ascending.count(scores <= np.repeat(limit, n))[has_scores]
     return compute_median(scores, start, n), scores[start + n_within - 1]
 

@@ -22,6 +22,11 @@ from polars_graded._measuring.kernels.ragged import (
 MIN_LOG = -746.0
 """Natural logarithm of a number so small that it becomes 0 as a double."""
 
+MAX_TOTAL_ERROR = 1e-12
+"""Maximum relative error of a total of decimal grades, or of the target times the highest grade. A
+total that is lower than the target by less than this error counts as equal. Whole grades up to a
+total of 1e12 are therefore compared exactly, since their totals are exact."""
+
 N_TERMS = 24
 """Number of terms that `sum_inverse_squares` adds one by one. After so many terms, an asymptotic
 expansion gives the rest of the sum to the last bit of a double."""
@@ -138,15 +143,18 @@ def bpm(queries: Queries, n: int | None, target: float) -> Floats:
     A user who does not reach T stops at rank n or, if n is None, at the end of the list.
     """
     hits = queries.hits(n, None)
-    gains = queries.share_of_best(hits)
-    so_far = hits.accumulate(np.add, gains)
+    # Shares such as 1/3 are rounded, so sums of relevance are compared instead of sums of gains.
+    relevance = queries.relevance(hits.values)
+    needed = target * queries.relevance(queries.best) * (1 - MAX_TOTAL_ERROR)
+    needed = repeat_each(needed, hits.lengths)
+    so_far = hits.accumulate(np.add, relevance)
     last = queries.ranked.lengths.copy() if n is None else np.full(len(hits.lengths), n)
     # `is_before_target` marks the hits down to the one at which the user stops. At most one hit of
     # a query takes the gain from below the target to the target or above.
-    is_before_target = hits.accumulate_before(np.add, gains, 0.0) < target
-    reaching_hits = hits.keep(is_before_target & (so_far >= target))
+    is_before_target = hits.accumulate_before(np.add, relevance, 0.0) < needed
+    reaching_hits = hits.keep(is_before_target & (so_far >= needed))
     last[reaching_hits.lengths > 0] = reaching_hits.rank
-    return replace_nan(hits.sum(gains * is_before_target) / last)
+    return replace_nan(hits.sum(queries.share_of_best(hits) * is_before_target) / last)
 
 
 def nerr8(queries: Queries, n: int | None) -> Floats:
