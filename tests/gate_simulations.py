@@ -85,6 +85,75 @@ KINDS = {
 }
 
 
+def all_or_nothing(rng, effect, shape):
+    """Draw 1 or -1."""
+    return np.where(rng.random(shape) < (1 + effect) / 2, 1.0, -1.0)
+
+
+def two_losses_per_gain(rng, effect, shape):
+    """Draw losses of 0.5 in two thirds of the queries, and gains of 1 in the others."""
+    return np.where(rng.random(shape) < (1 + 2 * effect) / 3, 1.0, -0.5)
+
+
+def equal_losses(rng, effect, shape):
+    """Draw the same small loss in nearly all queries, and rare large gains."""
+    return np.where(rng.random(shape) < 0.02 + effect, 0.98, -0.02)
+
+
+FEW_KINDS = {
+    "all or nothing": all_or_nothing,
+    "two losses per gain": two_losses_per_gain,
+    "equal losses, rare gains": equal_losses,
+    **{name: KINDS[name] for name in ("normal", "skewed", "success")},
+}
+"""Differences of which a few queries may all be equal, and others."""
+FEW_QUERIES = (1, 2, 3, 4, 5, 10, 25)
+
+
+def lognormal(rng, effect, shape):
+    """Draw small gains and a long tail of losses: skewness -6."""
+    sigma = 0.985  # (exp(sigma²) + 2) sqrt(exp(sigma²) - 1) = 6
+    variance = np.exp(sigma**2)
+    drawn = (np.exp(sigma * rng.normal(size=shape)) / variance**0.5 - 1) / (variance - 1) ** 0.5
+    return np.clip(effect - 0.02 * drawn, -1, 1)
+
+
+SKEWED_KINDS = {"skewed": skewed, "lognormal": lognormal}
+SKEWED_QUERIES = (25, 30, 50, 200)
+
+RARE_CHANGES = [(0.01, -1.0), (0.02, -0.5), (0.04, -0.5), (0.04, -0.2), (0.1, -0.2), (0.04, 0.5)]
+"""Shares of the queries that change much, and their change."""
+RARE_QUERIES = (30, 50, 100, 200)
+
+
+def stopped_of_few(kind, queries, changes):
+    """Return the share of changes without an effect that are stopped as worse."""
+    rng = np.random.default_rng([zlib.crc32(kind.encode()), queries])
+    found = verdicts(FEW_KINDS[kind](rng, 0, (changes, queries)), 1)
+    return float(np.isin(found, FAILING_VERDICTS[:2]).mean())
+
+
+def passed_of_skewed(kind, queries, changes):
+    """Return the share of changes that pass although they lose the margin."""
+    rng = np.random.default_rng([zlib.crc32(kind.encode()), queries])
+    found = verdicts(SKEWED_KINDS[kind](rng, -MARGIN, (changes, queries)), 1)
+    return float(np.isin(found, PASSING_VERDICTS).mean())
+
+
+def wrong_of_rare(share, change, queries, changes):
+    """Return the share of wrong verdicts, and of samples without a rare change.
+
+    All other queries change little, so that the mean loss is the margin or, with rare gains, 0. A
+    verdict is wrong if it passes a loss of the margin or stops a change without an effect.
+    """
+    rng = np.random.default_rng([round(1000 * share), round(-10 * change) % 100, queries])
+    effect, wrong = (-MARGIN, PASSING_VERDICTS) if change < 0 else (0, FAILING_VERDICTS[:2])
+    small = (effect - share * change) / (1 - share) + 0.01 * rng.normal(size=(changes, queries))
+    is_rare = rng.random((changes, queries)) < share
+    found = verdicts(np.where(is_rare, change, small), 1)
+    return float(np.isin(found, wrong).mean()), float(1 - is_rare.any(axis=1).mean())
+
+
 class Shares(NamedTuple):
     """Shares of changes."""
 
@@ -154,23 +223,75 @@ def percent(share):
     return f"{100 * share:.1f}"
 
 
+# The cells of the tables in the book, row by row.
+
+
+def cells_of_changes(kind, queries):
+    """Return what becomes of changes."""
+    changes = 20_000 if queries < 1000 else 5000
+    cells = []
+    for measures in (1, 5):
+        worse = shares(kind, -MARGIN, queries, measures, changes)
+        same = shares(kind, 0, queries, measures, changes)
+        cells += [worse.unchanged] * (measures == 1) + [worse.passed, same.stopped]
+    return [kind, f"{queries:,}", *map(percent, cells)]
+
+
+def cells_of_few(kind):
+    """Return how often a change without an effect is stopped, by the number of queries."""
+    return [kind, *(percent(stopped_of_few(kind, n, 20_000)) for n in FEW_QUERIES)]
+
+
+def cells_of_skewed(kind):
+    """Return how often a loss of the margin passes, by the number of queries."""
+    return [kind, *(percent(passed_of_skewed(kind, n, 20_000)) for n in SKEWED_QUERIES)]
+
+
+def cells_of_rare(share, change):
+    """Return how often a verdict is wrong, and how often a sample lacks the rare changes."""
+    cells = [f"{100 * share:g} % {'gain' if change > 0 else 'lose'} {abs(change):g}"]
+    for n in RARE_QUERIES:
+        wrong, missing = wrong_of_rare(share, change, n, 20_000)
+        cells.append(f"{percent(wrong)} ({percent(missing)})")
+    return cells
+
+
+def cells_of_needed(kind):
+    """Return how many queries are needed, and how often they decide."""
+    found = (decided_of_needed(kind, 0, margin, 2000) for margin in (0.01, 0.02))
+    return [kind, *(cell for n, share in found for cell in (f"{n:,}", percent(share)))]
+
+
+def print_row(cells):
+    """Print a row of a table."""
+    print("|", " | ".join(map(str, cells)), "|", flush=True)
+
+
 if __name__ == "__main__":
-    names = ["differences", "queries", "no query changed", "passed", "stopped"]
-    print("|", " | ".join([*names, "passed of five", "stopped of five"]), "|")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    names = ["differences", "queries", "unchanged", "passed", "stopped"]
+    print_row([*names, "passed, five measures", "stopped, five measures"])
+    print_row(["---", *["---:"] * 6])
     for kind in KINDS:
         for queries in (10, 50, 200, 1000):
-            changes = 20_000 if queries < 1000 else 5000
-            cells = []
-            for measures in (1, 5):
-                worse = shares(kind, -MARGIN, queries, measures, changes)
-                same = shares(kind, 0, queries, measures, changes)
-                cells += [worse.unchanged] * (measures == 1) + [worse.passed, same.stopped]
-            print(f"| {kind} | {queries} | {' | '.join(map(percent, cells))} |", flush=True)
+            print_row(cells_of_changes(kind, queries))
     print()
-    print("| differences | margin 0.01: queries | decided | margin 0.02: queries | decided |")
-    print("|---|---:|---:|---:|---:|")
+    print_row(["differences", *FEW_QUERIES])
+    print_row(["---", *["---:"] * len(FEW_QUERIES)])
+    for kind in FEW_KINDS:
+        print_row(cells_of_few(kind))
+    print()
+    print_row(["differences", *SKEWED_QUERIES])
+    print_row(["---", *["---:"] * len(SKEWED_QUERIES)])
+    for kind in SKEWED_KINDS:
+        print_row(cells_of_skewed(kind))
+    print()
+    print_row(["rare changes", *RARE_QUERIES])
+    print_row(["---", *["---:"] * len(RARE_QUERIES)])
+    for share, change in RARE_CHANGES:
+        print_row(cells_of_rare(share, change))
+    print()
+    margins = "margin 0.01: queries", "decided", "margin 0.02: queries", "decided"
+    print_row(["differences", *margins])
+    print_row(["---", *["---:"] * 4])
     for kind in [*KINDS][:5]:
-        found = (decided_of_needed(kind, 0, margin, 2000) for margin in (0.01, 0.02))
-        cells = (f"{n} | {percent(share)}" for n, share in found)
-        print(f"| {kind} | {' | '.join(cells)} |", flush=True)
+        print_row(cells_of_needed(kind))

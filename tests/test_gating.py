@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import warnings
-from itertools import pairwise
+from itertools import pairwise, product
 
 import gate_simulations
 import numpy as np
@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 import registry
 import scipy.stats
+from helpers import table_after
 from polars.testing import assert_frame_equal
 
 import polars_graded
@@ -33,7 +34,7 @@ from polars_graded import (
 )
 from polars_graded.__main__ import main
 from polars_graded._results.gating import PASSING_VERDICTS, find_maximum
-from polars_graded._sentences.gates import BEYOND, WITHIN
+from polars_graded._sentences.gates import BEYOND, WITHIN, find_unseen_percentage
 
 
 def per_query(rng, n=20, measures=("ap",), shift=0.0, strategies=("main", "new")):
@@ -73,11 +74,9 @@ def reference_interval(d, level):
 
 def reference_verdict(d, low, high, margin, down):
     """The verdict on differences with an interval, rule by rule."""
-    gain, least, most = (-d.mean(), -high, -low) if down else (d.mean(), low, high)
+    least, most = (-high, -low) if down else (low, high)
     if not d.any():
         return "unchanged"
-    if np.ptp(d) < 1e-9 and len(d) > 1 and gain < 0:
-        most = gain
     if least > 0:
         return "better"
     if most < -margin:
@@ -122,7 +121,9 @@ def test_a_verdict_is_what_the_interval_says(measure, seed):
         means = re.search(r"means (\S+) and (\S+);", sentence).groups()
         assert [*map(float, means)] == pytest.approx([new.mean(), old.mean()], rel=5e-3)
         assert f"; {n} queries; " in sentence
-        assert sentence.endswith("; 95 % confidence in all verdicts together")
+        exception = f" (in fewer than {100 * (1 - (0.05 / 4) ** (1 / n)):.2g} % of all queries) are"
+        end = f", unless rare large changes{exception} missing here" if row["changed"] >= 25 else ""
+        assert sentence.endswith(f"; 95 % confidence in all verdicts together{end}")
 
 
 def frame_of(differences, measure="ap", base=0.5):
@@ -148,7 +149,12 @@ def frame_of(differences, measure="ap", base=0.5):
         ),
         ([-0.004, -0.006] * 100, 0.01, WITHIN, "by less than the margin of 0.01"),
         ([-0.03, 0.005] * 200, 0.014, BEYOND, "margin of 0.014; if the difference stays the same"),
-        ([-0.05] * 12, 0.01, "worse", "worse than main by 0.05"),
+        # Equal losses may be chance: rare gains of 1 would balance them.
+        ([-0.5, -0.5], 0.01, "undecided", "2 changed, fewer than 25"),
+        ([-0.05] * 12, 0.01, "undecided", "12 changed, fewer than 25"),
+        ([-0.02] * 40, 0.01, "undecided", "the interval of the difference -0.02 (-0.106 to 0.0"),
+        ([-0.3] * 40, 0.01, "worse", "worse than main by 0.3 (-0.362 to -0.185)"),
+        ([-0.3, -0.31] * 20, 0.01, "worse", "unless rare large changes (in fewer than 7.2 % of"),
         (
             [-0.05],
             0.01,
@@ -194,8 +200,7 @@ def test_an_interval_of_losses_alone_is_the_exact_one_of_a_share(n):
         frame = frame_of([-1.0] * losses + [0.0] * (n - losses), "success@1", base=1.0)
         [row] = gate(frame, baseline="main").rows(named=True)
         exact = scipy.stats.binomtest(losses, n).proportion_ci(0.95, method="exact")
-        if losses < n:
-            assert -row["low"] == pytest.approx(exact.high)
+        assert -row["low"] == pytest.approx(exact.high)
 
 
 @pytest.mark.parametrize(("n", "share"), [(10, 0.904), (50, 0.605), (200, 0.134), (1000, 0.0)])
@@ -219,6 +224,9 @@ def test_a_measure_without_a_range_has_no_interval_where_few_queries_changed():
         )
         assert (row["verdict"], row["low"], row["high"]) == ("undecided", None, None)
         assert "without an interval, since 3 of 3 queries changed and the range" in row["sentence"]
+        [row] = gate(frame_of([-0.1] * 30, measure, 5.0), *named, baseline="main").to_dicts()
+        assert (row["verdict"], row["low"], row["high"]) == ("undecided", None, None)
+        assert "without an interval, since all differences are equal and" in row["sentence"]
         many = frame_of([0.1, 0.2, 0.3] * 20, measure, 5.0)
         assert gate(many, *named, baseline="main")["verdict"].item() == "better"
 
@@ -903,6 +911,52 @@ def test_rare_losses_pass_only_where_no_sampled_query_has_one(queries):
     assert shares.passed <= none_sampled + 0.05
     # The book says so: no interval can show what the sample lacks.
     assert shares.passed > 0.05 or none_sampled < 0.05
+
+
+@pytest.mark.parametrize("queries", [2, 3, 4, 5])
+@pytest.mark.parametrize("kind", gate_simulations.FEW_KINDS)
+def test_few_queries_that_all_lose_by_chance_are_seldom_stopped(kind, queries):
+    assert gate_simulations.stopped_of_few(kind, queries, 2000) <= 0.05
+
+
+def test_rare_changes_matter_below_the_share_that_a_sentence_states():
+    for (share, change), n in product(gate_simulations.RARE_CHANGES, (50, 200)):
+        wrong, missing = gate_simulations.wrong_of_rare(share, change, n, 2000)
+        matters = 100 * share < find_unseen_percentage(0.05, n)
+        assert (wrong > 0.05) == matters, (share, change, n)
+        assert wrong <= missing + 0.05
+
+
+def assert_printed(rows, place, found):
+    """Each cell of a row of a table is what the script prints, up to a tenth."""
+    printed = [cell.strip() for cell in rows[place]]
+    for cell, expected in zip(printed, found, strict=True):
+        numbers = [
+            [float(number) for number in re.findall(r"[\d.]+", each.replace(",", ""))]
+            for each in (cell, expected)
+        ]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.11), f"{printed}, not {found}"
+        assert re.sub(r"[\d.,]+", "", cell) == re.sub(r"[\d.,]+", "", expected)
+
+
+@pytest.mark.simulation
+def test_the_tables_of_the_book_are_those_of_the_simulations():
+    rows = table_after("shares of losses are one percentage point lower, so that there is no")
+    assert len(rows) == 3 * len(gate_simulations.KINDS)
+    for place, row in enumerate(rows):
+        kind, queries = row[0].strip(), int(row[1].replace(",", ""))
+        assert_printed(rows, place, gate_simulations.cells_of_changes(kind, queries))
+    for words, keys, cells_of in (
+        ("loses 0.02 in 98 % of the queries", gate_simulations.FEW_KINDS, "cells_of_few"),
+        ("Skewed differences pass more often.", gate_simulations.SKEWED_KINDS, "cells_of_skewed"),
+        ("number in parentheses is", gate_simulations.RARE_CHANGES, "cells_of_rare"),
+        ("computed from the true standard", [*gate_simulations.KINDS][:5], "cells_of_needed"),
+    ):
+        rows, function = table_after(words), getattr(gate_simulations, cells_of)
+        assert len(rows) == len(keys)
+        for place, key in enumerate(keys):
+            found = function(*key) if isinstance(key, tuple) else function(key)
+            assert_printed(rows, place, found)
 
 
 @pytest.mark.slow

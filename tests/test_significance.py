@@ -7,13 +7,12 @@ import math
 import re
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from helpers import needed, slow
+from helpers import needed, slow, table_after
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -535,13 +534,6 @@ def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
 
 
 # What is claimed of many intervals, and of skewed differences.
-
-
-def table_after(words):
-    """The rows of the table on the page about testing that comes after these words."""
-    page = Path(__file__).parents[1] / "notebooks" / "book" / "testing.md"
-    after = page.read_text(encoding="utf-8").split(words)[1].strip().split("\n\n")[1]
-    return [re.findall(r"[^|]+", line.strip("| ")) for line in after.splitlines()[2:]]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.power import find_min_queries
 from polars_graded._results.significance import Options, run_test
@@ -36,8 +36,6 @@ class CarefulIntervals:
     high: Floats
     changed: Integers
     """Number of queries with a difference."""
-    constant: Mask
-    """Mask of pairs whose differences are all equal, and not 0."""
 
 
 def compute_careful_intervals(
@@ -51,14 +49,13 @@ def compute_careful_intervals(
     without any difference has the interval from 0 to 0. All other pairs get the interval of the
     test. For the t test, this interval is widened to cover Johnson's interval as well.
     """
-    mean, std, higher, lower = pairs.statistics
+    _, std, higher, lower = pairs.statistics
     n_changed = higher + lower
     low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
     if options.test == "t" and pairs.n > 1:
         for part in pairs.split(pairs.n):
             johnson = compute_johnson_interval(pairs.compute_differences(part), level)
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
-    is_constant = (std == 0) & (mean != 0) & (pairs.n > 1)
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
     is_sparse = (n_changed < MIN_CHANGED_QUERIES) | (std == 0)
@@ -72,7 +69,7 @@ def compute_careful_intervals(
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
     is_unchanged = (n_changed == 0) & (pairs.n > 0)
     low[is_unchanged] = high[is_unchanged] = 0
-    return CarefulIntervals(low, high, n_changed, is_constant)
+    return CarefulIntervals(low, high, n_changed)
 
 
 def compute_stringer_interval(differences: Floats, level: float, max_difference: float) -> Floats:

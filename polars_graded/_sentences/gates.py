@@ -50,10 +50,12 @@ def write_sentence(
     """Return a verdict in words, with the numbers that support it.
 
     If fewer than `min_changed` queries changed, the interval also allows for changes of queries
-    that were not given. The sentence then says so, unless the verdict is "unchanged".
+    that were not given. Otherwise it does not allow for rare large changes that are missing from
+    the given queries. The sentence says which, unless the verdict is "unchanged".
     """
     subject = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
-    verdict = _write_verdict(row, *distinguish_names(row[strategy], row["baseline"]))
+    names = distinguish_names(row[strategy], row["baseline"])
+    verdict = _write_verdict(row, *names, min_changed)
     return "; ".join(
         [
             f"{subject}: {verdict}",
@@ -79,7 +81,7 @@ def find_unseen_percentage(level: float, n: int) -> float:
     return percentage
 
 
-def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
+def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int) -> str:
     verdict, margin, n = row["verdict"], format_short(row["margin"]), row["queries"]
     if verdict == UNCHANGED:
         percentage = find_unseen_percentage(row["level"], n)
@@ -98,7 +100,7 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
         "" if row["difference"] is None else f"{format_short(abs(row['difference']))} ({interval})"
     )
     if verdict == "undecided":
-        reason = _write_reason(row, difference, interval)
+        reason = _write_reason(row, difference, interval, min_changed)
         return f"undecided whether {new} is worse than {old}: {reason}"
     return {
         "better": f"{new} is better than {old} by {amount}",
@@ -110,13 +112,15 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
     }[verdict]
 
 
-def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str:
+def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_changed: int) -> str:
     """Write the reason why a verdict is undecided."""
     margin = format_short(row["margin"])
     if not row["queries"]:
         return "no query has a value on both sides"
     if row["low"] is None or row["high"] is None:
-        changes = f"{row['changed']} of {format_count(row['queries'], 'queries')} changed"
+        changes = "all differences are equal"
+        if row["changed"] < min_changed:
+            changes = f"{row['changed']} of {format_count(row['queries'], 'queries')} changed"
         return (
             f"{difference}, without an interval, since {changes} and the range of values is unknown"
         )
@@ -158,12 +162,19 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     if row["undefined"]:
         yield f"{format_count(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
-        if row["changed"] < min_changed and row["low"] is not None:
+        exception = ""
+        if row["low"] is not None and row["changed"] < min_changed:
             changes = f"{row['changed']:,} changed, fewer than {min_changed}"
             yield f"{changes}, so the interval allows for changes of other queries"
+        elif row["low"] is not None:
+            percentage = find_unseen_percentage(row["level"], n)
+            exception = (
+                f", unless rare large changes (in fewer than {percentage:.2g} % of all queries) "
+                "are missing here"
+            )
         if row["mean"] is not None:
             yield f"means {format_short(row['mean'])} and {format_short(row['baseline_mean'])}"
-        yield f"{100 * confidence:g} % confidence in all verdicts together"
+        yield f"{100 * confidence:g} % confidence in all verdicts together{exception}"
 
 
 def write_failure(verdicts: pl.DataFrame) -> str:
@@ -226,7 +237,7 @@ def write_summary(
     meaning = (
         f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates, "
         f"at most {100 * (1 - confidence):.3g} on average have an interval that misses the true "
-        f"difference.{single_note} "
+        f"difference, unless rare large changes are missing from the sample.{single_note} "
         "Lost queries have a value on one side only."
     )
     if (n_queries := verdicts["queries"].min()) and isinstance(n_queries, int):
