@@ -128,15 +128,23 @@ def is_settled(row):
     return row["p_corrected"] is not None and row["p_corrected"] <= 0.05
 
 
+def named_test(table, *, alone):
+    """What a title says of the test: that there is none if there is one query."""
+    if table["queries"].max() == 1:
+        return "one query cannot be tested"
+    return "paired t test" if alone else "paired t test, Holm"
+
+
 def beside_a_baseline(title, comparison):
     """Read a title about a baseline: its counts in both directions are those of p."""
+    test = named_test(comparison, alone=comparison.height == 1)
     better, worse, undecided = directions(comparison)
     if comparison.height == 1:
         side = "better" if better else "worse"
         one, other = comparison.select("strategy", "baseline").row(0)
-        expected = f"{one} is {side} than {other} (paired t test)"
+        expected = f"{one} is {side} than {other} ({test})"
         if undecided:
-            expected = f"Undecided whether {one} is better than {other} (paired t test)"
+            expected = f"Undecided whether {one} is better than {other} ({test})"
         assert title == expected
         return
     words, rest = title[0].lower() + title[1:], title.split(" than p")[1]
@@ -145,7 +153,7 @@ def beside_a_baseline(title, comparison):
     assert f"{comparison.height}" in words or words.startswith("both")
     assert int((re.search(r", (\d+) (?:is|are) worse", rest) or [0, 0])[1]) == worse
     assert int((re.search(r", (\d+) undecided", rest) or [0, 0])[1]) == undecided
-    assert title.endswith(" (paired t test, Holm)")
+    assert title.endswith(f" ({test})")
 
 
 def all_pairs(title, comparison):
@@ -153,9 +161,12 @@ def all_pairs(title, comparison):
     settled, n = sum(directions(comparison)[:2]), comparison.height
     if n == 1:
         expected = "The difference is significant" if settled else "The difference is undecided"
-        assert title == f"{expected} (paired t test)"
+        assert title == f"{expected} ({named_test(comparison, alone=True)})"
     elif not settled:
-        assert title == f"None of {n} differences is significant (paired t test, Holm)"
+        assert (
+            title
+            == f"None of {n} differences is significant ({named_test(comparison, alone=False)})"
+        )
     else:
         assert amount(title[0].lower() + title[1:]) == (settled, n)
         assert int((re.search(r", (\d+) undecided", title) or [0, 0])[1]) == n - settled
@@ -207,8 +218,7 @@ def told(table, measure, means):
     return found, {*means} - {min(pair, key=means.get) for pair in found}
 
 
-def first_by_ap(title, may, n):
-    test = "paired t test" if n == 2 else "paired t test, Holm"
+def first_by_ap(title, may, n, test):
     if len(may) == 1:
         assert title == f"{min(may)} is clearly first ({test})"
         return
@@ -236,7 +246,8 @@ def places(seed):
         assert who == (clear.pop() if len(clear) == 1 else "One strategy")
     for chart in (charts.strategy_ranks, charts.critical_differences):
         title = said(chart(ranks.filter(measure="ap")))
-        first_by_ap(title, may["ap"], frame["strategy"].n_unique())
+        n = frame["strategy"].n_unique()
+        first_by_ap(title, may["ap"], n, named_test(ranks.filter(measure="ap"), alone=n == 2))
 
 
 def diagram(seed):

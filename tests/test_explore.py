@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from browser import console_errors, waited
+from helpers import needed
 from polars.testing import assert_frame_equal
 from scipy import stats
 
@@ -250,16 +251,19 @@ def shown(page: WebDriver) -> list[str]:
     return [text.replace("−", "-") for text in texts]
 
 
-def expected(frame: pl.DataFrame, queries: list[str], total: int, confidence: float) -> list[str]:
-    """What Python makes of these queries."""
+def expected(
+    frame: pl.DataFrame, queries: list[str], total: int, confidence: float | None
+) -> list[str]:
+    """What Python makes of these queries; without a confidence, they have no interval."""
     chosen = frame.with_columns(pl.col("query").cast(pl.String)).filter(
         pl.col("query").is_in(queries)
     )
     ours, bm25 = (chosen.filter(strategy=name).sort("query")["ndcg"] for name in ("ours", "bm25"))
     lines = []
     for name, values in (("ours", ours), ("bm25", bm25), ("ours - bm25", ours - bm25)):
-        mean, low, high = interval_of(values, confidence)
-        lines.append(f"{mean:.4f} [{low:.4f}, {high:.4f}]   {name}")
+        mean, low, high = interval_of(values, confidence or 0.5)
+        interval = "" if confidence is None else f" [{low:.4f}, {high:.4f}]"
+        lines.append(f"{mean:.4f}{interval}   {name}")
     return [*lines, f"{len(queries)} of {total} queries"]
 
 
@@ -283,7 +287,7 @@ def test_a_rectangle_in_any_view_changes_means_to_those_of_its_queries(drawn, co
         waited(page, lambda before=before: shown(page) != before)
         queries = brushed(page, chart.data)
         assert 2 <= len(queries) < 150
-        assert shown(page) == expected(frame, queries, 150, confidence)
+        assert shown(page) == expected(frame, queries, 150, None)
         sizes.add(len(queries))
     assert len(sizes) > 3
     # A click beside the rectangle takes it away.
@@ -323,28 +327,63 @@ def test_a_name_in_the_legend_chooses_its_queries(drawn):
     waited(page, lambda: shown(page) == expected(frame, france, 60, 0.95))
     drag(page, "bins", (0.05, 0.98), (0.55, 0.02))
     both = [query for query in brushed(page, chart.data) if query in france]
-    waited(page, lambda: shown(page) == expected(frame, both, 60, 0.95))
+    waited(page, lambda: shown(page) == expected(frame, both, 60, None))
     assert 2 <= len(both) < 20
 
 
-def test_the_difference_by_rank_and_its_band_are_of_the_chosen(drawn):
+def test_the_difference_by_rank_is_of_the_chosen_and_its_band_of_all(drawn):
     frame = results(80)
     chart = charts.explore(frame, "ours", "bm25")
     page = drawn(chart)
+    drawn = page.execute_script(RANKS)
+    for row in drawn:
+        wanted = interval_of(chart.data[f"rank_{row['rank']:.0f}"])
+        assert (row["mean"], row["low"], row["high"]) == pytest.approx(wanted)
     drag(page, "points", (0.2, 0.95), (0.8, 0.2))
     waited(page, lambda: "80 of 80 queries" not in shown(page))
     queries = brushed(page, chart.data)
-    drawn = page.execute_script(
-        "return Object.values(view._runtime.data).map((each) => each.values?.value ?? [])"
-        ".find((rows) => rows.length && 'rank' in rows[0] && 'low' in rows[0])"
-        ".map(({ rank, mean, low, high }) => ({ rank, mean, low, high }));"
-    )
+    drawn = page.execute_script(RANKS)
     chosen = chart.data.filter(pl.col("query").is_in(queries))
     assert 2 < chosen.height < 80
     assert [row["rank"] for row in drawn] == list(range(1, 11))
     for row in drawn:
-        wanted = interval_of(chosen[f"rank_{row['rank']:.0f}"])
-        assert (row["mean"], row["low"], row["high"]) == pytest.approx(wanted)
+        assert row["mean"] == pytest.approx(chosen[f"rank_{row['rank']:.0f}"].mean())
+        assert row["low"] is row["high"] is None
+
+
+RANKS = (
+    "return Object.values(view._runtime.data).map((each) => each.values?.value ?? [])"
+    ".find((rows) => rows.length && 'rank' in rows[0] && 'low' in rows[0])"
+    ".map(({ rank, mean, low, high }) => ({ rank, mean, low, high }));"
+)
+"""Script that returns the mean differences by rank, with the ends of their intervals."""
+
+
+@pytest.mark.parametrize("colour", [None, "country"])
+def test_queries_in_a_rectangle_have_means_without_an_interval(colour):
+    """Queries that are chosen by their values are no sample; those of a colour are."""
+    vl_convert = needed("vl_convert")
+    frame = results(60).drop("dcg_curve@10")
+    chart = charts.explore(frame, "ours", "bm25", colour=colour)
+    spec = chart.to_dict()
+
+    def written():
+        svg = vl_convert.vegalite_to_svg(json.dumps(spec))
+        texts = re.findall(r">([^<>]+)</text>", svg)
+        return [each.replace("−", "-") for each in texts if re.match(r"\S*\d (  |\[|of)", each)]
+
+    every = chart.data["query"].to_list()
+    assert written()[:4] == expected(frame, every, 60, 0.95)
+    spec["params"][0]["value"] = {"x": [0.2, 0.7], "y": [0.1, 0.8]}
+    inside = pl.col("value_b").is_between(0.2, 0.7) & pl.col("value_a").is_between(0.1, 0.8)
+    chosen = chart.data.filter(inside)["query"].to_list()
+    assert 2 < len(chosen) < 60
+    assert written()[:4] == expected(frame, chosen, 60, None)
+    if colour is not None:
+        del spec["params"][0]["value"]
+        spec["params"][1]["value"] = [{"group": "fr"}]
+        france = chart.data.filter(group="fr")["query"].to_list()
+        assert written()[:4] == expected(frame, france, 60, 0.95)
 
 
 def test_the_means_of_all_queries_are_those_of_summarise(drawn):

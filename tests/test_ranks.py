@@ -172,6 +172,52 @@ def share_of_worlds(kind, strategies, worlds, queries=50, seed=0):
     return own.group_by("measure").agg(within.all())["rank_low"].mean()
 
 
+@pytest.mark.parametrize(
+    ("options", "measures", "strategies", "line"),
+    [
+        ({}, 1, 3, "95 % interval of the rank; all intervals are simultaneous"),
+        ({"correction": "bonferroni"}, 1, 3, "rank; all intervals are simultaneous"),
+        ({"test": "randomised_tukey"}, 1, 3, "rank; all intervals are simultaneous"),
+        ({}, 2, 3, "95 % interval of the rank; the intervals of each measure are simultaneous"),
+        ({"correction": "none"}, 2, 2, "rank; the intervals of each measure are simultaneous"),
+        ({"correction": "none"}, 1, 2, "95 % interval of the rank; all intervals are simultaneous"),
+        (
+            {"correction": "none"},
+            1,
+            3,
+            "ranks that the tests do not exclude; not corrected, so that the lines need not hold",
+        ),
+        ({"correction": "benjamini_hochberg"}, 1, 3, "so that the lines need not hold together"),
+        ({"segments": "half"}, 1, 3, "rank; all intervals are simultaneous"),
+        ({"segments": "half", "correction": "none"}, 1, 2, "the lines need not hold together"),
+        (
+            {"segments": "half", "test": "randomised_tukey"},
+            1,
+            3,
+            "rank; the intervals of each segment are simultaneous",
+        ),
+        (
+            {"segments": "half", "test": "randomised_tukey"},
+            2,
+            3,
+            "rank; the intervals of each measure and segment are simultaneous",
+        ),
+    ],
+)
+def test_a_chart_of_ranks_says_which_intervals_hold_together(options, measures, strategies, line):
+    values = np.random.default_rng(3).random((strategies, 30))
+    frame = per_query(values).with_columns(ndcg=1 - pl.col("ap"), half=pl.col("query") % 2)
+    ranks = rank_strategies(frame, *["ap", "ndcg"][:measures], **options)
+    panel = "half" if "segments" in options and measures == 1 else "measure"
+    if "segments" in options and measures == 2:
+        ranks = ranks.with_columns(half=pl.format("{}, {}", "measure", "half"))
+        panel = "half"
+    notes = " ".join(charts.strategy_ranks(ranks, panel=panel).title["subtitle"])
+    assert line in notes
+    without = charts.strategy_ranks(ranks.drop("test", "correction"), panel=panel)
+    assert "line: 95 % interval of the rank strategies" in " ".join(without.title["subtitle"])
+
+
 @pytest.mark.simulation
 @pytest.mark.parametrize("kind", WORLDS)
 def test_true_ranks_lie_within_their_intervals_together(kind):

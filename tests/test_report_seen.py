@@ -870,14 +870,18 @@ def means_said(per_query: pl.DataFrame, a: str, b: str, queries: list[int]) -> s
     chosen = per_query.filter(pl.col("query").is_in(queries)).sort("query")
     x, y = (chosen.filter(strategy=name)["ap"].to_numpy() for name in (a, b))
     said = []
+    n = per_query["query"].n_unique()
+    # Queries that are chosen by their values are no sample, so they have no interval.
+    has_intervals = len(queries) == n
     for values in (x, y, x - y):
         reach = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
         low, high = values.mean() - reach, values.mean() + reach
-        said.append(f"{values.mean():.4f} [{low:.4f}, {high:.4f}]")
-    n = per_query["query"].n_unique()
+        interval = f" [{low:.4f}, {high:.4f}]" if has_intervals else ""
+        said.append(f"{values.mean():.4f}{interval}")
     return (
         f"{len(queries)} of {n} queries are chosen: the mean of {a} is {said[0]}, that of {b} "
-        f"{said[1]}, and that of the difference {said[2]}, with 95 % intervals."
+        f"{said[1]}, and that of the difference {said[2]}"
+        f"{', with 95 % intervals' if has_intervals else ''}."
     ).replace("-", "−")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +12,16 @@ from helpers import simulated
 from report_page import payload
 from results import close, frame_of
 
-from polars_graded import charts, compare, datasets, evaluate, paper_table, rank_strategies, report
+from polars_graded import (
+    charts,
+    compare,
+    datasets,
+    evaluate,
+    paper_table,
+    rank_strategies,
+    report,
+    summarise,
+)
 from polars_graded._results.significance import TESTS
 from polars_graded.trust import discriminative_power, significance_levels, unjudged_bounds
 
@@ -155,6 +166,79 @@ def test_titles_that_count_findings_name_test_and_correction(results, options, n
     if options.get("test") != "wilcoxon":
         ranks = charts.strategy_ranks(rank_strategies(results, "ndcg@10", **options))
         assert f"({name})" in title_of(ranks)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "agreement"),
+    [
+        ({}, "corrected p", "corrected as p is"),
+        ({"correction": "benjamini_hochberg"}, "corrected p", "corrected as p is"),
+        ({"correction": "none"}, "p", "not corrected, as p is"),
+        ({"test": "randomised_tukey"}, "p", "simultaneous, as p is"),
+    ],
+)
+def test_a_forest_says_of_intervals_and_p_what_its_title_says(results, options, kind, agreement):
+    comparison = compare(results, "ndcg@10", **options)
+    forest = charts.comparison_forest(comparison)
+    notes = forest.title["subtitle"]
+    assert f"● {kind} ≤ 0.05, ○ not significant" in notes
+    assert f"line: 95 % interval, {agreement}" in " ".join(notes)
+    assert {*forest.data["significance"]} <= {f"{kind} ≤ 0.05", "not significant"}
+    drawn = str(forest.to_dict()) + str(charts.comparison_matrix(comparison).to_dict())
+    levels = charts.significance_curves(significance_levels(results, "ndcg@10", **options))
+    assert ("corrected p" in drawn + str(levels.to_dict())) == (kind == "corrected p")
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_of_one_query_no_chart_claims_a_test_or_an_interval(test):
+    values = {"a": [0.5], "b": [0.25], "c": [0.75]}
+    frame = frame_of(values).with_columns(curve=pl.concat_list("ap", pl.col("ap") / 2))
+    comparison = compare(frame, "ap", test=test)
+    drawn = [charts.comparison_forest(comparison), charts.comparison_matrix(comparison)]
+    if test != "wilcoxon":
+        ranks = rank_strategies(frame, "ap", test=test)
+        drawn += [charts.strategy_ranks(ranks), charts.critical_differences(ranks)]
+        line = "line: all ranks, since one query cannot be tested"
+        assert line in " ".join(drawn[2].title["subtitle"])
+    for chart in drawn:
+        assert title_of(chart).endswith("(one query cannot be tested)")
+    drawn += [charts.dcg_curves(frame, "curve", baseline="a")]
+    drawn += [charts.dcg_curves(frame, "curve", confidence=0.95)]
+    drawn += [charts.explore(frame, "a", "b", "ap"), charts.strategy_bars(summarise(frame, "ap"))]
+    for chart in drawn:
+        written = str(chart.title) + str([*find_titles(chart.to_dict())])
+        assert not re.search("t test|Holm|randomis|bootstrap|Wilcoxon|95 %|band", written), written
+
+
+def find_titles(spec):
+    """Each title of an axis or a legend."""
+    if isinstance(spec, dict):
+        for key, value in spec.items():
+            if key == "title":
+                yield value
+            elif key not in ("datasets", "data"):
+                yield from find_titles(value)
+    elif isinstance(spec, list):
+        for each in spec:
+            yield from find_titles(each)
+
+
+def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
+    frame = frame_of({"a": [0.5], "b": [0.25], "c": [0.75]})
+    report(frame, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not re.search("t test|Holm", page)
+    of_page = payload(tmp_path / "page.html")
+    assert of_page["comparison"]["note"].endswith("; one query cannot be tested.")
+    assert ["Test", "none, since one query cannot be tested"] in of_page["settings"]
+    assert "cannot be tested" in of_page["comparison"]["interval_note"]
+
+
+def test_of_one_cluster_no_title_claims_a_test(results):
+    comparison = compare(results.with_columns(c=pl.lit("x")), "ndcg@10", cluster="c")
+    assert comparison["p_value"].is_null().all()
+    title = title_of(charts.comparison_forest(comparison))
+    assert title.endswith("(one cluster cannot be tested)")
 
 
 # What a caption and a page say.

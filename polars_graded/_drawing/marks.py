@@ -327,6 +327,7 @@ def draw_forest(
     ends: tuple[str, str] = pair_rows.AGREEING_ENDS,
     rope: float = 0,
     sides: tuple[str, str] | None = None,
+    p_title: str = "corrected p",
 ) -> list[alt.Chart]:
     """Draw a point and an interval for each pair.
 
@@ -341,7 +342,7 @@ def draw_forest(
     scale = alt.Scale(padding=INTERVAL_PADDING)
     x_axis = alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
     x = alt.X("difference:Q", title=title, axis=x_axis, scale=scale)
-    base, p = add_p(alt.Chart())
+    base, p = add_p(alt.Chart(), p_title)
     tooltip = list_tooltips(
         "measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p
     )

@@ -103,13 +103,21 @@ class ExploredQueries:
         return alt.selection_point(name=f"legend_{self.name}", fields=["group"], bind="legend")
 
     @property
+    def is_chosen_by_value(self) -> Any:
+        """Return the condition for a query that neither a rectangle nor `condition` excludes.
+
+        An empty brush excludes no query.
+        """
+        return self.brush if self.condition is None else self.brush & self.condition
+
+    @property
     def is_selected(self) -> Any:
         """Return the condition for a selected query.
 
-        An empty brush or legend selection excludes no query.
+        An empty legend selection excludes no query.
         """
-        selection: Any = self.brush if self.attribute is None else self.brush & self.legend
-        return selection if self.condition is None else selection & self.condition
+        is_chosen: Any = self.is_chosen_by_value
+        return is_chosen if self.attribute is None else is_chosen & self.legend
 
     def encode_colour(self, *, legend: bool = False) -> dict[str, Any]:
         """Return the encoding of the colour of queries.
@@ -272,7 +280,9 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
     )
     nice = queries.nice and "difference" not in columns
     scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
-    title = f"mean, {100 * queries.confidence:g} % interval"
+    title = "mean"
+    if queries.total != 1:
+        title += f", {100 * queries.confidence:g} % interval if all are chosen"
     axis = alt.Axis(grid=False, tickCount=6, **UNFLUSHED_LABELS)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
     names = order_axis([*columns.values()], labels=False, ticks=False, domain=False)
@@ -319,27 +329,31 @@ def write_operand(number: Any) -> str:
 def _summarise_selected(
     queries: ExploredQueries, columns: list[Any], key: str, key_expression: str
 ) -> alt.Chart:
-    """Compute means over the selected queries in the browser, with intervals.
+    """Compute means over the selected queries in the browser.
 
     The result has one row per column in `columns`. A column without numbers has no row. `key` is
     the name of a field, and `key_expression` is its value. Further fields are `queries`, `mean`,
-    `low` and `high`. The intervals use Student's t.
+    `low` and `high`, the ends of Student's interval. Queries that are chosen by their values are
+    not a random sample, so the ends are null if a rectangle or `condition` excludes a query.
     """
-    has_several = "datum.queries > 1"
+    has_interval = "datum.queries > 1 && datum.queries === datum.all"
     margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"
+    chart = alt.Chart()
+    if queries.attribute is not None:
+        chart = chart.transform_filter(queries.legend)
     return (
-        alt.Chart()
-        .transform_filter(queries.is_selected)
-        .transform_fold(columns, as_=["column", "number"])
+        chart.transform_fold(columns, as_=["column", "number"])
         .transform_calculate(**{key: key_expression})
         .transform_filter("isValid(datum.number)")
+        .transform_joinaggregate(all="count()", groupby=[key])
+        .transform_filter(queries.is_chosen_by_value)
         .transform_aggregate(
-            queries="count()", mean="mean(number)", std="stdev(number)", groupby=[key]
+            queries="count()", mean="mean(number)", std="stdev(number)", groupby=[key, "all"]
         )
         .transform_calculate(
-            margin=f"{has_several} ? {margin} / sqrt(datum.queries) : null",
-            low=f"{has_several} ? datum.mean - datum.margin : null",
-            high=f"{has_several} ? datum.mean + datum.margin : null",
+            margin=f"{has_interval} ? {margin} / sqrt(datum.queries) : null",
+            low=f"{has_interval} ? datum.mean - datum.margin : null",
+            high=f"{has_interval} ? datum.mean + datum.margin : null",
         )
     )
 

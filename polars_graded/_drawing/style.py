@@ -712,15 +712,15 @@ def list_tooltips(*fields: str | alt.Tooltip) -> list[alt.Tooltip]:
     return [alt.Tooltip(field) if isinstance(field, str) else field for field in fields]
 
 
-def add_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
-    """Return the chart with its corrected p values as text, and their tooltip."""
+def add_p(chart: alt.Chart, title: str) -> tuple[alt.Chart, alt.Tooltip]:
+    """Return the chart with its p values as text, and their tooltip."""
     smallest = f"datum.p_corrected < {SMALLEST_P} ? '{format_p(0)}'"
     largest = f"datum.p_corrected > {LARGEST_P} ? '{format_p(1)}'"
     number = f"{smallest} : {largest} : format(datum.p_corrected, '.4f')"
     chart = chart.transform_calculate(
         p=f"isValid(datum.p_corrected) ? {number} : '{format_p(None)}'"
     )
-    return chart, alt.Tooltip("p:N", title="corrected p")
+    return chart, alt.Tooltip("p:N", title=title)
 
 
 def write_mean_title(table: pl.DataFrame, prefix: str = "mean ", default: str = "mean") -> str:

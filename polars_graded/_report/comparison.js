@@ -82,7 +82,7 @@ const showComparison = () => {
     `${pair(strategies, ...row.sides)} ${signed(row.difference)} (${ends(row)})`);
   const settled = drawn.filter(({ significance }) => significance === "believed").length;
   const description =
-    `${headline}, with 95 % intervals: ${counted(drawn.length, "pair", "pairs")}, ` +
+    `${headline}${key === "with" ? ", with 95 % intervals" : ""}: ${counted(drawn.length, "pair", "pairs")}, ` +
     `${settled} significant. ${firstFew(listed)}.`;
   draw($("#forest"), { key, spec: specs.forest[key], rows: drawn, description, signals });
 };

@@ -36,7 +36,7 @@ from polars_graded._results.segments import compute_interactions
 from polars_graded._results.significance import Options
 from polars_graded._sentences import format_count, format_p, format_part, format_percent, list_names
 from polars_graded._sentences.titles import write_axis_title
-from polars_graded._sentences.verdicts import ALPHA, Tested
+from polars_graded._sentences.verdicts import ALPHA, Tested, write_untested
 
 MAX_PAGE_POINTS = 1_200_000
 """Maximum total number of points of the per-query curves in a page."""
@@ -273,14 +273,19 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
             "note": "",
             "interval_note": "",
         }
+    note = (
+        "Means of one strategy minus those of another over the same queries, tested by "
+        f"{tested.words}. p values of at most {ALPHA:g} are set in bold, and the points of these "
+        "differences are filled in the chart"
+        f"{', unless ranks and means disagree' if tested.of_ranks else ''}."
+    )
+    if tested.single is not None:
+        note = f"Values of one strategy minus those of another; {write_untested(tested.single)}."
     return {
         "baseline": tested.baseline,
         "columns": [*all_pairs[0]],
         "rows": [[[*pair.values()] for pair in of_measure] for of_measure in pairs],
-        "note": f"Means of one strategy minus those of another over the same queries, tested by "
-        f"{tested.words}. p values of at most {ALPHA:g} are set in bold, and the points of these "
-        "differences are filled in the chart"
-        f"{', unless ranks and means disagree' if tested.of_ranks else ''}.",
+        "note": note,
         "interval_note": (
             f"{format_percent(1 - ALPHA)} interval {_describe_intervals(all_pairs, tested)}"
         ),
@@ -289,6 +294,8 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
 
 def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
     """Describe what an interval covers, and its agreement with p values."""
+    if tested.single is not None:
+        return f"is missing, since {write_untested(tested.single)}"
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of each difference alone; the interval need not agree with p"
     if tested.covers_several:

@@ -8,8 +8,9 @@ const sayChosen = () => {
   const interval = ({ low, high }) => (low === null ? "" : ` [${written(low)}, ${written(high)}]`);
   const means = drawn.filter(({ what }) => what).map((row) => written(row.mean) + interval(row));
   const [first, second] = seen.names;
+  const intervals = drawn.some(({ what, low }) => what && low !== null) ? ", with 95 % intervals" : "";
   const sentence = `: the mean of ${first} is ${means[0]}, that of ${second} ${means[1]}, ` +
-    `and that of the difference ${means[2]}, with 95 % intervals.`;
+    `and that of the difference ${means[2]}${intervals}.`;
   const share = `${amount(n)} of ${nQueries(seen.rows.length)} ${n === 1 ? "is" : "are"} chosen`;
   $("#explore .chosen").textContent = share + (means.length ? sentence : ".");
 };

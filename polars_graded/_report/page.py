@@ -391,7 +391,8 @@ def _build_payload(
     else:
         pairs = build_pairs(grid, tests, baseline)
     place = None if baseline is None else find_index(grid.strategies, baseline)
-    tested = describe_test(tests.test, tests.correction, place, max(map(len, pairs), default=0))
+    n_pairs, single = max(map(len, pairs), default=0), "query" if len(grid.queries) == 1 else None
+    tested = describe_test(tests.test, tests.correction, place, n_pairs, single)
     for measure, facts in zip(
         measured, collect_verdict_facts(grid, measured, pairs, tested), strict=True
     ):
@@ -418,7 +419,7 @@ def _build_payload(
         "corrected": tested.p,
         "testName": tested.name,
         "specs": {
-            "forest": specs.build_forest_specs(),
+            "forest": specs.build_forest_specs(tested.p),
             "bars": specs.build_bar_specs(grid.queries.name),
             "explore": specs.build_explore_spec(grid.queries.name),
         },

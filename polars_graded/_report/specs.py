@@ -141,7 +141,7 @@ def build_curve_specs(
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
-def build_forest_specs() -> dict[str, dict[str, Any]]:
+def build_forest_specs(p_title: str = "corrected p") -> dict[str, dict[str, Any]]:
     """Return the charts that show the difference of each pair.
 
     The pairs are in the order of the rows. With more than `MAX_NAMED_MARKS` pairs, no pair has a
@@ -155,7 +155,10 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
         tickOpacity=alt.ExprRef(f"{has_names} ? 1 : 0"),
     )
     pairs = alt.ExprRef("pluck(data('rows'), 'pair')")
-    layers = marks.draw_forest("difference of means", pairs, axis, BELIEVED, 60, ("low", "high"))
+    ends = "low", "high"
+    layers = marks.draw_forest(
+        "difference of means", pairs, axis, BELIEVED, 60, ends, p_title=p_title
+    )
     # The page computes the height from the number of rows, because Vega-Lite does not combine a
     # height of steps with the width of a container.
     spec = _build_spec(layers, height=FOREST_STEPS[0])

@@ -69,8 +69,10 @@ const showStrategies = () => {
   };
   const names = column("strategy", "Strategy", label, { value: (s) => strategies[s] });
   table("strategies", [names, ...measures.flatMap(columnsOf)], ranked());
+  const some = measures.some(({ margins }) => margins.some((margin) => margin !== null));
+  const intervals = " with ± 95 % intervals, which the lines show on one scale for each column";
   const beside = state.query === null
-    ? " with ± 95 % intervals, which the lines show on one scale for each column"
+    ? (some ? intervals : "")
     : `, each beside the value in query ${seen.query}`;
   const bold = baseline === null && comparison.rows.length
     ? "bold: the best mean of each column, and means that are not significantly worse"

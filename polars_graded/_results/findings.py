@@ -20,7 +20,7 @@ from polars_graded._results.significance import (
     TestName,
     has_joint_intervals,
 )
-from polars_graded._sentences.verdicts import FindingCounts, Tested
+from polars_graded._sentences.verdicts import FindingCounts, RankCoverage, Tested, write_untested
 
 
 def is_significant(columns: Collection[str], level: float) -> pl.Expr:
@@ -58,25 +58,88 @@ def name_test(test: TestName, correction: CorrectionName) -> str:
 def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
     """Return the names of the tests in a table, or "" if it has none.
 
-    With `alone`, the names of corrections are left out, since each pair is tested alone.
+    With `alone`, the names of corrections are left out, since each pair is tested alone. If all
+    results are those of a single query or cluster, the text states that it cannot be tested.
     """
-    if not {"test", "correction"} <= {*table.columns}:
-        return ""
-    tests = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
-    pairs = [row for row in tests.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
+    pairs = _list_tests(table)
+    if pairs and (single := find_single_unit(table)) is not None:
+        return write_untested(single)
     names = [TESTS[test].name if alone else name_test(test, by) for test, by in pairs]
     return "; ".join(dict.fromkeys(names))
 
 
+def _list_tests(table: pl.DataFrame) -> list[tuple[TestName, CorrectionName]]:
+    """Return the known tests in a table, each with its correction."""
+    if not {"test", "correction"} <= {*table.columns}:
+        return []
+    tests = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
+    return [row for row in tests.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
+
+
+def find_single_unit(table: pl.DataFrame) -> str | None:
+    """Return "query" or "cluster" if no row has more than one of them, else None."""
+    for column, unit in (("clusters", "cluster"), ("queries", "query")):
+        if column in table.columns and table[column].max() == 1:
+            return unit
+    return None
+
+
+def name_p(table: pl.DataFrame) -> str:
+    """Return "p" if the table states that no p value was corrected, else "corrected p"."""
+    corrections = {correction for _, correction in _list_tests(table)}
+    return "p" if corrections == {"none"} else "corrected p"
+
+
+def describe_agreement(table: pl.DataFrame) -> str:
+    """Describe how the drawn intervals agree with the p values of the table."""
+    if name_p(table) != "p":
+        return "corrected as p is"
+    is_joint = any(TESTS[test].simultaneous for test, _ in _list_tests(table))
+    return "simultaneous, as p is" if is_joint else "not corrected, as p is"
+
+
+def find_rank_coverage(ranks: pl.DataFrame) -> RankCoverage:
+    """Find which intervals of ranks hold simultaneously.
+
+    `ranks` has one row per strategy, measure and segment, as `rank_strategies` returns it. Pairs of
+    a measure are corrected together, and Tukey's test covers the pairs of a segment.
+    """
+    single, tests = find_single_unit(ranks), _list_tests(ranks)
+    if single is not None or not tests:
+        return RankCoverage(single, None, None)
+    # Two strategies without segments are one pair, which needs no correction.
+    by_measure = ranks.group_by("measure").agg(
+        pl.len().alias("rows"), pl.col("strategy").n_unique()
+    )
+    is_one_pair = by_measure["rows"].max() == 2  # noqa: PLR2004
+    is_joint = all(
+        is_one_pair or TESTS[test].simultaneous or CORRECTIONS[by].bounds_any_error
+        for test, by in tests
+    )
+    if not is_joint:
+        words = {CORRECTIONS[by].words for _, by in tests}
+        return RankCoverage(None, None, ", ".join(sorted(words)))
+    has_segments = (by_measure["rows"] > by_measure["strategy"]).any()
+    families = ["measure"] if by_measure.height > 1 else []
+    families += ["segment"] if has_segments and TESTS[tests[0][0]].simultaneous else []
+    return RankCoverage(None, families, None)
+
+
 def describe_test(
-    test: TestName, correction: CorrectionName, baseline: int | None, pairs: int
+    test: TestName,
+    correction: CorrectionName,
+    baseline: int | None,
+    pairs: int,
+    single: str | None = None,
 ) -> Tested:
     """Describe in words the test that is used for all measures.
 
     `baseline` is the index of the baseline, and `pairs` the number of pairs of each measure.
+    `single` is the unit of results that cannot be tested, since there is only one: "query".
     """
+    name = TESTS[test].name if pairs == 1 else name_test(test, correction)
     return Tested(
-        name=TESTS[test].name if pairs == 1 else name_test(test, correction),
+        name=name if single is None else write_untested(single),
         test=TESTS[test].words,
         correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
         is_corrected=correction != "none",
@@ -84,6 +147,7 @@ def describe_test(
         of_ranks=TESTS[test].of_ranks,
         baseline=baseline,
         pairs=pairs,
+        single=single,
     )
 
 

@@ -692,6 +692,8 @@ class Correction:
     """Name in a title."""
     is_joint: bool = False
     """True if the agreeing intervals hold simultaneously."""
+    bounds_any_error: bool = False
+    """True if the probability of any false finding is at most the level."""
 
 
 def _correct_bonferroni(p: Floats) -> Floats:
@@ -757,8 +759,15 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
         "corrected by Bonferroni's method",
         "Bonferroni",
         is_joint=True,
+        bounds_any_error=True,
     ),
-    "holm": Correction(_correct_holm, _compute_holm_levels, "corrected by Holm's method", "Holm"),
+    "holm": Correction(
+        _correct_holm,
+        _compute_holm_levels,
+        "corrected by Holm's method",
+        "Holm",
+        bounds_any_error=True,
+    ),
     "benjamini_hochberg": Correction(
         _correct_benjamini_hochberg,
         _compute_benjamini_hochberg_levels,

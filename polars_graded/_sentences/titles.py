@@ -188,16 +188,19 @@ def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -
 
 
 def title_differences_of_curves(
-    name: str, drawn: Drawn, at: str, baseline: str, confidence: float
+    name: str, drawn: Drawn, at: str, baseline: str, confidence: float | None
 ) -> str:
     """Return a title such as "NDCG of 3 strategies minus bm25 by rank".
 
-    The title ends in the kind of band, such as "(95 % bands, not simultaneous)".
+    The title ends in the kind of band, such as "(95 % bands, not simultaneous)". Without bands, as
+    for one query, `confidence` is None.
     """
-    kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
-    bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
-    return f"{_name_curve(name)} of {n} minus {shorten_name(baseline)} by {at} ({bands})"
+    title = f"{_name_curve(name)} of {n} minus {shorten_name(baseline)} by {at}"
+    if confidence is None:
+        return title
+    kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
+    return f"{title} ({format_percent(confidence)} {kind})"
 
 
 def _name_curve(name: str) -> str:

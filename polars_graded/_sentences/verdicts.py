@@ -44,6 +44,18 @@ class FindingCounts(NamedTuple):
     """Names of the two directions."""
 
 
+class RankCoverage(NamedTuple):
+    """Which intervals of ranks hold together."""
+
+    single: str | None
+    """"query" or "cluster" if the results are those of a single one, which cannot be tested."""
+    families: Sequence[str] | None
+    """Intervals within these hold simultaneously, such as "measure"; empty if all do. None if the
+    intervals do not hold simultaneously, or if this is unknown."""
+    correction: str | None
+    """Words for a correction with which intervals do not hold simultaneously."""
+
+
 class Tested(NamedTuple):
     """Describe the test that compared the pairs of strategies."""
 
@@ -61,6 +73,8 @@ class Tested(NamedTuple):
     """Index of the strategy that all others are compared with; None if every pair is compared."""
     pairs: int
     """Number of pairs of each measure."""
+    single: str | None = None
+    """Unit of results that cannot be tested, since there is only one, such as "query"."""
 
     @property
     def p(self) -> str:
@@ -98,8 +112,10 @@ class Tested(NamedTuple):
         is_single_pair = self.is_corrected and self.pairs == 1
         correction = "none, since there is one pair" if is_single_pair else self.correction_in_words
         baseline = None if self.baseline is None else strategies[self.baseline]
-        return {
-            "Compared": "every pair" if baseline is None else f"all with {baseline}",
+        compared = {"Compared": "every pair" if baseline is None else f"all with {baseline}"}
+        if self.single is not None:
+            return compared | {"Test": f"none, since {write_untested(self.single)}"}
+        return compared | {
             "Test": self.test,
             "Correction": correction,
             "Level": f"p ≤ {ALPHA:g}; intervals of {format_percent(1 - ALPHA)} confidence",
@@ -157,6 +173,29 @@ def count_significant(counts: FindingCounts) -> Sentence:
     sentence = capitalise(format_part(significant, n, "differences"))
     rest = f", {counts.undecided:,} undecided" if counts.undecided else ""
     return [f"{sentence} {conjugate(significant, 'are')} significant{rest}"]
+
+
+def write_untested(unit: str) -> str:
+    """Return a clause for the results of a single query or cluster."""
+    return f"one {unit} cannot be tested"
+
+
+def write_rank_coverage(coverage: RankCoverage, confidence: float | None) -> str:
+    """Return what the lines of a chart of ranks show."""
+    if coverage.single is not None:
+        return f"line: all ranks, since {write_untested(coverage.single)}"
+    if coverage.correction is not None:
+        return (
+            "line: ranks that the tests do not exclude; "
+            f"{coverage.correction}, so that the lines need not hold together"
+        )
+    share = "" if confidence is None else f"{format_percent(confidence)} "
+    if coverage.families is None:
+        return f"line: {share}interval of the rank"
+    which = "all intervals"
+    if coverage.families:
+        which = f"the intervals of each {' and '.join(coverage.families)}"
+    return f"line: {share}interval of the rank; {which} are simultaneous"
 
 
 NO_FIRST = "No strategy is clearly first"

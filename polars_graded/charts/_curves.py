@@ -134,7 +134,10 @@ def dcg_curves(
     if baseline is not None:
         title = f"difference of {titles.write_axis_title(curve)} from {shorten_name(baseline)}"
         background = [style.draw_rule(y=0)]
-        headline = titles.title_differences_of_curves(curve, facts, rank, baseline, confidence or 0)
+        has_bands = not table["ci_low"].is_null().all()
+        headline = titles.title_differences_of_curves(
+            curve, facts, rank, baseline, confidence if has_bands else None
+        )
     numbers = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
     ends = axis_ends.choose_ends(pl.concat(numbers).drop_nulls())
     description = None if chart_rows.has_panels(table) else _describe_ends(table, "rank", title)
@@ -189,7 +192,7 @@ def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: boo
     If `is_named` is true, the title explains the bands, and the note states only which bands are
     drawn.
     """
-    if confidence is None:
+    if confidence is None or table["ci_low"].is_null().all():
         return []
     are_many = table["strategy"].n_unique() > style.MAX_BANDS
     clause = " of the line under the pointer" if are_many else ""

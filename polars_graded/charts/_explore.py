@@ -63,11 +63,15 @@ def explore(
     histogram of differences, and as a bar, in order of descending difference. A rectangle drawn in
     any of these views selects queries, and a click outside the rectangle selects all queries. With
     `colour`, a click in the legend selects queries too. The browser computes the means of both
-    strategies and of their difference over the selected queries, with Student's interval:
+    strategies and of their difference over the selected queries. For all queries, or all queries of
+    one colour, it also computes Student's interval:
 
     .. math:: \bar{d} \pm t_{n-1} \, s / \sqrt{n}
 
     As text: ``mean ± t(n - 1) s / sqrt(n)``
+
+    A rectangle chooses queries by their values. These queries are not a random sample, so their
+    means have no interval.
 
     Parameters
     ----------
@@ -80,8 +84,8 @@ def explore(
         The column to compare; by default the only measure in the frame.
     curve
         A column of lists with a value per rank. In place of the bars, the chart then shows the mean
-        difference at up to 20 ranks. A band around it shows an interval at each rank, computed from
-        the differences of the selected queries. By default, a curve is used if the frame has
+        difference at up to 20 ranks. A band around it shows an interval at each rank, unless a
+        rectangle selects queries. By default, a curve is used if the frame has
         exactly one curve by rank, without counting ideal curves. Otherwise the chart shows bars.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all

@@ -10,15 +10,8 @@ import polars as pl
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import name_tests
-from polars_graded._sentences import (
-    format_any,
-    format_part,
-    format_percent,
-    shorten_names,
-    titles,
-    verdicts,
-)
+from polars_graded._results.findings import find_rank_coverage, name_tests
+from polars_graded._sentences import format_any, format_part, shorten_names, titles, verdicts
 
 BAR_SPACING, LABEL_SPACING = 8, 16
 """Vertical distance between the bars of groups, and between names of strategies, in pixels."""
@@ -90,10 +83,9 @@ def strategy_ranks(
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     interval = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_rows.find_confidence(table)
-    share = "" if level is None else f"{format_percent(level)} "
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table), "rank by mean")
     notes += [
-        f"line: {share}interval of the rank; all intervals are simultaneous",
+        verdicts.write_rank_coverage(find_rank_coverage(table), level),
         style.SHARED_LETTERS,
     ]
     size: dict[str, Any] = {"height": alt.Step(10)} if are_many else {}

@@ -12,7 +12,13 @@ from polars_graded._drawing import chart_checks, chart_rows, marks, pair_rows, s
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.names import Measure
-from polars_graded._results.findings import count_directions, is_significant, name_tests
+from polars_graded._results.findings import (
+    count_directions,
+    describe_agreement,
+    is_significant,
+    name_p,
+    name_tests,
+)
 from polars_graded._results.per_query import find_direction_of_rows
 from polars_graded._sentences import format_count, shorten_names, titles, verdicts
 
@@ -230,7 +236,8 @@ def comparison_forest(
     finding = _write_finding(table, level)
     if has_several_baselines and not chart_rows.has_panels(table):
         table = pair_rows.put_higher_first(table)
-    significant_label, other_label = f"corrected p ≤ {level:g}", "not significant"
+    p_title = name_p(table)
+    significant_label, other_label = f"{p_title} ≤ {level:g}", "not significant"
     significance = pl.when(is_significant(table.columns, level)).then(pl.lit(significant_label))
     table = table.with_columns(
         pair_rows.build_pair_name(versus=has_several_baselines).alias("pair"),
@@ -251,8 +258,8 @@ def comparison_forest(
     interval = "interval" if stated_level is None else f"{100 * stated_level:g} % interval"
     # The Wilcoxon test compares ranks, so that no interval of a difference of means agrees with it.
     if ends == pair_rows.AGREEING_ENDS:
-        notes.append(f"line: {interval}, corrected as p is")
-    elif stated_level is not None:
+        notes.append(f"line: {interval}, {describe_agreement(table)}")
+    elif stated_level is not None and not table[ends[0]].is_null().all():
         notes.append(f"line: {interval} of each difference alone; it need not agree with p")
     rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
     if rope:
@@ -263,7 +270,9 @@ def comparison_forest(
     axis_sharing = style.choose_panel_axis(table, "difference")
     size = style.fit_dot_size(table, ends, axis_sharing, 300, 40 if are_many else 60)
     sides = _describe_sides(table, has_several_baselines=has_several_baselines)
-    layers = marks.draw_forest(title, pairs, axis, significant_label, size, ends, rope or 0, sides)
+    layers = marks.draw_forest(
+        title, pairs, axis, significant_label, size, ends, rope or 0, sides, p_title
+    )
     words = style.Words(finding, notes)
     height: dict[str, Any] = {"height": alt.Step(10)} if are_many else {}
     return style.draw_panels(
@@ -329,6 +338,7 @@ def comparison_matrix(
         "comparison", comparison, "difference", "p_corrected", **keys
     )
     finding, facts = _write_finding(table, level), chart_rows.collect_title_facts(table)
+    kind = name_p(table)
     table = table.with_columns(is_significant(table.columns, level).alias("significant"))
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(MINUS_SIGN)).otherwise(pl.lit("+"))
     mark = pl.when("significant").then(sign).otherwise(pl.lit(""))
@@ -341,9 +351,9 @@ def comparison_matrix(
     cell_pixels = max(10, min(36, 400 // len(names)))
     row_axis = style.order_axis(names, labelLimit=250)
     column_axis = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
-    sign_note = f"row minus column; + and {MINUS_SIGN} where corrected p ≤ {level:g}, else pale"
+    sign_note = f"row minus column; + and {MINUS_SIGN} where {kind} ≤ {level:g}, else pale"
     notes = [*titles.write_subtitle(facts, "difference of mean"), sign_note]
-    base, p = style.add_p(alt.Chart())
+    base, p = style.add_p(alt.Chart(), kind)
     base = base.encode(
         x=alt.X("baseline:N", title="baseline", **column_axis),
         y=alt.Y("strategy:N", title=strategy, **row_axis),
@@ -366,7 +376,7 @@ def comparison_matrix(
     opacity = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNDECIDED_OPACITY))
     n_significant = table.filter(pl.col("mark") != "").height // 2
     description = (
-        f"differences of {table.height // 2} pairs, {n_significant} with corrected p ≤ {level:g}; "
+        f"differences of {table.height // 2} pairs, {n_significant} with {kind} ≤ {level:g}; "
         f"by falling mean: {', '.join(names)}"
     )
     layers = [base.mark_rect().encode(fill=fill, fillOpacity=opacity), signs]

@@ -23,7 +23,7 @@ from polars_graded._drawing import (
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import name_tests
+from polars_graded._results.findings import name_p, name_tests
 from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, list_names, titles
 
@@ -138,13 +138,13 @@ def significance_curves(
     x = marks.build_place_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
-        title="corrected p",
+        title=name_p(table),
         scale=alt.Scale(type="symlog", constant=SYMLOG_P, domain=[0, 1], nice=False),
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
     has_points = table["place"].n_unique() <= style.MAX_MARKED_POINTS
     line, points, *_ = _draw_measure_lines(table, x, y, has_points=has_points)
-    points, p = style.add_p(points)
+    points, p = style.add_p(points, name_p(table))
     points = points.encode(
         tooltip=style.list_tooltips("measure:N", "place:Q", "strategy:N", "baseline:N", p)
     )
