@@ -54,7 +54,8 @@ class Graded:
     These parameters mean the same in all measures that have them:
 
     - `n`, the cutoff, at least 1: only the first n ranks count. By default all ranks count.
-    - `threshold`, the lowest relevant grade; by default any grade above irrelevant is relevant.
+    - `threshold`, the lowest relevant grade; by default any grade above irrelevant is relevant. It
+      must be above `irrelevant`, and at least `relevant_from`, if `scaled` sets these.
     - `ties`, the order of tied documents: `"order"` keeps the order of the rows, `"pessimistic"`
       puts the worst document first, and `"optimistic"` the best. Most measures with `ties` also
       accept `"average"`, which returns the expected value over all orders of tied documents.

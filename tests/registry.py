@@ -105,6 +105,11 @@ class Row:
         """Whether it is defined for grades that are not in `WORTH`."""
         return not isinstance(self.options.get("gain"), Mapping)
 
+    def is_on(self, scale: reference.Scale) -> bool:
+        """Whether grades of its threshold, if it has one, are relevant on a scale."""
+        threshold = self.options.get("threshold", math.inf)
+        return threshold > scale.irrelevant and threshold >= (scale.relevant_from or -math.inf)
+
     @property
     def is_curve(self) -> bool:
         """Whether it has a list of values per query."""

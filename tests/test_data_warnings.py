@@ -452,6 +452,17 @@ def test_ties_of_stacked_strategies_are_those_of_each():
         evaluate(stacked, "ap", strategy="strategy")
 
 
+def test_rankings_with_ties_are_counted_among_all_rankings():
+    frames = [TIED.with_columns(strategy=pl.lit(name)) for name in ("x", "y", "z")]
+    stacked = pl.concat(frames).with_columns(
+        score=pl.when(strategy="z").then(-pl.int_range(pl.len())).otherwise("score")
+    )
+    n = stacked["query"].n_unique()
+    said = f"documents with the same score have different grades in 2 of {3 * n} rankings ("
+    with assert_warned(f"{said}'x' in 1, 'y' in 1)"):
+        evaluate(stacked, "ap", strategy="strategy")
+
+
 def test_command_and_python_break_ties_alike(data, tmp_path, capsys):
     from polars_graded.__main__ import main
 

@@ -354,13 +354,26 @@ def test_a_summary_table_has_the_sums_over_queries():
     [
         ({"threshold": 2}, (2, 5, 3, 2)),
         ({"threshold": 2.5}, (2, 5, 1, 1)),
-        ({"threshold": 0}, (2, 5, 4, 3)),  # what is irrelevant stays so
         ({"threshold": 0, "irrelevant": -1}, (2, 5, 6, 5)),
         ({"irrelevant": 1}, (2, 5, 3, 2)),
     ],
 )
 def test_a_summary_table_counts_as_relevant_what_it_is_told(options, counts):
     assert count_retrieved(CURVES, **options).row(0) == ("score", *counts)
+
+
+def test_grades_of_a_threshold_must_be_relevant_on_the_scale():
+    """Otherwise grades of the threshold or more would not all be relevant."""
+    with pytest.raises(ValueError, match="`threshold` of n_relevant must be above `irrelevant`, 0"):
+        count_retrieved(CURVES, threshold=0)
+    for options, sentence in (
+        ({}, "must be above `irrelevant`, 0, got 0"),
+        ({"irrelevant": 1}, "must be above `irrelevant`, 1, got 0"),
+        ({"irrelevant": -1, "relevant_from": 1}, "must be at least `relevant_from`, 1, got 0"),
+    ):
+        with pytest.raises(ValueError, match=f"`threshold` of ap {sentence}"):
+            evaluate(CURVES, "ap(threshold=0)", **options)
+    assert evaluate(CURVES, "ap(threshold=0)", irrelevant=-1).height
 
 
 def test_a_summary_table_has_a_row_a_strategy():

@@ -145,7 +145,7 @@ BY_HAND = [
     (GRADED.scaled(relevant_from=2).ndcg(), (7 / LOG5) / (7 / 1 + 3 / LOG3)),
     (GRADED.scaled(relevant_from=2).precision(), 1 / 4),
     (GRADED.scaled(relevant_from=2).ap(), (1 / 4) / 2),
-    (GRADED.scaled(relevant_from=2).ap(threshold=1), (1 / 4) / 2),
+    (GRADED.scaled(relevant_from=2).ap(threshold=2), (1 / 4) / 2),
     (GRADED.scaled(relevant_from=2).ap(threshold=3), (1 / 4) / 1),
     (GRADED.scaled(relevant_from=2).mu_ap(), (2 * (1 / 4) / 2 + 1 * (1 / 4) / 1) / 3),
     (GRADED.scaled(relevant_from=2).err(), (7 / 8) / 4),
@@ -515,7 +515,7 @@ def test_measures_is_a_struct_in_the_order_asked_for():
         ("ap( threshold = 2.0 )@5", "ap(threshold=2)@5"),
         ("ap(over=cutoff,threshold=2)", "ap(threshold=2, over=cutoff)"),
         ('ap(over="cutoff")', "ap(over=cutoff)"),
-        ("ap(threshold=-1)", "ap(threshold=-1)"),
+        ("ap(threshold=+1)", "ap(threshold=1)"),
         ("ap(threshold=None, over=relevant)", "ap"),
         ("dcg(base=2, gain=exp2, discount=log2)@3", "dcg@3"),
         ("mu_ap(levels=(1, 2.5))", "mu_ap(levels=[1, 2.5])"),
@@ -726,6 +726,19 @@ WRONG_ARGUMENTS = [
         "`relevant_from` must be above 1.*, got 1",
     ),
     (lambda g: g.scaled(1, 5, 6), ValueError, "`relevant_from` must be at most 5.*, got 6"),
+    *(
+        (
+            lambda g, threshold=threshold, low=low: g.scaled(low).ap(threshold=threshold),
+            ValueError,
+            f"`threshold` of ap must be above `irrelevant`, {low:g}, got {threshold:g}\n\nHint: ",
+        )
+        for threshold, low in ((0, 0), (-1, 0), (1, 1), (0.5, 1), (-1, -1))
+    ),
+    (
+        lambda g: g.scaled(relevant_from=2).measures("ndcg", "recall(threshold=1.5)@3"),
+        ValueError,
+        "`threshold` of recall must be at least `relevant_from`, 2, got 1.5",
+    ),
     (
         lambda g: g.undefined_as("null"),
         TypeError,
@@ -1114,11 +1127,11 @@ def test_queries_are_counted_once_where_grades_are_above_the_scale(context):
 # Relevance
 
 
-def test_irrelevant_documents_are_not_relevant_whatever_the_threshold():
-    # Stars from 1, which means irrelevant, on: a threshold of 1 is no threshold.
+def test_grades_of_a_threshold_or_more_are_relevant():
+    # Stars from 1, which means irrelevant, on.
     frame = frame_of([[(4, 1), (3, 3), (2, 1), (1, 2)]])
     stars = GRADED.scaled(irrelevant=1)
-    for threshold in (None, 1, 0):
+    for threshold in (None, 1.5, 2):
         assert values(stars.ap(threshold=threshold), frame) == [(1 / 2 + 2 / 4) / 2]
         assert values(stars.n_relevant(threshold=threshold), frame) == [2]
     assert values(stars.ap(threshold=3), frame) == [1 / 2]

@@ -156,15 +156,16 @@ class NotedData:
         """Return a share such as "3 of 20 queries" or "5 of 40 rankings".
 
         Without a column of strategies, all strategies rank the same rows, so only the first count
-        and the first total are used. With such a column, counts and totals are summed over the
-        strategies whose count is above 0. If there are several such strategies, the text says
-        "rankings", because the sums count a query once per strategy.
+        and the first total are used. With such a column, the text counts the queries of the only
+        strategy whose count is above 0. If there are several such strategies, it counts the
+        rankings of all strategies.
         """
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"
         affected = [pair for pair in zip(counts, totals, strict=True) if pair[0]]
-        n, total = (sum(each) for each in zip(*affected, strict=True))
-        return f"{n} of {total} {'rankings' if len(affected) > 1 else 'queries'}"
+        if len(affected) == 1:
+            return "{} of {} queries".format(*affected[0])
+        return f"{sum(counts)} of {sum(totals)} rankings"
 
     def find_split_queries(self) -> Iterator[str]:
         """Yield a sentence for each query column whose nulls may split queries."""

@@ -324,10 +324,12 @@ def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
 def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collection[str]) -> None:
     """Raise if a measure lacks an input, or if a passed input is unused.
 
-    Also raise for a measure with `levels="all"` if the highest grade of the scale is unknown, or if
-    the scale has too many levels.
+    Also raise for a threshold below the lowest relevant grade of the scale, and for a measure with
+    `levels="all"` if the highest grade of the scale is unknown, or if the scale has too many
+    levels.
     """
     for measure in measures:
+        _check_threshold(measure, ranking)
         for name in measure.definition.inputs:
             if name not in inputs:
                 msg = (
@@ -352,6 +354,26 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
         msg = (
             f"`levels='all'` must mean at most {MAX_CURVE_VALUES} levels, "
             f"got grades up to {ranking.max_grade:g}"
+        )
+        raise ValueError(msg)
+
+
+def _check_threshold(measure: Measure, ranking: Ranking) -> None:
+    """Raise if grades of the threshold are not relevant on the scale."""
+    threshold = measure.options.get("threshold")
+    if threshold is None:
+        return
+    if threshold <= ranking.irrelevant:
+        msg = (
+            f"`threshold` of {measure.function} must be above `irrelevant`, "
+            f"{ranking.irrelevant:g}, got {threshold:g}\n\n"
+            "Hint: pass a lower irrelevant=... to `scaled` or `evaluate`"
+        )
+        raise ValueError(msg)
+    if ranking.relevant_from is not None and threshold < ranking.relevant_from:
+        msg = (
+            f"`threshold` of {measure.function} must be at least `relevant_from`, "
+            f"{ranking.relevant_from:g}, got {threshold:g}"
         )
         raise ValueError(msg)
 

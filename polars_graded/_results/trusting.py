@@ -311,16 +311,18 @@ def _describe_selection(
     return are_selected, warning
 
 
-def _describe_gain(correlation: float, n: int) -> str | None:
-    """Return a note if a gain in precision is impossible or uncertain.
+def _describe_gain(correlation: float, worth: float, n: int) -> str | None:
+    """Return a note if there is no gain in precision, or if the gain is uncertain.
 
-    The gain in precision depends on the correlation of both graders' values.
+    The expected gain depends on the correlation of both graders' values. `worth` is above 0 if the
+    given values show a gain.
     """
     min_correlation = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
     if not correlation > min_correlation:
         text = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
+        verdict = "a gain is not certain" if worth > 0 else "there is no gain"
         return (
-            f"no gain is possible: the correlation is {text}, and a gain needs more than "
+            f"{verdict}: the correlation is {text}, and a gain needs more than "
             f"{min_correlation:.2f}"
         )
     if n > 3 and correlation < 1 - ROUNDING:  # noqa: PLR2004
@@ -357,7 +359,7 @@ def _describe_values(
         common_texts.append("the model judged no other queries, so it adds nothing")
     notes: list[str | None] = []
     for correlation, worth in zip(correlations, worths, strict=True):
-        texts = [_describe_gain(correlation, y.n)] if other_results.n and y.n > 1 else []
+        texts = [_describe_gain(correlation, worth, y.n)] if other_results.n and y.n > 1 else []
         if worth < 0:
             texts.append("the model makes the estimate less precise")
         notes.append("; ".join([*common_texts, *filter(None, texts)]) or None)

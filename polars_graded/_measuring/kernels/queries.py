@@ -106,9 +106,7 @@ class Judged:
 
         Without a threshold, all relevant grades count.
         """
-        if threshold is None or threshold <= self.irrelevant:
-            return grades > self.irrelevant
-        return grades >= threshold
+        return grades > self.irrelevant if threshold is None else grades >= threshold
 
     @cached_property
     def relevant(self) -> Documents:
