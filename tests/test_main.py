@@ -550,6 +550,12 @@ def test_the_comparison_stands_under_the_table(command, options, arguments):
     )
 
 
+def test_one_query_is_compared_without_a_test(command):
+    Path("one.txt").write_text(QRELS.splitlines()[0], encoding="utf-8")
+    out = command("--qrels", "one.txt", "good.run", "poor.run", "--measure", "ap", "--test", "t")
+    assert out.out.endswith("\nDifferences; one query cannot be tested.\n")
+
+
 def test_nothing_is_compared_unless_asked_for(command):
     assert "p_value" not in command(*COMPARISON).out
 

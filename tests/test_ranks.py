@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
+from helpers import table_after
 from hypothesis import given
 from hypothesis import strategies as st
 from results import frame_of
@@ -155,21 +156,49 @@ WORLDS = {
 """True means, in standard deviations of a difference of two strategies."""
 
 
-def share_of_worlds(kind, strategies, worlds, queries=50, seed=0):
-    """In how many worlds all true ranks lie within their intervals."""
+def worlds_that_hold(kind, strategies, worlds, queries=50, seed=0, *, is_skewed=False, **options):
+    """Whether all true ranks of a world lie within their intervals."""
     rng, true = np.random.default_rng(seed), WORLDS[kind](strategies)
-    values = rng.normal(size=(worlds, strategies, queries)) / 2**0.5 + true[:, np.newaxis]
-    values += rng.normal(size=(worlds, 1, queries))
+    shape = (worlds, strategies, queries)
+    noise = rng.exponential(size=shape) if is_skewed else rng.normal(size=shape)
+    values = noise / 2**0.5 + true[:, np.newaxis] + rng.normal(size=(worlds, 1, queries))
     frame = per_query(values[0]).select("strategy", "query")
     columns = {f"world {i}": values[i].ravel() for i in range(worlds)}
-    own = rank_strategies(frame.with_columns(**columns), dict.fromkeys(columns, "ap"))
+    own = rank_strategies(frame.with_columns(**columns), dict.fromkeys(columns, "ap"), **options)
     first = {f"s{i}": 1 + (true > mean).sum() for i, mean in enumerate(true)}
     last = {f"s{i}": (true >= mean).sum() for i, mean in enumerate(true)}
     strategy = pl.col("strategy")
     within = (pl.col("rank_low") <= strategy.replace_strict(first)) & (
         pl.col("rank_high") >= strategy.replace_strict(last)
     )
-    return own.group_by("measure").agg(within.all())["rank_low"].mean()
+    return own.group_by("measure", maintain_order=True).agg(within.all())["rank_low"].to_numpy()
+
+
+def cells_of_ranks(strategies):
+    """A row of the book about `rank_strategies`: the share of worlds that hold, by their kind."""
+    shares = [
+        np.mean([worlds_that_hold(kind, strategies, 500, seed=seed) for seed in range(4)])
+        for kind in WORLDS
+    ]
+    return [f"{strategies}", *(f"{share:.3f}" for share in shares)]
+
+
+EQUAL_WORLDS = [("normal", 50), ("normal", 10), ("exponential", 50), ("exponential", 10)]
+
+
+def cells_of_corrections(values, queries):
+    """A row of the book about nine equal strategies, of one measure and of four."""
+    cells = []
+    for correction in ("none", "benjamini_hochberg", "holm"):
+        options = {"is_skewed": values == "exponential", "correction": correction}
+        hold = np.array(
+            [
+                worlds_that_hold("all equal", 9, 500, queries, seed=measure, **options)
+                for measure in range(4)
+            ]
+        )
+        cells += [f"{hold.mean():.3f}", f"{hold.all(axis=0).mean():.3f}"]
+    return [values, f"{queries}", *cells]
 
 
 @pytest.mark.parametrize(
@@ -221,18 +250,34 @@ def test_a_chart_of_ranks_says_which_intervals_hold_together(options, measures, 
 @pytest.mark.simulation
 @pytest.mark.parametrize("kind", WORLDS)
 def test_true_ranks_lie_within_their_intervals_together(kind):
-    assert share_of_worlds(kind, 4, 500) >= 0.95 - 3 * (0.95 * 0.05 / 500) ** 0.5
+    hold = worlds_that_hold(kind, 4, 500)
+    assert hold.mean() >= 0.95 - 3 * (0.95 * 0.05 / 500) ** 0.5
 
 
-if __name__ == "__main__":  # the table of the book about `rank_strategies`
+@pytest.mark.simulation
+def test_the_tables_of_ranks_are_those_of_the_simulations():
+    printed = table_after("by 0.2 standard\ndeviations. The standard")
+    found = [cells_of_ranks(n) for n in (4, 10)]
+    printed += table_after("all of nine strategies have the same")
+    found += [cells_of_corrections(*world) for world in EQUAL_WORLDS]
+    for row, cells in zip(printed, found, strict=True):
+        for cell, value in zip(row, cells, strict=True):
+            is_number = cell.strip().replace(".", "").isdigit()
+            assert float(cell) == pytest.approx(float(value), abs=0.003) if is_number else True
+
+
+def test_without_correction_equal_strategies_seldom_hold_together():
+    """What the chart says of them: with Holm's correction they do, by one measure."""
+    none = worlds_that_hold("all equal", 9, 100, correction="none")
+    assert none.mean() < 0.7
+    assert worlds_that_hold("all equal", 9, 100).mean() > 0.85
+
+
+if __name__ == "__main__":  # the tables of the book about `rank_strategies`
     for n in (4, 10):
-        print(
-            n,
-            *(
-                f"{np.mean([share_of_worlds(k, n, 500, seed=s) for s in range(4)]):.3f}"
-                for k in WORLDS
-            ),
-        )
+        print("|", " | ".join(cells_of_ranks(n)), "|")
+    for world in EQUAL_WORLDS:
+        print("|", " | ".join(cells_of_corrections(*world)), "|")
 
 
 @pytest.mark.parametrize("factor", [1e-13, 1.0, 1e5])

@@ -13,11 +13,13 @@ from polars_graded._command.parser import Arguments
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.findings import find_single_unit
 from polars_graded._results.forms import paper_table
 from polars_graded._results.keys import GRADER, split_by_grader
 from polars_graded._results.per_query import compute_curve_means, find_best_places, find_places
 from polars_graded._results.significance import Options
 from polars_graded._sentences import format_p, list_names
+from polars_graded._sentences.verdicts import write_untested
 
 LINE_FORMAT: Literal["UTF8_FULL_CONDENSED"] = "UTF8_FULL_CONDENSED"
 ASCII_FORMAT: Literal["ASCII_FULL_CONDENSED"] = "ASCII_FULL_CONDENSED"
@@ -141,6 +143,8 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
     table = _format_numbers(
         result.select(*keys, *columns, *p_values, *counts), columns
     ).with_columns(pl.Series(name, [format_p(p) for p in result[name]]) for name in p_values)
+    if (single := find_single_unit(result)) is not None:
+        return f"{format_table(table)}\nDifferences; {write_untested(single)}."
     return (
         f"{format_table(table)}\nDifferences with their 95 % intervals, test {tested.test}, "
         f"correction {tested.correction}."

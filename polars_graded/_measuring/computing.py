@@ -367,7 +367,7 @@ def _check_threshold(measure: Measure, ranking: Ranking) -> None:
         msg = (
             f"`threshold` of {measure.function} must be above `irrelevant`, "
             f"{ranking.irrelevant:g}, got {threshold:g}\n\n"
-            "Hint: pass a lower irrelevant=... to `scaled` or `evaluate`"
+            "Hint: `irrelevant` is the highest grade that is not relevant"
         )
         raise ValueError(msg)
     if ranking.relevant_from is not None and threshold < ranking.relevant_from:

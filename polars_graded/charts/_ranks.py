@@ -50,7 +50,9 @@ def strategy_ranks(
         The data of the chart are the rows of `ranks`, with `strategy` as text. If panels are drawn,
         the column `panel` contains their names. The best strategy by the first measure is at the
         top. The title states which strategies may be first. With several measures or panels, the
-        title counts the measures or panels for which one strategy is clearly first.
+        title counts the measures or panels for which one strategy is clearly first. The subtitle
+        states which intervals hold simultaneously: those of each measure, if the correction bounds
+        the probability of any false finding, or none, as with `correction="none"`.
 
     Examples
     --------
