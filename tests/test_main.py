@@ -1198,6 +1198,7 @@ HINTS_ON_THE_SHELL = {
     "descending=False ranks": "--descending false ranks",
     "condensed=True leaves": "--condensed leaves",
     "max_grade=3 measures": "--max-grade 3 measures",
+    "max_grade=... sets": "--max-grade ... sets",
     "relevant_from=0.5 that": "--relevant-from 0.5 that",
     "undefined_as=None leaves": "--undefined-as none leaves",
     "query=['a', 'the market'] makes": "--query a 'the market' makes",

@@ -53,6 +53,8 @@ def _write_value(name: str, value: Any) -> str | None:
     """Return a value as text, or None if the command cannot read it."""
     if isinstance(value, bool):
         return str(value).lower()
+    if value is ...:
+        return "..."
     if value is None:
         return "none" if name == "undefined_as" else None
     if isinstance(value, dict):
