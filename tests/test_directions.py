@@ -140,7 +140,13 @@ def test_ranks_of_one_stacked_strategy_are_refused_and_the_hint_turns_it_alone(w
         lowest_first, WAYS[way](LOG, by=["model", "old_rank"], descending=[False, False])
     )
     with pytest.raises(COLLECTED, match=r"must name strategies of 'strategy'.*got 'old'"):
-        WAYS[way](STACKED, strategy="strategy", descending={"old": False})
+        WAYS[way](STACKED, strategy="strategy", descending={"old_rank": False, "old": True})
+
+
+def test_a_filter_of_a_lazy_result_keeps_the_directions_of_the_others():
+    options = {"strategy": "strategy", "descending": {"old_rank": False}}
+    lazy = evaluate(STACKED.lazy(), "ndcg@10", **options).filter(strategy="model").collect()
+    assert_frame_equal(lazy, evaluate(STACKED, "ndcg@10", **options).filter(strategy="model"))
 
 
 def test_a_column_that_breaks_ties_is_looked_at_too():

@@ -23,6 +23,21 @@ def check_directions(request: Request, groups: Groups) -> None:
     directions = Directions(request)
     directions.add(groups)
     directions.check()
+    check_stacked_names(request, groups.keys)
+
+
+def check_stacked_names(request: Request, frame: pl.DataFrame) -> None:
+    """Raise if `descending` names a strategy that the whole frame does not contain."""
+    if request.strategy is None or request.compares_pairs or frame.is_empty():
+        return
+    names = frame.get_column(request.strategy).unique(maintain_order=True).cast(pl.String).to_list()
+    for name in request.stacked_directions:
+        if name not in names:
+            msg = (
+                f"`descending` must name strategies of {request.strategy!r}, which are "
+                f"{first_few(names)}, got {name!r}{did_you_mean(name, filter(None, names))}"
+            )
+            raise ValueError(msg)
 
 
 def check_directions_of_rows(request: Request, rows: pl.DataFrame) -> None:
@@ -78,18 +93,10 @@ class Directions:
     def check(self) -> None:
         """Raise if a column looks like ranks and no direction is passed for it.
 
-        Raise also if a single `descending=False` covers ranks and scores alike, or if `descending`
-        names a strategy that is not in the column of strategies.
+        Raise also if a single `descending=False` covers ranks and scores alike.
         """
         request = self.request
         owners = [*(request.by if request.strategy is None else map(str, self.strategies))]
-        for name in request.stacked_directions if owners else ():
-            if name not in owners:
-                msg = (
-                    f"`descending` must name strategies of {request.strategy!r}, which are "
-                    f"{first_few(owners)}, got {name!r}{did_you_mean(name, owners)}"
-                )
-                raise ValueError(msg)
         ranks = {
             (name if request.strategy is None else str(strategy), name, column): clause
             for (name, column), facts in self.facts.items()

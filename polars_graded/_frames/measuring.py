@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from polars_graded._frames.directions import Directions
+from polars_graded._frames.directions import Directions, check_stacked_names
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.inputs import GRADER
@@ -101,8 +101,11 @@ def measure_frame(
     if engine is not None:
         each = [engine.evaluate_rows(request, frame, parts) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
-    measure = measure_lazily if isinstance(frame, pl.LazyFrame) else measure_eagerly
-    return measure(requests, frame, parts, shown=shown)
+    if isinstance(frame, pl.LazyFrame):
+        return measure_lazily(requests, frame, parts, shown=shown)
+    measured = measure_eagerly(requests, frame, parts, shown=shown)
+    check_stacked_names(requests[0], measured)
+    return measured
 
 
 def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
@@ -133,7 +136,10 @@ def measure_lazily(
         requests_for_columns = [
             _select_columns(each, columns).with_strategies(frame) for each in requests
         ]
-        yield measure_eagerly(requests_for_columns, rows, parts, shown=shown)
+        measured = measure_eagerly(requests_for_columns, rows, parts, shown=shown)
+        if wanted is None:  # a filter may have removed strategies
+            check_stacked_names(requests[0], measured)
+        yield measured
 
     schema = frame.collect_schema()
     check_without_data(requests, schema)
