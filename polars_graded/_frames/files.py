@@ -49,8 +49,10 @@ class TextFile:
 
     source: Path | bytes | IO[str] | IO[bytes]
     strategy: str | None = None
-    """Name of the strategy if the file is a run. It is None if the lines of the run contain the
-    name as a tag, and for files that are not runs."""
+    """Name of the strategy if the file is a run. It is None if the run's tags are the names, and
+    for files that are not runs."""
+    default_strategy: str | None = None
+    """Name of the strategy if the file is a run without tags."""
 
     @property
     def name(self) -> str:

@@ -1,9 +1,9 @@
-"""Read runs, judgments and features from files in the formats of TREC, BEIR and LETOR.
+"""Read runs, judgments and features from files.
 
-A file is read in blocks of lines. If single blanks or single tabs separate the fields, Polars reads
-a block as CSV. If a block cannot be read as CSV, Polars expressions parse it and check each line.
-Blocks of LETOR files are always parsed by expressions. If lines are malformed, an error reports the
-first of them.
+The first line of a file of runs or judgments shows its format (`file_formats`). A file is read in
+blocks of lines. If single blanks or single tabs separate the fields, Polars reads a block as CSV.
+If a block cannot be read as CSV, Polars expressions parse it and check each line. Blocks of LETOR
+files are always parsed by expressions. If lines are malformed, an error reports the first of them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NoReturn, TypeAlias
@@ -21,7 +21,18 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_choice, check_flag, check_whole_number, first_few
+from polars_graded._frames.file_formats import (
+    BLANKS,
+    JUDGMENTS,
+    NUMBERS,
+    RUNS,
+    FileKind,
+    LineFormat,
+    build_schema,
+    find_format,
+)
 from polars_graded._frames.files import Block, Paths, TextFile, list_files
+from polars_graded._frames.json_files import read_json
 from polars_graded._frames.sources import scan_frames
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -30,65 +41,24 @@ __all__ = ["read_letor", "read_qrels", "read_run", "scan_letor", "scan_qrels", "
 Runs: TypeAlias = "Paths | Mapping[str, Paths]"
 NamedBy: TypeAlias = Literal["tag", "file"]
 
-_BLANKS = " \t"
-_FIELD = rf"([^{_BLANKS}]+)"
+_FIELD = rf"([^{BLANKS}]+)"
 _SHOWN_CHARACTERS = 200
 
 _MAX_EXACT = 2**53
 """Whole numbers below this limit are exact as Float64, the type of grades in measures."""
 
 
-_NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
-"""Types of the fields that contain numbers."""
+_JUDGMENT_SCHEMA = build_schema(["query", "doc", "grade"])
+_RUN_SCHEMA = build_schema(["query", "doc", "score", "rank", "strategy"])
 
-
-def _build_schema(names: Iterable[str]) -> pl.Schema:
-    return pl.Schema({name: _NUMBERS.get(name, pl.String()) for name in names})
-
-
-@dataclass(frozen=True)
-class LineFormat:
-    """A format of lines with the same fields, separated by blanks or tabs."""
-
-    line: str
-    """Name of a line in messages."""
-    fields: tuple[str, ...]
-    rest: str = ""
-    """Pattern of the text that may follow the last field."""
-    header: re.Pattern[bytes] = re.compile(b"")
-    """Pattern of the beginning of a file of this format."""
-
-
-_JUDGMENTS = (
-    LineFormat(
-        line="a judgment below BEIR's header",
-        fields=("query", "doc", "grade"),
-        header=re.compile(rb"[ \t]*query-id[ \t]+corpus-id[ \t]+score[ \t\r]*(?=\n|$)"),
-    ),
-    LineFormat(line="a judgment", fields=("query", "iteration", "doc", "grade")),
-)
-"""Formats of judgments, tried in order until a header matches. The last header is empty and matches
-any file."""
-
-_RUNS = (
-    LineFormat(
-        line="a retrieved document",
-        fields=("query", "Q0", "doc", "rank", "score", "tag"),
-        # trec_eval ignores text after the tag.
-        rest=f"(?:[{_BLANKS}].*)?",
-    ),
-)
-
-_JUDGMENT_SCHEMA = _build_schema(["query", "doc", "grade"])
-_RUN_SCHEMA = _build_schema(["query", "doc", "score", "rank", "strategy"])
+_FIRST_LINE = re.compile(rb"^[ \t\r]*([^ \t\r\n#][^\n]*)", re.MULTILINE)
+"""Pattern of the first line that is neither blank nor a comment."""
 
 # No character can belong to two groups, so one pass over the line finds all groups. This takes a
 # third of the time of a pattern with overlapping groups.
-_LETOR_LINE = (
-    rf"^([^{_BLANKS}#]+)[{_BLANKS}]+qid:([^{_BLANKS}#]+)((?:[{_BLANKS}][^#]*)?)(?:#(.*))?$"
-)
+_LETOR_LINE = rf"^([^{BLANKS}#]+)[{BLANKS}]+qid:([^{BLANKS}#]+)((?:[{BLANKS}][^#]*)?)(?:#(.*))?$"
 _LETOR_FIELDS = ("grade", "query", "features", "comment")
-_LETOR_DOC = rf"(?:^|[{_BLANKS}])docid[{_BLANKS}]*=[{_BLANKS}]*{_FIELD}"
+_LETOR_DOC = rf"(?:^|[{BLANKS}])docid[{BLANKS}]*=[{BLANKS}]*{_FIELD}"
 _MAX_FEATURES = 2**16 - 1
 # Every feature number up to the highest becomes a column. These columns may have 2**26 cells, which
 # take half a gigabyte. They may have more cells if at least one cell in 16 has a value.
@@ -156,11 +126,19 @@ def read_letor(paths: Paths) -> pl.DataFrame:
 
 
 def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
-    r"""Read TREC judgments (qrels).
+    r"""Read judgments (qrels) of TREC, MS MARCO or BEIR, or from JSON.
 
-    A row is a judged document of a query, in the order of the lines, one file after the other. A
-    line is ``query iteration doc grade``, separated by any number of blanks or tabs. If a file
-    begins with BEIR's header, ``query-id corpus-id score``, its lines have these three fields. A
+    A row is a judged document of a query, in the order of the lines, one file after the other. The
+    format of each file is recognised by its first line:
+
+    - TREC and MS MARCO: lines of ``query iteration doc grade``.
+    - Columns below a header with names such as ``query-id corpus-id score``, as in BEIR.
+    - JSON: ``{query: {doc: grade}}``, or ``{query: [doc, ...]}`` for relevant documents of grade
+      1, or objects with fields such as ``query_id``, ``doc_id`` and ``relevance``, one per line or
+      in a list.
+
+    Fields are separated by any number of blanks or tabs. If tabs separate all fields of a line,
+    its ids may contain blanks. A line that begins with ``#`` is a comment, as in trec_eval 10. A
     grade may be negative: NIST uses negative grades for spam and for documents that were pooled but
     not judged.
 
@@ -184,8 +162,7 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
         A grade must be finite. If it is written as a whole number, its absolute value must be below
-        2**53, so that Float64 holds it exactly. With `subtopics`, a file in BEIR's format raises an
-        error too.
+        2**53, so that Float64 holds it exactly. With `subtopics`, lines must have four fields.
 
     See Also
     --------
@@ -213,15 +190,24 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
 def _choose_judgment_schema(subtopics: bool) -> pl.Schema:  # noqa: FBT001, an argument to check
     """Return the columns of judgments, with or without subtopics."""
     extra = ["subtopic"] if check_flag("subtopics", subtopics) else []
-    return _build_schema([*_JUDGMENT_SCHEMA, *extra])
+    return build_schema([*_JUDGMENT_SCHEMA, *extra])
 
 
 def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
-    r"""Read TREC runs: the retrieved documents of strategies.
+    r"""Read runs of TREC, MS MARCO or BEIR, or from JSON.
 
     A row is a document that a strategy retrieved for a query, in the order of the lines, one file
-    after the other. The fields of a line, ``query Q0 doc rank score tag``, are separated by any
-    number of blanks or tabs; the second field and any text after the tag are dropped.
+    after the other. The format of each file is recognised by its first line:
+
+    - TREC: lines of ``query Q0 doc rank score tag``. Text after the tag is ignored.
+    - MS MARCO: lines of ``query doc rank``, with tabs. The ranks of a query begin at 1 or 0.
+    - Columns below a header with names such as ``query-id corpus-id score``, as in BEIR.
+    - JSON: ``{query: {doc: score}}``, ``{query: [doc, ...]}`` in rank order, or objects with fields
+      such as ``query_id``, ``doc_id`` and ``score``, or with a list ``results`` of such objects.
+      Objects stand one per line, or in a list.
+
+    Fields are separated by any number of blanks or tabs. If tabs separate all fields of a line,
+    its ids may contain blanks. A line that begins with ``#`` is a comment, as in trec_eval 10.
 
     Parameters
     ----------
@@ -231,25 +217,32 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         `{"ours": "a.run"}`.
     named_by
         Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
-        whole path, if two files have the same name). With `"tag"`, files with the same tag form
-        one run, unless two of them contain the same document for the same query. In this case, the
-        strategies of all files are named after their files, and a warning reports this. A file with
-        several tags then gives names such as "a.run:tag". If any source is not a path, all
-        strategies keep their tags.
+        whole path, if two files have the same name). Files without tags always give their name.
+
+        With `"tag"`, the tags of a file are strategies if a document of a query is under two of
+        them. If tags share a query but no document, the file is nearly always one ranking: this is
+        an error, or a warning if every query has every tag. `"file"` reads such a file as one
+        ranking.
+
+        With `"tag"`, files with the same tag form one run, unless two of them contain the same
+        document for the same query. In this case, the strategies of all files are named after their
+        files, and a warning reports this. A file with several tags then gives names such as
+        "a.run:tag". If any source is not a path, all strategies keep their tags.
 
     Returns
     -------
     DataFrame
         ``query`` and ``doc`` (String), ``score`` (Float64), ``rank`` (Int64) and ``strategy``
         (String), the name of the strategy. Scores and ranks are those of the file. They may
-        contradict each other; trec_eval ranks by score.
+        contradict each other; trec_eval ranks by score and ignores the rank. ``rank`` is null if
+        the file has none, or something else in its place. If a file has only ranks, as in MS MARCO,
+        ``score`` is the negative rank.
 
     Raises
     ------
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
-        A rank must be whole and a score finite. A file must have only one tag if its strategy is
-        named by the file or a mapping.
+        A score must be finite. If the lines of a query have several tags, as described above.
 
     See Also
     --------
@@ -271,7 +264,10 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     └───────┴─────────────┴───────┴──────┴──────────┘
     """
     files = _name_files(paths, named_by)
-    runs = [_concatenate(_RUN_SCHEMA, _read_run_blocks([file], len(files))) for file in files]
+    runs = [
+        _check_tags(file, _concatenate(_RUN_SCHEMA, _read_run_blocks([file], len(files))))
+        for file in files
+    ]
     names = _name_strategies(files, runs)
     return pl.concat([run.with_columns(name) for run, name in zip(runs, names, strict=True)])
 
@@ -331,7 +327,7 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
 
 
 def scan_qrels(paths: Paths, *, subtopics: bool = False) -> pl.LazyFrame:
-    r"""Read TREC judgments lazily in blocks, in the format of `read_qrels`.
+    r"""Read judgments lazily in blocks, in the formats of `read_qrels`.
 
     A malformed line raises an error when it is read (a ComputeError in Polars before 2).
 
@@ -370,10 +366,11 @@ def scan_qrels(paths: Paths, *, subtopics: bool = False) -> pl.LazyFrame:
 
 
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
-    r"""Read TREC runs lazily in blocks of lines, in the format of `read_run`.
+    r"""Read runs lazily in blocks of lines, in the formats of `read_run`.
 
-    Files may be larger than memory if later steps do not need all rows at once. A malformed line
-    raises an error when it is read (a ComputeError in Polars before 2).
+    Files may be larger than memory if later steps do not need all rows at once. Only a JSON file
+    that is a single value is read as a whole. A malformed line raises an error when it is read (a
+    ComputeError in Polars before 2).
 
     Parameters
     ----------
@@ -381,8 +378,8 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"runs/*.gz"`. A mapping gives names to the
         strategies: `{"ours": "a.run"}`.
     named_by
-        As for `read_run`, but files with the same tag are compared only by their first blocks, of
-        about 16 MiB each. Documents in later blocks are not compared.
+        As for `read_run`, but several tags in a file, and files with the same tag, are compared
+        only in the first block of each file, of about 16 MiB.
 
     Returns
     -------
@@ -415,8 +412,8 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
             _concatenate(_RUN_SCHEMA, islice(_read_run_blocks([file], 1), 1)) for file in files
         )
         for file, name in zip(files, _name_strategies(files, starts), strict=True):
-            for run in _read_run_blocks([file], len(files)):
-                yield run.with_columns(name)
+            for number, run in enumerate(_read_run_blocks([file], len(files))):
+                yield (run if number else _check_tags(file, run)).with_columns(name)
 
     return scan_frames(_RUN_SCHEMA, frames)
 
@@ -443,7 +440,8 @@ def _list_rereadable_files(files: list[TextFile]) -> list[TextFile]:
 def _name_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
     """Return the files; set `strategy` from a mapping or a file name.
 
-    With `named_by="tag"` and no mapping, `strategy` stays None.
+    With `named_by="tag"` and no mapping, `strategy` stays None, and `default_strategy` is the name
+    of the file.
     """
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
@@ -454,10 +452,10 @@ def _name_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
         files = [replace(file, strategy=name) for name in paths for file in list_files(paths[name])]
         return files or list_files([])  # raises an error if there are none
     files = list_files(paths)
-    if named_by == "tag":
-        return files
-    names = _list_file_names(files)
-    return [replace(file, strategy=name) for file, name in zip(files, names, strict=True)]
+    named_files = zip(files, _list_file_names(files), strict=True)
+    if named_by == "file":
+        return [replace(file, strategy=name) for file, name in named_files]
+    return [replace(file, default_strategy=name) for file, name in named_files]
 
 
 def _list_file_names(files: Sequence[TextFile]) -> list[str]:
@@ -517,48 +515,96 @@ def _name_after_file(tags: pl.Series, name: str) -> pl.Expr:
     return with_tag.alias("strategy")
 
 
-def _read_blocks(file: TextFile, formats: Sequence[LineFormat]) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a file in one of the formats, block by block."""
-    for block in file.blocks():
-        if block.first == 1:
-            matches = ((each, each.header.match(block.text)) for each in formats)
-            table_format, header = next((each, match) for each, match in matches if match)
-            # An empty line replaces the header, so that line numbers stay correct.
-            block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
-        table = _parse_as_csv(block.text, table_format)
-        yield _parse_block(block, table_format) if table is None else table
+def _read_blocks(file: TextFile, kind: FileKind) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a file of runs or judgments, block by block."""
+    table_format = None
+    blocks = file.blocks()
+    for block in blocks:
+        if table_format is None and (first := _FIRST_LINE.search(block.text)):
+            line = first[1].decode(errors="replace")
+            if line.startswith(("{", "[")):
+                yield from read_json(chain([block], blocks), line, kind)
+                return
+            table_format, is_header = find_format(line, kind)
+            if is_header:
+                # An empty line replaces the header, so that line numbers stay correct.
+                text = block.text[: first.start()] + block.text[first.end() :]
+                block = block._replace(text=text)  # noqa: PLW2901
+        table = _parse_as_csv(block.text, table_format or kind.lines)
+        if table is None:
+            table = _parse_block(block, table_format or kind.lines, kind)
+        if table_format is not None and table_format is kind.lines_with_tabs and block.first == 1:
+            _check_first_rank(file, table)
+        yield kind.add_number(table)
+
+
+def _check_first_rank(file: TextFile, table: pl.DataFrame) -> None:
+    """Raise if the ranks of the first query do not begin at 1 or 0."""
+    ranks = table.filter(pl.col("query") == pl.col("query").first()).get_column("rank")
+    if len(ranks) and (ranks.min() not in (0, 1) or ranks.is_duplicated().any()):
+        msg = (
+            f"{file.name} must have a rank in its last column, from 1 or 0 on in each query, got "
+            f"{first_few(ranks.to_list())} for query {table['query'][0]!r}\n\n"
+            "Hint: a header, query doc score, makes the last column a score"
+        )
+        raise ValueError(msg)
 
 
 def _read_judgment_blocks(files: Iterable[TextFile], schema: pl.Schema) -> Iterator[pl.DataFrame]:
     for file in files:
-        for table in _read_blocks(file, _JUDGMENTS):
+        for table in _read_blocks(file, JUDGMENTS):
             judgments = table.rename({"iteration": "subtopic"}, strict=False)
             if "subtopic" in schema and "subtopic" not in judgments.columns:
-                msg = f"{file.name} must have lines of four fields with subtopics, got BEIR's three"
+                msg = f"{file.name} must have lines of four fields with subtopics, got other fields"
                 raise ValueError(msg)
             yield judgments.select(schema.names())
 
 
 def _read_run_blocks(files: Sequence[TextFile], n_files: int) -> Iterator[pl.DataFrame]:
     for file in files:
-        tag = None
-        for table in _read_blocks(file, _RUNS):
-            run = table.rename({"tag": "strategy"}).select(_RUN_SCHEMA.names())
-            if tag is None and run.height:
-                tag = run["strategy"][0]
-            if file.strategy is not None and run.height:
-                others = run["strategy"].filter(run["strategy"] != tag)
-                if len(others):
-                    msg = (
-                        f"{file.name} must have one tag to be named {file.strategy!r},"
-                        f" got {tag!r} and {others[0]!r}"
-                    )
-                    raise ValueError(msg)
-                run = run.with_columns(strategy=pl.lit(file.strategy))
-            yield run
-        if tag is None and n_files > 1:
+        has_rows = False
+        for table in _read_blocks(file, RUNS):
+            has_rows |= table.height > 0
+            strategy = pl.lit(file.strategy or file.default_strategy)
+            if file.strategy is None and "tag" in table.columns:
+                strategy = pl.col("tag")
+            run = table.with_columns(strategy=strategy)
+            yield _concatenate(
+                _RUN_SCHEMA, [run.select(cs.by_name(*_RUN_SCHEMA, require_all=False))]
+            )
+        if not has_rows and n_files > 1:
             sentence = f"{file.name} has no lines, so it contains no strategy"
             warn_the_caller(DataWarning.files, sentence)
+
+
+def _check_tags(file: TextFile, run: pl.DataFrame) -> pl.DataFrame:
+    """Return the run; raise or warn if its tags seem to be parts of one ranking.
+
+    The tags of a file are strategies if two of them retrieved the same document for a query. If
+    they share queries but no document, the file is nearly always one ranking.
+    """
+    tags = run.get_column("strategy").unique(maintain_order=True)
+    if file.strategy is not None or len(tags) <= 1:
+        return run
+    keys = run.select("query", "doc", "strategy").unique(maintain_order=True)
+    tags_of_query = keys.group_by("query", maintain_order=True).agg(
+        pl.col("strategy").unique(maintain_order=True)
+    )
+    shared = tags_of_query.filter(pl.col("strategy").list.len() > 1)
+    if shared.is_empty() or keys.select(pl.struct("query", "doc").is_duplicated().any()).item():
+        return run
+    query, names = shared.row(0)
+    msg = (
+        f"the lines of {file.name} for query {query!r} have the tags {first_few(names)}, and no "
+        "document is under two tags, as in one ranking"
+    )
+    hint = "\n\nHint: named_by='file' reads the lines of a file as one ranking"
+    if shared.select((pl.col("strategy").list.len() < len(tags)).any()).item() or (
+        shared.height < tags_of_query.height
+    ):
+        raise ValueError(msg + hint)
+    warn_the_caller(DataWarning.files, f"{msg}; each tag is read as a strategy{hint}")
+    return run
 
 
 def _read_letor_slices(files: Iterable[TextFile], limit: _FeatureLimit) -> Iterator[pl.DataFrame]:
@@ -581,7 +627,7 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
     """Parse text as CSV; return None if `_parse_block` must parse it."""
     text = text.replace(b"\r\n", b"\n").strip(b"\n")
     has_tabs = b"\t" in text
-    if b"\r" in text or (has_tabs and b" " in text):
+    if b"\r" in text:
         return None
     try:
         # Some text, such as "x^", begins like a compressed file. Polars would decompress this text,
@@ -592,29 +638,59 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
             has_header=False,
             skip_lines=1,
             quote_char=None,
-            schema=_build_schema(table_format.fields),
+            comment_prefix="#",
+            schema=build_schema(table_format.fields),
         )
     except (pl.exceptions.PolarsError, OSError):
         return None
+    if has_tabs and b" " in text:
+        table = _strip_fields(table, table_format)
     are_fine = [pl.all().is_not_null().all(), cs.float().is_finite().all()]
     if "grade" in table_format.fields:
         are_fine.append((pl.col("grade").abs() < _MAX_EXACT).all())
     return table if table.select(pl.all_horizontal(are_fine)).item() else None
 
 
-def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
+def _parse_block(block: Block, table_format: LineFormat, kind: FileKind) -> pl.DataFrame:
     """Parse a block with expressions; raise for the first malformed line."""
-    lines = _split_lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
-    pattern = f"[{_BLANKS}]+".join([_FIELD] * len(table_format.fields))
-    rows = _match_fields(lines, f"^{pattern}{table_format.rest}$", table_format.fields)
-    fields = f"{len(table_format.fields)} fields, {' '.join(table_format.fields)}"
-    count = pl.col("line").str.count_matches(_FIELD)
-    incomplete = (
-        pl.col("query").is_null(),
-        pl.format(f"{table_format.line} has {fields}, got {{}}", count),
+    names, n = table_format.fields, len(table_format.fields)
+    line, parts = pl.col("line"), pl.col("parts")
+    is_content = (line != "") & ~line.str.starts_with("#")
+    lines = _split_lines(block).filter(is_content | pl.col("fault").is_not_null())
+    at_blanks = line.str.replace_all("\t", " ", literal=True).str.split(" ")
+    rows = lines.with_columns(parts=at_blanks.list.filter(pl.element() != "")).with_row_index("row")
+    has_tabs = b"\t" in block.text
+    if has_tabs:
+        # Fields between tabs may contain blanks.
+        at_tabs = line.str.split("\t").list.filter(pl.element().str.strip_chars(" ") != "")
+        count = at_tabs.list.len()
+        is_complete = count >= n if table_format.has_rest else count == n
+        rows = rows.with_columns(parts=pl.when(is_complete).then(at_tabs).otherwise("parts"))
+    rows = rows.with_columns(
+        parts.list.get(i, null_on_oob=True).alias(name) for i, name in enumerate(names)
     )
-    _check_lines(block.file, rows, [incomplete, *_find_wrong_numbers(table_format.fields)])
-    return rows.select(table_format.fields).cast(_build_schema(table_format.fields))
+    rows = _strip_fields(rows, table_format) if has_tabs else rows
+    count = parts.list.len()
+    is_wrong = count < n if table_format.has_rest else count != n
+    sentence = f"{table_format.line} has {n} fields, {' '.join(names)}, got {{}}"
+    rules = [(is_wrong, pl.format(sentence, count)), *_find_wrong_numbers(table_format.numbers)]
+    is_first = block.first == 1 and table_format is kind.lines
+    _check_lines(block.file, rows, rules, hint=kind.describe() if is_first else "")
+    if "rank" in names:
+        rows = rows.with_columns(pl.col("rank").str.replace(r"\.0*$", ""))
+    return rows.select(names).cast(build_schema(names), strict=False)
+
+
+def _strip_fields(rows: pl.DataFrame, table_format: LineFormat) -> pl.DataFrame:
+    """Remove blanks around texts; an empty text becomes null.
+
+    A TREC tag is a single word, since trec_eval ignores the text behind it.
+    """
+    texts = cs.by_name(table_format.fields) & cs.string()
+    rows = rows.with_columns(texts.str.strip_chars(" "))
+    if table_format.has_rest:
+        rows = rows.with_columns(pl.col("tag").str.extract(_FIELD))
+    return rows.with_columns(pl.when(texts != "").then(texts))
 
 
 def _split_lines(block: Block) -> pl.DataFrame:
@@ -638,7 +714,7 @@ def _split_lines(block: Block) -> pl.DataFrame:
     )
     # `read_lines` reads a file with old Macintosh line ends (\r) as a single line. Its second
     # and later lines would be lost, so a \r within a line is a fault.
-    line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(_BLANKS)
+    line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(BLANKS)
     inner_return = pl.when(line.str.contains("\r", literal=True)).then(
         pl.lit(r"a line ends in \n or \r\n, got \r within it")
     )
@@ -750,8 +826,8 @@ Fault: TypeAlias = tuple[int, str]
 
 
 def _find_wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
-    for name in (name for name in names if name in _NUMBERS):
-        text, dtype = pl.col(name), _NUMBERS[name]
+    for name in names:
+        text, dtype = pl.col(name), NUMBERS[name]
         number, shown = text.cast(dtype, strict=False), text.str.head(_SHOWN_CHARACTERS)
         is_wrong = text.is_not_null() & ~number.is_finite().fill_null(value=False)
         kind = "whole" if dtype.is_integer() else "finite"
@@ -791,17 +867,26 @@ def _find_first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
 
 
 def _check_lines(
-    file: str, rows: pl.DataFrame, rules: Sequence[Rule], others: Sequence[Fault] = ()
+    file: str,
+    rows: pl.DataFrame,
+    rules: Sequence[Rule],
+    others: Sequence[Fault] = (),
+    *,
+    hint: str = "",
 ) -> None:
-    """Raise for the first line with a fault, and name its first fault."""
+    """Raise for the first line with a fault, and name its first fault.
+
+    The hint is for the first row.
+    """
     encoding = pl.col("fault").is_not_null(), pl.col("fault")
     if faults := [*_find_first_fault(rows, [encoding, *rules]), *others]:
         row, sentence = min(faults, key=itemgetter(0))
-        _refuse(file, rows["number"][row], sentence, rows["line"][row])
+        hint = f"\n\nHint: {hint}" if hint and row == 0 else ""
+        _refuse(file, rows["number"][row], sentence, rows["line"][row], hint)
 
 
-def _refuse(file: str, number: int, sentence: str, line: str) -> NoReturn:
+def _refuse(file: str, number: int, sentence: str, line: str, hint: str = "") -> NoReturn:
     if len(line) > _SHOWN_CHARACTERS:
         line = line[:_SHOWN_CHARACTERS] + "..."
-    msg = f"{file}, line {number}: {sentence}: {line!r}"
+    msg = f"{file}, line {number}: {sentence}: {line!r}{hint}"
     raise ValueError(msg)

@@ -1,0 +1,310 @@
+"""Files of runs and judgments in other formats than TREC's, and comments."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import warnings
+
+import polars as pl
+import pytest
+from helpers import COLLECTED
+from polars.testing import assert_frame_equal
+
+from polars_graded import DataWarning, read_qrels, read_run, scan_qrels, scan_run
+from polars_graded._frames import files
+
+
+def write(tmp_path, text, name="file"):
+    path = tmp_path / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+# Comments
+
+
+RUN = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 1.5 bm25\n"
+QRELS = "q1 0 d1 2\nq1 0 d2 0\n"
+KINDS = pytest.mark.parametrize(
+    ("read", "scan", "text"), [(read_qrels, scan_qrels, QRELS), (read_run, scan_run, RUN)]
+)
+
+
+@KINDS
+@pytest.mark.parametrize(
+    "comment", ["#", "# pooled depth 100", "  # 1 2 3 4 5", "\t#a", "#q1 0 d1 1", "# x 1 2 3 4"]
+)
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_lines_that_begin_with_a_hash_are_comments(
+    tmp_path, monkeypatch, read, scan, text, comment, size
+):
+    """`# pooled depth 100` was a judgment, and its document decided values."""
+    monkeypatch.setattr(files, "BLOCK_BYTES", size)
+    expected = read(text.encode())
+    first, second = text.splitlines()
+    commented = f"{comment}\n{first}\n{comment}\n\n{comment}\r\n{second}\n{comment}"
+    for each in (commented, commented.replace(" ", "\t"), commented.replace("d1", " d1")):
+        assert_frame_equal(read(each.encode()), expected)
+    path = write(tmp_path, gzip.compress(commented.encode()))
+    lazy = scan(path).collect()
+    assert_frame_equal(lazy, expected, check_dtypes=False)
+    assert read(comment.encode()).is_empty()
+
+
+@KINDS
+def test_a_hash_elsewhere_is_text_and_lines_are_counted_with_comments(read, scan, text):
+    del scan
+    assert read(text.replace("d1", "d#1").encode())["doc"][0] == "d#1"
+    with pytest.raises(ValueError, match=r"line 4: .*: 'nonsense'"):
+        read(f"# a\n\n{text.splitlines()[0]}\nnonsense\n".encode())
+    with pytest.raises(ValueError, match=r"a line ends in .*, got \\r within it"):
+        read(f"# made by hand\r{text}".encode())
+
+
+def test_a_header_may_follow_comments():
+    text = b"# of a test set\n\nquery-id\tcorpus-id\tscore\nq1\td1\t2\n"
+    assert read_qrels(text).rows() == [("q1", "d1", 2)]
+
+
+# Ranks that are no numbers
+
+
+@pytest.mark.parametrize(
+    ("written", "rank"), [("1.0", 1), ("-", None), ("first", None), ("1.5", None), ("1e3", None)]
+)
+@pytest.mark.parametrize("separator", [" ", "\t", "  "])
+def test_a_rank_beside_a_score_is_ignored_as_in_trec_eval(written, rank, separator):
+    text = f"q1 Q0 d1 {written} 2.5 bm25\nq1 Q0 d2 2 1.5 bm25\n".replace(" ", separator)
+    expected = [("q1", "d1", 2.5, rank, "bm25"), ("q1", "d2", 1.5, 2, "bm25")]
+    assert read_run(text.encode()).rows() == expected
+
+
+# MS MARCO
+
+
+def test_a_run_of_ms_marco_is_ordered_by_its_ranks(tmp_path):
+    path = write(tmp_path, "q1\td2\t2\nq1\td1\t1\nq2\td1\t1\n", "msmarco.tsv")
+    expected = [
+        ("q1", "d2", -2.0, 2, "msmarco.tsv"),
+        ("q1", "d1", -1.0, 1, "msmarco.tsv"),
+        ("q2", "d1", -1.0, 1, "msmarco.tsv"),
+    ]
+    assert read_run(path).rows() == scan_run(path).collect().rows() == expected
+    assert read_run({"ours": path})["strategy"].unique().to_list() == ["ours"]
+    with warnings.catch_warnings(action="error"):
+        both = read_run([path, write(tmp_path, RUN, "trec.run")])
+    assert both["strategy"].unique(maintain_order=True).to_list() == ["msmarco.tsv", "bm25"]
+
+
+def test_judgments_of_ms_marco_are_read():
+    assert read_qrels(b"1\t0\td 1\t1\n2\t0\td2\t0\n").rows() == [("1", "d 1", 1), ("2", "d2", 0)]
+
+
+@pytest.mark.parametrize("numbers", [[12, 11, 10], [5, 5, 4], [1, 1, 2]])
+def test_scores_in_place_of_ranks_are_refused(numbers):
+    text = "".join(f"q\td{n}\t{number}\n" for n, number in enumerate(numbers))
+    with pytest.raises(ValueError, match="must have a rank in its last column, from 1 or 0 on"):
+        read_run(text.encode())
+    header = f"query\tdoc\tscore\n{text}"
+    assert read_run(header.encode())["score"].to_list() == numbers
+
+
+def test_a_rank_of_ms_marco_is_a_whole_number():
+    with pytest.raises(ValueError, match="line 2: a rank is a whole number, got '-'"):
+        read_run(b"q\ta\t1\nq\tb\t-\n")
+
+
+# Ids with blanks
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (read_qrels, "new york\t0\tthe big apple\t1\n"),
+        (read_qrels, "# c\nnew york\t 0 \tthe big apple \t1\n\nnew york\t0\tfig\t2\n"),
+        (read_qrels, "query-id\tcorpus-id\tscore\nnew york\tthe big apple\t1\n"),
+        (read_run, "new york\tthe big apple\t1\n"),
+        (read_run, "new york\tQ0\tthe big apple\t1\t  0.5\trun a\n"),
+        (read_run, "new york\tQ0\tthe big apple\t-\t0.5\trun a\tb\n"),
+    ],
+)
+def test_ids_between_tabs_keep_their_blanks(read, text):
+    rows = read(text.encode())
+    assert rows.select("query", "doc").row(0) == ("new york", "the big apple")
+    if "0.5" in text:
+        assert rows["strategy"].to_list() == ["run"]  # a word, as in trec_eval
+
+
+# Headers
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", " \t "])
+def test_columns_below_a_header_are_found_by_their_names(separator):
+    header = "docno qid text rank score tag".replace(" ", separator)
+    lines = f"{header}\na q1 x 2 0.5 s\nb q1 y 1 0.75 t\n".encode()
+    expected = [("q1", "a", 0.5, 2, "s"), ("q1", "b", 0.75, 1, "t")]
+    with pytest.warns(DataWarning.files, match="each tag is read as a strategy"):
+        assert read_run(lines).rows() == expected
+    ranks = b"query\tdoc\trank\nq1\ta\t2\nq1\tb\t3\n"
+    assert read_run(ranks)["score"].to_list() == [-2, -3]
+    assert read_qrels(b"Query_ID Doc_ID Relevance\nq1 a 2\n").rows() == [("q1", "a", 2)]
+
+
+# JSON
+
+
+def lines_of(*values) -> str:
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+SCORED = {"q1": {"d1": 0.5, "d2": 2}, "q2": {"d1": 1}}
+LISTED = {"q1": ["d2", "d1"], "q2": [7], "q3": []}
+RESULTS = [
+    {"query_id": "q1", "query": "a", "results": [{"corpus_id": "d2", "score": 2, "text": "t"}]},
+    {"query_id": "q2", "query": "b", "results": []},
+]
+RECORDS = [{"qid": 1, "docno": "d1", "score": 2}, {"qid": 1, "docno": "d2", "score": 0.5}]
+RERANKED = [{"query": {"qid": "q1", "text": "a"}, "candidates": [{"docid": "d", "score": 1.5}]}]
+JSON_RUNS = [
+    (json.dumps(SCORED), [("q1", "d1", 0.5, None), ("q1", "d2", 2, None), ("q2", "d1", 1, None)]),
+    (json.dumps(LISTED), [("q1", "d2", -1, 1), ("q1", "d1", -2, 2), ("q2", "7", -1, 1)]),
+    (lines_of({"q1": {"d": 1}}, {"q2": ["e"]}), [("q1", "d", 1, None), ("q2", "e", -1, 1)]),
+    (lines_of(*RESULTS), [("q1", "d2", 2, 1)]),
+    (lines_of(*RECORDS), [("1", "d1", 2, None), ("1", "d2", 0.5, None)]),
+    (json.dumps(RECORDS), [("1", "d1", 2, None), ("1", "d2", 0.5, None)]),
+    (json.dumps(RERANKED), [("q1", "d", 1.5, 1)]),
+    (lines_of({"query": "a", "retrieved": ["x", "y"]}), [("a", "x", -1, 1), ("a", "y", -2, 2)]),
+    (lines_of({"query": "a", "doc": "x", "rank": 3}), [("a", "x", -3, 3)]),
+    ("{}", []),
+    ("[]", []),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), JSON_RUNS)
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_runs_may_be_json(tmp_path, monkeypatch, text, expected, size):
+    monkeypatch.setattr(files, "BLOCK_BYTES", size)
+    expected = [(*row, "ours.json") for row in expected]
+    for data in (text.encode(), gzip.compress(b"\n" + text.encode())):
+        path = write(tmp_path, data, "ours.json")
+        assert read_run(path).rows() == scan_run(path).collect().rows() == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [JSON_RUNS[0], JSON_RUNS[1], *JSON_RUNS[5:7]])
+def test_json_may_be_spread_over_lines(text, expected):
+    spread = json.dumps(json.loads(text), indent=2).encode()
+    assert read_run({"ours": spread}).drop("strategy").rows() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (json.dumps({"q1": {"d1": 2, "d2": 0.5}}), [("q1", "d1", 2), ("q1", "d2", 0.5)]),
+        (json.dumps({"q1": {"d1": True}}), [("q1", "d1", 1)]),
+        (json.dumps(LISTED), [("q1", "d2", 1), ("q1", "d1", 1), ("q2", "7", 1)]),
+        (lines_of({"query_id": "q", "doc_id": "d"}), [("q", "d", 1)]),
+        (lines_of({"query-id": "q", "corpus-id": "d", "score": 3}), [("q", "d", 3)]),
+        (lines_of({"query": "q", "relevant": ["d", "e"]}), [("q", "d", 1), ("q", "e", 1)]),
+    ],
+)
+def test_judgments_may_be_json(tmp_path, text, expected):
+    path = write(tmp_path, text)
+    assert read_qrels(path).rows() == scan_qrels(path).collect().rows() == expected
+    assert read_qrels(io.StringIO(text)).rows() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ('{"q": {"d": null}}', "1 of 1 values of 'score' that are missing or not finite"),
+        ('{"q": {"d": NaN}}', "1 of 1 values of 'score' that are missing or not finite"),
+        ('{"q": {"d": "1"}}', "'score' of type String"),
+        ('{"q": [{"d": 1}]}', "'doc' of type dict"),
+        ('{"q": {"a": 1}, "q": {"a": 2}}', "'q' twice"),
+        ('{"version": 2, "q": {"a": 1}}', "objects without 'query'"),
+        ('{\n"version": 2, "q": {"a": 1}}', "int for 'version'"),
+        ('[{"query": "q", "doc": "d"}]', "objects without 'score'"),
+        ('{"q": {"a": 1}', "Expecting ',' delimiter"),
+    ],
+)
+def test_other_json_is_refused_with_the_forms_that_are_read(text, got):
+    forms = "{query: {doc: score}}, {query: [doc, ...]}, or objects with query, doc and score"
+    sentence = f"<bytes> must be JSON such as {forms}, got {got}"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        read_run(text.encode())
+
+
+def test_a_line_that_is_no_json_is_named(tmp_path):
+    for text in ('{"q": {"a": 1}}\n{"r": {"a"\n', '{"qid": 1, "docid": 2, "score": 3}\n\n{"qid"\n'):
+        number = 2 + ("qid" in text)
+        with pytest.raises(ValueError, match=f"^<bytes>, line {number} must be JSON such as"):
+            read_run(text.encode())
+        with pytest.raises(COLLECTED, match=f"line {number} must be JSON such as"):
+            scan_run(write(tmp_path, text)).collect()
+
+
+@pytest.mark.parametrize(
+    "text", ["q1,d1,0.5\n", "q1 d1 0.5\n", "q1\td1\t0.5\n", "qid docid text\n"]
+)
+def test_an_unknown_format_is_refused_with_the_formats_that_are_read(text):
+    hint = (
+        "\n\nHint: the formats are lines of query Q0 doc rank score tag, lines of query doc rank "
+        "with tabs, lines below a header such as query-id corpus-id score, and JSON such as "
+        "{query: {doc: score}}, {query: [doc, ...]}, or objects with query, doc and score"
+    )
+    with pytest.raises(ValueError, match=f"{re.escape(hint)}$"):
+        read_run(text.encode())
+    with pytest.raises(ValueError, match="Hint: the formats are lines of query iteration doc gra"):
+        read_qrels(text.encode())
+
+
+def test_subtopics_need_lines_of_four_fields():
+    for text in (b'{"q": {"d": 1}}', b"query-id corpus-id score\nq d 1\n"):
+        with pytest.raises(ValueError, match="must have lines of four fields with subtopics"):
+            read_qrels(text, subtopics=True)
+
+
+# Several tags in a file
+
+
+PARTS = "q1 Q0 d1 1 2 R\nq1 Q0 d2 2 1 NR\n"
+ONE_RANKING = (
+    "the lines of {} for query 'q1' have the tags 'R', 'NR', and no document is under two tags, as "
+    "in one ranking"
+)
+CONFIRM = "\n\nHint: named_by='file' reads the lines of a file as one ranking"
+READERS = pytest.mark.parametrize("read", [read_run, lambda *a, **k: scan_run(*a, **k).collect()])
+
+
+@READERS
+def test_tags_without_a_shared_document_are_refused_or_warned_of(tmp_path, read):
+    """They were two strategies with AP 1 and 0 of one ranking."""
+    path = write(tmp_path, PARTS)
+    sentence = ONE_RANKING.format(path)
+    said = f"{sentence}; each tag is read as a strategy{CONFIRM}"
+    with pytest.warns(DataWarning.files, match=f"^{re.escape(said)}$"):
+        assert read(path)["strategy"].to_list() == ["R", "NR"]
+    path = write(tmp_path, PARTS + "q2 Q0 d1 1 2 R\n")
+    with pytest.raises(COLLECTED, match=re.escape(sentence + CONFIRM)):
+        read(path)
+    assert read(path, named_by="file")["strategy"].to_list() == ["file"] * 3
+    assert read({"ours": path})["strategy"].to_list() == ["ours"] * 3
+
+
+@READERS
+def test_several_runs_in_one_file_are_several_strategies(tmp_path, read):
+    runs = ["q1 Q0 d1 1 2 a\nq1 Q0 d1 1 2 b\nq2 Q0 d1 1 2 a\n", "q1 Q0 d 1 2 a\nq2 Q0 d 1 2 b\n"]
+    for text in runs:
+        with warnings.catch_warnings(action="error"):
+            assert {*read(write(tmp_path, text))["strategy"]} == {"a", "b"}
+
+
+def test_formats_of_runs_and_judgments_in_other_files_stay_apart(tmp_path):
+    paths = [write(tmp_path, text, f"{n}") for n, (text, _) in enumerate(JSON_RUNS[:3])]
+    assert read_run(paths)["strategy"].n_unique() == 3
+    both = read_qrels([b'{"q": {"d": 1}}', b"# x\nq 0 e 2\n", b"qid docid label\nq f 0.5\n"])
+    assert both.rows() == [("q", "d", 1), ("q", "e", 2), ("q", "f", 0.5)]
+    assert both.schema == pl.Schema({"query": pl.String, "doc": pl.String, "grade": pl.Float64})
