@@ -580,7 +580,7 @@ def test_ranks_need_a_direction_and_ties_are_warned_of_where_their_order_matters
         with pytest.warns(pg.DataWarning.ties, match=r"1 of 1 queries, and jaccard@1 may depend"):
             values = pg.similarity(tied, *names, by=BOTH)
         assert values.select(names).row(0) == expected
-    for ties in ("doc", "order", "trec_eval"):
+    for ties in ("doc", "order", "trec_eval", "pytrec_eval"):
         values = pg.similarity(tied, "jaccard@1", by=BOTH, ties=ties)
         assert values["jaccard@1"].item() == (ties == "order")
     stacked = tied.unpivot(BOTH, index=["query", "doc"], variable_name="strategy")
@@ -594,7 +594,7 @@ def test_what_breaks_ties_does_not_change_measures_that_average_over_them():
     names = ["rbo", "rbo(ties=b)", "overlap@2", "kendall_tau", "spearman"]
     expected = compare(frame, *names)
     stacked = frame.unpivot(BOTH, index=["query", "doc"], variable_name="strategy")
-    for ties in ("doc", "order", "trec_eval"):
+    for ties in ("doc", "order", "trec_eval", "pytrec_eval"):
         assert_frame_equal(compare(frame, *names, ties=ties), expected)
         own = compare(stacked, *names, by="value", strategy="strategy", ties=ties)
         assert_frame_equal(own, expected)
@@ -628,7 +628,11 @@ def test_strategies_that_are_numbers_keep_their_type():
     ("change", "options", "rule"),
     [
         ({}, {"by": ["bm25"]}, "at least two strategies to compare, got 'bm25'"),
-        ({}, {"by": NAMES, "ties": "ranx"}, "`ties` must name a column, 'order' or 'trec_eval'"),
+        (
+            {},
+            {"by": NAMES, "ties": "ranx"},
+            "`ties` must name a column, 'order', 'trec_eval' or 'pytrec_eval', got 'ranx'",
+        ),
         ({"doc": pl.lit(7)}, {"by": NAMES}, "must have each document of 'doc' once per ranking"),
         ({"ours": pl.lit(float("nan"))}, {"by": NAMES}, "score 'ours' must be finite"),
         ({"a": "query"}, {"by": NAMES, "query": "a"}, "may have the name of another, got 'a'"),

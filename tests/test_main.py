@@ -671,7 +671,8 @@ def test_ids_in_parquet_may_be_numbers(table):
 
 def test_ties_are_broken_by_document_or_left_in_the_order_of_rows(table, command):
     # Documents c, a, b in the file have one score, and gains 1, 3 and 0.
-    tools = (["--ties", tool] for tool in ("doc", "order", "trec_eval", "ir_measures"))
+    names = ("doc", "order", "trec_eval", "pytrec_eval", "ir_measures")
+    tools = (["--ties", tool] for tool in names)
     for options, first in ((each, 1) for each in tools):
         cells = table("--qrels", "qrels.txt", "tied.run", "--measure", "cg@1", "cg@2", *options)
         assert number(cells["tied"]["cg@1"]) == first / 2

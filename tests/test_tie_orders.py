@@ -144,7 +144,7 @@ def test_ranx_on_tied_runs(tied, name):
 
 
 @pytest.mark.parametrize("name", TREC_EVAL)
-def test_trec_eval_on_tied_runs_with_scores_that_differ_beyond_32_bits(tied, name):
+def test_pytrec_eval_on_tied_runs_with_scores_that_differ_beyond_32_bits(tied, name):
     pytrec_eval = needed("pytrec_eval", ".[peers]")
     run, judgments = tied
     # No two scores of a query are equal now; in 32 bits most of the ties are there again.
@@ -158,8 +158,9 @@ def test_trec_eval_on_tied_runs_with_scores_that_differ_beyond_32_bits(tied, nam
     theirs = {
         query: values[name] for query, values in evaluator.evaluate(nested(run, "score")).items()
     }
-    assert differing(theirs, ours((run, judgments), TREC_EVAL[name], "trec_eval")) == 0
+    assert differing(theirs, ours((run, judgments), TREC_EVAL[name], "pytrec_eval")) == 0
     assert differing(theirs, ours((run, judgments), TREC_EVAL[name], "doc")) > 0
+    assert differing(theirs, ours((run, judgments), TREC_EVAL[name], "trec_eval")) > 0
 
 
 def test_default_order_is_that_of_the_document_as_text_whatever_the_order_of_rows(tied):
@@ -229,7 +230,7 @@ def test_warning_names_the_strategies_that_ties_change_most(data):
 
 def test_measures_that_average_over_ties_do_so_whatever_orders_tied_documents():
     frame = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, 0], "score": [1.0, 1.0]})
-    for ties in (None, "trec_eval", "ir_measures", "order"):
+    for ties in (None, "trec_eval", "pytrec_eval", "ir_measures", "order"):
         found = pg.evaluate(frame, "precision(ties=average)@1", "roc_auc", ties=ties)
         assert found.row(0)[2:] == (0.5, 0.5)
     with pytest.warns(pg.DataWarning.ties):
@@ -243,12 +244,44 @@ def test_column_of_documents_of_a_tool_is_named():
     assert pg.evaluate(frame, "success@1", ties="trec_eval").equals(found)
     with pytest.raises(ValueError, match="ties='trec_eval' needs the column of documents, got no"):
         pg.evaluate(frame.rename({"item": "thing"}), "success@1", ties="trec_eval")
-    with pytest.raises(ValueError, match="`ties` must map one of trec_eval, ir_measures"):
+    with pytest.raises(
+        ValueError, match="`ties` must map one of trec_eval, pytrec_eval, ir_measures"
+    ):
         pg.evaluate(frame, "success@1", ties={"ndeval": "item"})
-    with pytest.raises(ValueError, match="'trec_eval' to show documents by rank, got 'ranx'"):
+    with pytest.raises(ValueError, match="'pytrec_eval' to show documents by rank, got 'ranx'"):
         pg.side_by_side(frame, 1, doc="item", ties="ranx")
     shown = pg.side_by_side(frame, 1, doc="item", ties={"trec_eval": "item"})
     assert shown["score"].to_list() == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "by_64", "by_32"),
+    [
+        ([1.00000001, 1.0], 1, 0),
+        ([1e-50, 1e-60], 1, 0),  # both are 0 in 32 bits
+        ([2**53 + 1, 2**53], 0, 0),  # doubles, too, are equal
+        ([2**30 + 1, 2**30], 1, 0),
+        ([1.5, 1.0], 1, 1),
+        ([1.0, 1.0], 0, 0),
+    ],
+)
+def test_trec_eval_10_compares_doubles_and_pytrec_eval_floats(scores, by_64, by_32):
+    """The values are those that the two versions print for this run."""
+    frame = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, 0], "score": scores})
+    for ties, expected in (("trec_eval", by_64), ("pytrec_eval", by_32), ("ir_measures", by_32)):
+        for rows in (frame, frame.reverse(), frame.lazy()):
+            found = pg.evaluate(rows, "success@1", ties=ties).lazy().collect()
+            assert found["success@1"].item() == expected
+        if ties != "ir_measures":
+            first = pg.side_by_side(frame, 1, ties=ties)["score"][0]
+            assert first == ("a" if expected else "b")
+            similar = pg.similarity(
+                frame.with_columns(order=pl.Series([2, 1])),
+                "jaccard@1",
+                by=["score", "order"],
+                ties=ties,
+            )
+            assert similar["jaccard@1"].item() == expected
 
 
 def test_documents_that_are_no_text_keep_the_order_of_rows():

@@ -177,6 +177,7 @@ def test_a_tool_is_not_asked_to_order_what_is_no_text(ids):
         {"ties": "day"},
         {"ties": ["day", "doc"]},
         {"ties": "trec_eval"},
+        {"ties": "pytrec_eval"},
         {"by": [["score", "price"]], "ties": "doc"},
     ],
 )
@@ -190,12 +191,17 @@ def test_ties_orders_documents_that_still_count_as_tied(options):
     assert values == pytest.approx((0.5, mean / ideal, 0.5))
 
 
-def test_scores_are_rounded_to_32_bits_whatever_their_type():
+def test_scores_are_rounded_whatever_their_type():
     frame = pl.DataFrame({"query": "q", "doc": ["a", "b"], "grade": [1, 0]})
     decimals = pl.Series(["1.00000001", "1.0"]).cast(pl.Decimal(12, 9))
     for scores in (decimals, decimals.cast(pl.Float64), [17 * 10**17 + 2, 17 * 10**17 + 1]):
         rows = frame.with_columns(score=pl.Series(scores))
-        assert evaluate(rows, "reciprocal_rank", ties="trec_eval")[:, -1].item() == 0.5
+        assert evaluate(rows, "reciprocal_rank", ties="pytrec_eval")[:, -1].item() == 0.5
+    long = pl.Series(["1.00000000000000000001", "1.0"]).cast(pl.Decimal(30, 20))
+    for scores, by_64 in ((long, 0.5), (decimals, 1), ([17 * 10**17 + 2, 17 * 10**17 + 1], 0.5)):
+        rows = frame.with_columns(score=pl.Series(scores))
+        assert evaluate(rows, "reciprocal_rank", ties="trec_eval")[:, -1].item() == by_64
+        assert evaluate(rows, "reciprocal_rank", ties="doc")[:, -1].item() == 1
 
 
 def test_a_document_that_breaks_ties_of_one_strategy_breaks_those_of_all():

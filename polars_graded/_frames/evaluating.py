@@ -69,7 +69,8 @@ def evaluate(
         The column that identifies strategies, if their rows are stacked.
     ties
         Columns that order tied documents, the highest value first; `"order"` for the order of rows;
-        or the tool whose order is used. By default, the column of documents orders them.
+        or a tool: `"trec_eval"` (version 10, which compares doubles), `"pytrec_eval"` (32 bits),
+        `"ir_measures"`, `"ranx"`. By default, the column of documents orders them.
     descending
         True ranks the highest value first. Pass a Boolean, a list with one entry per strategy, or a
         mapping for some strategies: `{"old_rank": False}`. By default the highest value is first.

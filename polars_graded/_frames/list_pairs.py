@@ -133,8 +133,8 @@ def similarity(
     baseline
         The strategy to compare all others with. By default, all pairs are compared.
     ties
-        The order of tied documents, as for `evaluate`: a column, `"order"` or `"trec_eval"`. The
-        measures treat ties in three ways:
+        The order of tied documents, as for `evaluate`: a column, `"order"`, `"trec_eval"` or
+        `"pytrec_eval"`. The measures treat ties in three ways:
 
         - `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered` and `relevant_left` use this
           order.

@@ -26,6 +26,7 @@ from polars_graded._measuring.definitions import SIMILARITIES, Definition
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
+from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS
 from polars_graded._warnings import DataWarning
 
 PAIR = ("a", "b")
@@ -52,14 +53,15 @@ class PairRequest(Request):
     def check_names(self) -> None:
         """Raise if result columns share a name or a tool is not supported.
 
-        The only tool that `ties` may name is trec_eval.
+        `ties` may name only a tool that orders tied documents by name for all measures.
         """
         super().check_names()
         if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR]:
             msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
             raise ValueError(msg)
-        if self.tool not in (None, "trec_eval"):
-            msg = f"`ties` must name a column, 'order' or 'trec_eval', got {self.tool!r}"
+        if self.tool is not None and self.tool not in DOCUMENT_TOOLS:
+            tools = " or ".join(map(repr, DOCUMENT_TOOLS))
+            msg = f"`ties` must name a column, 'order', {tools}, got {self.tool!r}"
             raise ValueError(msg)
 
     @property

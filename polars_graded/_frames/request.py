@@ -35,7 +35,7 @@ from polars_graded._measuring.ranking import (
     check_input_type,
     check_score,
 )
-from polars_graded._measuring.tie_orders import TOOLS, Tool
+from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS, TOOLS, Tool
 from polars_graded._warnings import DataWarning
 
 Columns: TypeAlias = "str | Sequence[str]"
@@ -567,21 +567,25 @@ class Request:
         """Return the ranking of a strategy, with documents as the last sort key.
 
         If `tie_column` is None, as with `ties="order"`, the result is that of `build_ranking`.
-        Raise if `ties` names a tool other than trec_eval.
+        Raise if `ties` names a tool whose order depends on the measure or on the order of rows.
         """
-        if self.tool not in (None, "trec_eval"):
+        tool = self.tool
+        if tool is not None and tool not in DOCUMENT_TOOLS:
             msg = (
-                f"`ties` must name a column or 'trec_eval' to show documents by rank, got "
-                f"{self.tool!r}, whose order also depends on the measure or the order of rows"
+                f"`ties` must name a column, {' or '.join(map(repr, DOCUMENT_TOOLS))} to show "
+                f"documents by rank, got {tool!r}, whose order also depends on the measure or the "
+                "order of rows"
             )
             raise ValueError(msg)
         ranking = self.build_ranking(strategy)
         if self.tie_column is None:
             return ranking
         score, *further = ranking.by
-        # trec_eval stores scores as 32-bit floats, so nearly equal scores are tied.
-        rounded_score = score.cast(pl.Float32) if self.tool else score
-        by = [rounded_score, *further, pl.col(self.tie_column).cast(pl.String)]
+        if tool is not None:
+            # The tools store scores as floats, so nearly equal scores are tied.
+            is_32_bit = DOCUMENT_TOOLS[tool].bits == 32  # noqa: PLR2004
+            score = score.cast(pl.Float64).cast(pl.Float32 if is_32_bit else pl.Float64)
+        by = [score, *further, pl.col(self.tie_column).cast(pl.String)]
         return self.unsorted_ranking.ranked_by(by, descending=[*ranking.descending, True])
 
     def as_text(self, name: str, values: Values) -> Values:

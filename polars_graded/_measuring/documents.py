@@ -37,7 +37,7 @@ from polars_graded._measuring.ranking import (
     check_score,
     is_vector,
 )
-from polars_graded._measuring.tie_orders import TieOrder, round_to_32_bits, sort_as_ranx
+from polars_graded._measuring.tie_orders import TieOrder, round_scores, sort_as_ranx
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,8 @@ class DocumentLists:
         if not keys:
             return cls(grades, None, None, inputs=inputs)
         scores, order, rows = keys[0].as_numbers(), None, None
-        if tie_order is not None and tie_order.is_32_bit:
-            scores = round_to_32_bits(keys[0])
+        if tie_order is not None and tie_order.bits is not None:
+            scores = round_scores(keys[0], tie_order.bits)
         by_name = names if tie_order is not None and tie_order.needs_documents else None
         descending_names = tie_order is None or tie_order.sort == "descending"
         if tie_order is not None and tie_order.sort == "ranx":

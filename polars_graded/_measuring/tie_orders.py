@@ -13,7 +13,7 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
 
-Tool: TypeAlias = Literal["trec_eval", "ir_measures", "ranx"]
+Tool: TypeAlias = Literal["trec_eval", "pytrec_eval", "ir_measures", "ranx"]
 """Name of a tool whose order of tied documents can be chosen."""
 
 
@@ -23,8 +23,9 @@ class TieOrder:
 
     sort: Literal["descending", "ascending", "rows", "ranx"]
     """Order of tied documents: by name as text, by row, or as the sort of ranx leaves them."""
-    is_32_bit: bool = False
-    """True if scores are compared as numbers of 32 bits."""
+    bits: Literal[32, 64] | None = None
+    """Precision to which scores are rounded before they are compared. None compares them exactly,
+    which makes a difference to 64 bits for decimals and for integers above 2**53."""
 
     @property
     def needs_documents(self) -> bool:
@@ -33,13 +34,20 @@ class TieOrder:
 
 
 BY_DOCUMENT = TieOrder("descending")
-"""Default order: by document as in trec_eval, but with scores compared in 64 bits."""
+"""Default order: by document as in trec_eval, but with scores compared exactly."""
 
-TREC_EVAL = TieOrder("descending", is_32_bit=True)
+DOCUMENT_TOOLS: Mapping[Tool, TieOrder] = {
+    "trec_eval": TieOrder("descending", bits=64),
+    "pytrec_eval": TieOrder("descending", bits=32),
+}
+"""Tools that order tied documents by name for all measures. trec_eval is version 10; pytrec_eval
+and trec_eval 9 store scores as 32-bit floats."""
+
 ASCENDING, BY_ROW = TieOrder("ascending"), TieOrder("rows")
 
 TOOLS: Mapping[Tool, str] = {
-    "trec_eval": "by document, descending, with scores compared in 32 bits",
+    "trec_eval": "by document, descending, with scores compared in 64 bits, as in version 10",
+    "pytrec_eval": "by document, descending, with scores compared in 32 bits",
     "ir_measures": "as the library behind each of its measures does",
     "ranx": "as the unstable sort of ranx leaves them",
 }
@@ -65,21 +73,24 @@ def find_order(tool: Tool, measure: Measure) -> TieOrder:
     """
     if tool == "ranx":
         return TieOrder("ranx")
-    if tool == "trec_eval":
-        return TREC_EVAL
+    if tool in DOCUMENT_TOOLS:
+        return DOCUMENT_TOOLS[tool]
     if measure.function == "err" or measure.options.get("gain") == "exp2":
         return BY_DOCUMENT
     is_rr_at_k = measure.function == "reciprocal_rank" and measure.n is not None
     if is_rr_at_k or measure.function in ("judged", "compat") or measure.definition.inputs:
         return ASCENDING
-    return BY_ROW if measure.function in KEPT_BY_ROW else TREC_EVAL
+    return BY_ROW if measure.function in KEPT_BY_ROW else DOCUMENT_TOOLS["pytrec_eval"]
 
 
-def round_to_32_bits(scores: Lists) -> Lists:
-    """Return the scores rounded to 32 bits."""
+def round_scores(scores: Lists, bits: Literal[32, 64]) -> Lists:
+    """Return the scores rounded to 32 or 64 bits."""
     numbers = scores.flat if scores.flat.dtype.is_decimal() else scores.flat.to_physical()
-    # A cast from Decimal or Int64 to Float32 could round twice, and in another way than trec_eval.
-    return Lists(numbers.cast(pl.Float64).cast(pl.Float32).cast(pl.Float64), scores.offsets)
+    rounded = numbers.cast(pl.Float64)
+    if bits == 32:  # noqa: PLR2004
+        # pytrec_eval rounds doubles, so a direct cast from Decimal or Int64 would differ.
+        rounded = rounded.cast(pl.Float32).cast(pl.Float64)
+    return Lists(rounded, scores.offsets)
 
 
 def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
