@@ -30,14 +30,13 @@ class Runs(NamedTuple):
     strategy: str | None
     """Name of the column of strategies. None for a single run if no column was passed."""
     names: Sequence[str] = ()
-    """Names of the strategies if the run is a mapping with a lazy frame, otherwise empty. When the
-    table is collected, an error is raised if one of these strategies has no rows."""
+    """Names of the strategies if the run is a mapping of strategies. Some may have no rows."""
 
 
 def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
     """Return the retrieved documents in one frame, lazy if any input is lazy."""
     run = _unwrap_mapping(run)
-    if not isinstance(run, Mapping) or not run or _maps_queries(run):
+    if not isinstance(run, Mapping) or _maps_queries(run, strategy):
         table = _read_run("run", run, query, doc)
         return Runs(_number_ranks(table, query, doc, [strategy or "strategy"]), strategy)
     strategy = "strategy" if strategy is None else strategy
@@ -49,7 +48,8 @@ def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Run
         if isinstance(table, pl.LazyFrame):
             is_lazy = True
         elif table.is_empty():
-            raise make_missing_rows_error(name)
+            # Columns without values must not decide the types of the stacked columns.
+            table = pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null))
         rows = table.lazy().drop(strategy, strict=False)
         parts.append(rows.select(pl.lit(name).alias(strategy), "*"))
     for name in (query, doc):
@@ -58,12 +58,7 @@ def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Run
             # Two Enum columns with other categories have no common type but String.
             parts = [part.with_columns(pl.col(name).cast(pl.String)) for part in parts]
     stacked = pl.concat(parts, how="diagonal_relaxed")
-    return Runs(stacked, strategy, [*run]) if is_lazy else Runs(stacked.collect(), strategy)
-
-
-def make_missing_rows_error(strategy: str) -> ValueError:
-    """Return the error for a strategy without rows in a mapping of runs."""
-    return ValueError(f"`run` must have a row for each strategy, got none for {strategy!r}")
+    return Runs(stacked if is_lazy else stacked.collect(), strategy, [*run])
 
 
 def build_judgment_table(judgments: Any, query: str, doc: str, grade: str) -> Frame:
@@ -121,7 +116,7 @@ def split_graders(
 def build_grader_table(judgments: Any, query: str, doc: str, grade: str) -> tuple[Frame, list[str]]:
     """Return the judged documents, and the names of the grade columns."""
     judgments = _unwrap_mapping(judgments)
-    if not isinstance(judgments, Mapping) or not judgments or _maps_queries(judgments):
+    if not isinstance(judgments, Mapping) or _maps_queries(judgments):
         table = build_judgment_table(judgments, query, doc, grade)
         if not {GRADER, grade} <= {*table.collect_schema()}:
             return table, [grade]
@@ -168,13 +163,17 @@ def _unwrap_mapping(value: Any) -> Any:
     return value.to_dict() if kind.__module__.startswith("ranx.") else value
 
 
-def _maps_queries(run: Mapping[Any, Any]) -> bool:
+def _maps_queries(run: Mapping[Any, Any], strategy: str | None = None) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
     The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
-    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents.
+    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents. If
+    all values are empty mappings, the keys are names only if `strategy` is passed.
     """
     kinds = (Mapping, *_COLLECTIONS)
+    if all(map(_is_empty, run.values())):
+        are_mappings = all(isinstance(each, Mapping) for each in run.values())
+        return not (run and are_mappings and strategy is not None)
     first_documents = next(
         (documents for documents in run.values() if isinstance(documents, kinds) and documents),
         None,
@@ -182,6 +181,12 @@ def _maps_queries(run: Mapping[Any, Any]) -> bool:
     if isinstance(first_documents, Mapping):
         return not isinstance(next(iter(first_documents.values())), kinds)
     return isinstance(first_documents, _COLLECTIONS)
+
+
+def _is_empty(documents: Any) -> bool:
+    """Return whether a query has no documents: an empty mapping or collection, or None."""
+    kinds = (Mapping, *_COLLECTIONS)
+    return documents is None or (isinstance(documents, kinds) and not documents)
 
 
 def _read_run(name: str, given: Any, query: str, doc: str) -> Frame:
@@ -196,7 +201,14 @@ def _read_run(name: str, given: Any, query: str, doc: str) -> Frame:
 def _build_table(name: str, given: Any, query: str, doc: str, number: str) -> Frame:
     """Return a table made from any frame, or from a mapping from queries to documents."""
     if not isinstance(given, Mapping):
-        return check_frame(name, given)
+        frame = check_frame(name, given)
+        if schema := frame.collect_schema():
+            nulls = [lists for lists in ("retrieved", "relevant") if schema.get(lists) == pl.Null]
+            return frame.cast(dict.fromkeys(nulls, pl.List(pl.Null)))
+        given = {}
+    given = {key: docs for key, docs in given.items() if not _is_empty(docs)}
+    if not given:
+        return pl.DataFrame(schema={query: pl.Null, doc: pl.Null, number: pl.Float64})
     are_mappings = [isinstance(docs, Mapping) for docs in given.values()]
     if any(are_mappings) and not all(are_mappings):
         msg = f"`{name}` must have mappings for all queries or lists for all, got both"
@@ -204,7 +216,7 @@ def _build_table(name: str, given: Any, query: str, doc: str, number: str) -> Fr
     lists = {key: list(docs.items() if any(are_mappings) else docs) for key, docs in given.items()}
     keys = [key for key, docs in lists.items() for _ in docs]
     rows = [row for docs in lists.values() for row in docs]
-    if any(are_mappings) or not given:
+    if any(are_mappings):
         columns = {query: keys, doc: [row[0] for row in rows], number: [row[1] for row in rows]}
         return pl.DataFrame([_build_column(name, column, each) for column, each in columns.items()])
     ids = _build_column(name, doc, rows)
@@ -266,7 +278,7 @@ def _explode_documents(table: Frame, lists: str, doc: str) -> Frame:
     """Return one row per document; fields of structs become columns."""
     schema = table.collect_schema()
     together = [name for name in (lists, "rank") if name in schema]
-    table = table.explode(together, empty_as_null=False)
+    table = table.explode(together, empty_as_null=False, keep_nulls=False)
     if isinstance(table.collect_schema()[lists], pl.Struct):
         return table.unnest(lists)
     return table.rename({lists: doc})

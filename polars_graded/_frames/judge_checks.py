@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import MAX_SHOWN_VALUES, check_columns, first_few
+from polars_graded._checks import MAX_SHOWN_VALUES, TEXT_TYPES, check_columns, first_few
 from polars_graded._frames.joining import FOUND, ROWS, Join, are_distinct
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -169,19 +169,20 @@ def select_judgments(
 
 
 def check_overlap(join: Join) -> None:
-    """Raise if run and judgments share no document; warn of other mismatches."""
+    """Raise if ids have another form in the judgments; warn of other mismatches."""
     query, doc, judged = join.query, join.doc, join.judged
     counts = join.counts()
     counts_of_judged = counts.join(join.queries, on=query, how="semi", maintain_order="left")
     retrieved, n_found = counts_of_judged.select(pl.col(ROWS, FOUND).sum()).row(0)
     if counts.height and judged.height and not n_found:
-        unit, column = ("document of a query", doc) if retrieved else ("query", query)
-        ours = (join.unmatched if retrieved else counts.get_column(query))[0]
-        msg = (
-            f"`run` and `judgments` must have a {unit} in common, got none: {column!r} is, for "
-            f"example, {ours!r} in `run` and {judged[column][0]!r} in `judgments`"
-        )
-        raise ValueError(msg)
+        column = doc if retrieved else query
+        ours = join.unmatched if retrieved else counts.get_column(query)
+        if have_different_forms(ours, judged[column]):
+            msg = (
+                f"`run` and `judgments` must write {column!r} in the same form, got, for example, "
+                f"{ours[0]!r} in `run` and {judged[column][0]!r} in `judgments`"
+            )
+            raise ValueError(msg)
     queries = counts_of_judged.get_column(query)
     if unjudged := _find_absent(counts.get_column(query), queries):
         warn_the_caller(
@@ -196,8 +197,8 @@ def check_overlap(join: Join) -> None:
             f"count as failures: {first_few(unanswered)}",
         )
     if join.strategies != [None]:
-        answered = counts_of_judged.get_column(join.strategy)
-        if without_answers := _find_absent(counts.get_column(join.strategy), answered):
+        answered = {*counts_of_judged.get_column(join.strategy)}
+        if without_answers := [name for name in join.strategies if name not in answered]:
             warn_the_caller(
                 DataWarning.missing,
                 f"{first_few(without_answers)} answered none of the judged queries, so all of "
@@ -229,6 +230,26 @@ def check_overlap(join: Join) -> None:
         f"and `judgments` ({missed_judgments[doc][0]!r}); overview(frame) counts retrieved and "
         "judged documents",
     )
+
+
+def have_different_forms(ours: pl.Series, theirs: pl.Series) -> bool:
+    """Return whether no id can be equal because both columns write ids differently.
+
+    All ids of one column are whole numbers and none of the other is, or ids such as "1", "001" and
+    "1.0" are equal as numbers only.
+    """
+    if ours.dtype not in TEXT_TYPES:
+        return False
+    columns = [column.cast(pl.String).unique() for column in (ours, theirs)]
+    numbers = [column.filter(column.str.contains(r"^[0-9]+(\.0*)?$")) for column in columns]
+    are_numbers = [len(each) == len(column) for each, column in zip(numbers, columns, strict=True)]
+    if not all(are_numbers):
+        return any(are_numbers) and not all(map(len, numbers))
+    plain = [each.str.replace(r"\.0*$", "").str.strip_chars_start("0").unique() for each in numbers]
+    texts_differ, numbers_differ = (
+        not first.is_in(second.implode()).any() for first, second in (columns, plain)
+    )
+    return texts_differ and not numbers_differ
 
 
 MAX_COMMON_SHARE = 0.05

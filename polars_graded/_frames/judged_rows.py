@@ -14,7 +14,7 @@ from itertools import chain
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._frames.inputs import Frame, Runs, make_missing_rows_error
+from polars_graded._frames.inputs import Frame, Runs
 from polars_graded._frames.joining import Hashes, Join, hash_keys
 from polars_graded._frames.judge_checks import (
     check_distinct,
@@ -43,6 +43,8 @@ def judged_rows(
 
     The columns of a lazy run are checked before the run is collected.
     """
+    runs = runs._replace(table=_type_columns(runs.table, judgments, query, doc, "score"))
+    judgments = _type_columns(judgments, runs.table, query, doc, *grades)
     run_schema, judgment_schema = runs.table.collect_schema(), judgments.collect_schema()
     uses_strategy_column = runs.strategy is None and "strategy" in run_schema
     strategy = "strategy" if uses_strategy_column else runs.strategy
@@ -74,6 +76,25 @@ def judged_rows(
     return scan_frames(schema, iterate_rows)
 
 
+def _type_columns(table: Frame, other: Frame, query: str, doc: str, *numbers: str) -> Frame:
+    """Return the table; columns whose values show no type get the types of the other frame.
+
+    These are columns of nulls, and all columns of an empty DataFrame.
+    """
+    schema, types = table.collect_schema(), other.collect_schema()
+    is_empty = isinstance(table, pl.DataFrame) and table.is_empty()
+    expected = {name: types[name] for name in (query, doc) if name in types}
+    expected |= {
+        name: pl.Float64() for name in numbers if not schema.get(name, pl.Null()).is_numeric()
+    }
+    changes = {
+        name: dtype
+        for name, dtype in expected.items()
+        if name in schema and (is_empty or schema[name] == pl.Null)
+    }
+    return pl.DataFrame(schema=schema | changes) if is_empty else table.cast(pl.Schema(changes))
+
+
 def _iterate_joined_blocks(
     run: Frame, join: Join, key: Sequence[str], runs: Runs
 ) -> Iterator[pl.DataFrame]:
@@ -99,8 +120,7 @@ def _iterate_joined_blocks(
     if not is_strategy_passed and not join.strategies:
         join.register(None)
     for name in runs.names:
-        if name not in join.strategies:
-            raise make_missing_rows_error(name)
+        join.register(name)
     check_overlap(join)
     yield from join.missed()
 

@@ -101,9 +101,12 @@ def join_judgments(
     DataFrame, LazyFrame or Spark's DataFrame
         The columns of `run`, then the columns that `judgments` adds. The first rows are the rows of
         the run for judged queries, in the order of `run`. The judged documents that were not
-        retrieved follow, strategy by strategy, in the order of `judgments`. If the run is empty and
-        `strategy` is None, the result contains every judged document without a score. If the run is
-        empty and `strategy` is passed, the result is empty, since the column names no strategy.
+        retrieved follow, strategy by strategy, in the order of `judgments`.
+
+        If the run is empty, such as `{}` or `{"q1": []}`, the result contains every judged document
+        without a score, so each query counts as a failure. The same holds for an empty run in a
+        mapping of strategies. If `strategy` names a column of an empty frame, the result is empty,
+        since the column names no strategy.
 
         If `run` has lists, the result has the columns `rank` and `score`. Of the columns beside the
         lists, only the query and the strategy are kept. The score is the field `score` of the
@@ -117,8 +120,10 @@ def join_judgments(
     Raises
     ------
     ValueError
-        If run and judgments have no pair of query and document in common, and neither is empty.
-        If a column other than query and document, such as a grade, is in both run and judgments. If
+        If no document is found because run and judgments write ids in different forms: all ids of
+        one are whole numbers and none of the other is, or ids are equal only as numbers, such as
+        "1.0" and "1". The first 1000 retrieved documents and all judged ones are compared. If a
+        column other than query and document, such as a grade, is in both run and judgments. If
         a query, document or strategy is null. If a document occurs more than once for a query in
         `judgments`, or for a query and strategy in `run`. If the run holds several strategies and
         `strategy` is None.
@@ -127,8 +132,7 @@ def join_judgments(
         the result is collected (within a ComputeError in Polars before 2). Duplicate documents are
         found by a 64-bit hash of each row; for large runs, the hashes are written to a temporary
         folder. For a run in Spark, the job fails if a query, document or strategy is null, or if a
-        document occurs twice for a judged query. No error is raised if a run in Spark and the
-        judgments have no document in common.
+        document occurs twice for a judged query. Forms of ids are not compared.
 
     Warns
     -----
