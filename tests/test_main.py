@@ -368,6 +368,46 @@ def test_runs_in_one_file_are_told_apart_by_tag(table):
     assert both == table(*JUDGED)
 
 
+def test_runs_and_judgments_in_other_formats_are_read(table):
+    Path("marco.tsv").write_text("# MS MARCO\nq1\td2\t1\nq1\td 1\t2\nq2\td3\t1\n")
+    Path("lists.json").write_text('{"q1": ["d 1"], "q2": ["d3"]}')
+    Path("lines.jsonl").write_text(
+        '{"query_id": "q1", "results": [{"corpus_id": "d2", "score": 1}]}\n'
+        '{"query_id": "q2", "results": [{"corpus_id": "d3", "score": 2}]}\n'
+    )
+    Path("judged.json").write_text('{"q1": {"d 1": 2}, "q2": {"d3": 1}}')
+    Path("beir.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td 1\t2\nq2\td3\t1\n")
+    Path("marco.qrels").write_text("q1\t0\td 1\t2\nq2\t0\td3\t1\n")
+    runs = ["marco.tsv", "lists.json", "lines.jsonl"]
+    for judgments in ("judged.json", "beir.tsv", "marco.qrels"):
+        rows = table("--qrels", judgments, *runs, "--measure", "ap")
+        values = {"marco.tsv": 3 / 4, "lists.json": 1, "lines.jsonl": 1 / 2}
+        assert numbers(rows) == printed({(name, "ap"): value for name, value in values.items()})
+
+
+def test_tags_of_one_ranking_are_refused_and_named_by_the_file(table, refusal):
+    """They were the strategies R and NR, with AP 1 and 0."""
+    lines = "q1 Q0 x 1 2 NR\nq1 Q0 a 2 1 R\nq2 Q0 b 1 1 R\n"
+    Path("tags.run").write_text(lines)
+    Path("three.txt").write_text("q1 0 a 1\nq1 0 x 0\nq2 0 b 1\n")
+    arguments = ("--qrels", "three.txt", "tags.run", "--measure", "ap")
+    assert refusal(*arguments).endswith("--named-by file reads the lines of a file as one ranking")
+    assert numbers(table(*arguments, "--named-by", "file")) == {("tags.run", "ap"): 0.75}
+
+
+def test_a_run_without_a_judged_document_is_0_and_other_forms_of_ids_are_refused(table, refusal):
+    Path("none.run").write_text("q1 Q0 x1 1 2 t\n")
+    Path("numbers.run").write_text("q1 Q0 1 1 2 t\n")
+    Path("ids.txt").write_text("q1 0 d1 1\n")
+    none = "warning: in 1 of 1 queries no retrieved document is judged; .*\n"
+    arguments = ("--measure", "ap", "--qrels", "ids.txt")
+    assert numbers(table(*arguments, "none.run", also=none)) == {("t", "ap"): 0}
+    assert refusal(*arguments, "numbers.run") == (
+        "`run` and `judgments` must write 'doc' in the same form, got, for example, '1' in `run` "
+        "and 'd1' in `judgments`"
+    )
+
+
 # What is measured, and how it is printed.
 
 

@@ -132,9 +132,10 @@ def _read_features(arguments: Arguments) -> Rows:
 def _read_runs(arguments: Arguments) -> Rows:
     """Return the rows of runs, joined with judgments if any are passed.
 
-    The rows are lazy if they may exceed memory. The name of a strategy is its tag. If two files
-    share a tag, the name of every strategy is the name of its file, or FILE:TAG if the file has
-    several tags. If two files have the same name, paths replace file names.
+    The rows are lazy if they may exceed memory. The name of a strategy is its tag. With --named-by
+    file, or if a file has no tags, it is the name of the file. If two files share a tag, the name
+    of every strategy is the name of its file, or FILE:TAG if the file has several tags. If two
+    files have the same name, paths replace file names.
     """
     # Only measures of subtopics need judgments by subtopic.
     subtopic = "subtopic" if "subtopics" in arguments.needed_inputs else None
@@ -143,14 +144,18 @@ def _read_runs(arguments: Arguments) -> Rows:
     }
     runs = arguments.run_files
     is_large = MEMORY_PER_BYTE * sum(Path(run).stat().st_size for run in runs) > find_free_memory()
-    frames = [_read_run(run, is_large=is_large) for run in runs]
+    names = [Path(run).name for run in runs]
+    names = names if len(set(names)) == len(runs) else list(runs)
+    passed_names = names if arguments.named_by == "file" else [None] * len(runs)
+    frames = [
+        _read_run(run, name, is_large=is_large)
+        for run, name in zip(runs, passed_names, strict=True)
+    ]
     tags = []
     for frame, run in zip(frames, runs, strict=True):
         tag = frame.select("strategy").unique().collect(engine="streaming")
         _check_not_empty(tag, run)
         tags.append(tag.to_series())
-    names = [Path(run).name for run in runs]
-    names = names if len(set(names)) == len(runs) else list(runs)
     named_runs = zip(frames, make_names_distinct(tags, names), strict=True)
     stacked = pl.concat([frame.with_columns(name) for frame, name in named_runs])
     # The highest score of a run ranks first, even if the scores look like ranks.
@@ -179,21 +184,22 @@ def _read_judgments(file: str, subtopic: str | None) -> pl.DataFrame:
     return judgments
 
 
-def _read_run(file: str, *, is_large: bool) -> pl.LazyFrame:
-    """Return the documents of a run.
+def _read_run(file: str, name: str | None, *, is_large: bool) -> pl.LazyFrame:
+    """Return the documents of a run, with a passed name as their strategy.
 
     In a Parquet file without a column of strategies, the strategy is named after the file.
     """
     columns = ["query", "doc", "score", "strategy"]
     if not _is_parquet(file):
-        return (scan_run(file) if is_large else read_run(file).lazy()).select(columns)
+        source = file if name is None else {name: file}
+        return (scan_run(source) if is_large else read_run(source).lazy()).select(columns)
     frame = _read_parquet(file, columns[:3], is_large=is_large)
     schema = frame.collect_schema()
     if not schema["score"].is_numeric():
         msg = f"{file} must have numbers in its column 'score', got {schema['score']}"
         raise ValueError(msg)
-    if "strategy" not in schema:
-        frame = frame.with_columns(strategy=pl.lit(Path(file).stem))
+    if name is not None or "strategy" not in schema:
+        frame = frame.with_columns(strategy=pl.lit(name or Path(file).stem))
     return frame.select(columns).cast({"score": pl.Float64, "strategy": pl.String})
 
 

@@ -78,19 +78,24 @@ INPUTS = {
         FILES,
     ),
     QRELS: Option(
-        "a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with columns "
-        "query, doc and grade or score; for several graders: --qrels people=FILE --qrels "
-        "model=FILE RUN",
+        "a judgment file and the runs to judge, plain or gzip, in the formats of TREC, MS MARCO or "
+        "BEIR or in JSON, or .parquet files with columns query, doc and grade or score; for "
+        "several graders: --qrels people=FILE --qrels model=FILE RUN",
         {"nargs": "+", "action": "append", "metavar": ("FILE", "RUN")},
     ),
     RUNS: Option(
-        "TREC runs to judge by --qrels, or to compare by --similarity without judgments", FILES
+        "runs to judge by --qrels, or to compare by --similarity without judgments", FILES
     ),
 }
 """Options for the input, by name. A call passes at most one of these options, but --qrels and
 --runs may be combined. Without an input, the command measures an example."""
 
 OPTIONS = {
+    "--named-by": Option(
+        "the source of a strategy's name: the tags in a run (by default), or the name of its file",
+        {"choices": ("tag", "file"), "default": "tag"},
+        needs=(QRELS, RUNS),
+    ),
     "--query": Option(
         "the column of a --frame that names the query, or several; query by default",
         COLUMNS,

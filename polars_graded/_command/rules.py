@@ -75,7 +75,7 @@ def _find_scales_of_subtopics(arguments: Arguments) -> Iterable[str]:
 
 SIMILARITY_OPTIONS = (
     *("--similarity", "--query", "--by", "--descending", "--doc", "--strategy", "--ties"),
-    *("--baseline", "--per-query", "--chart"),
+    *("--named-by", "--baseline", "--per-query", "--chart"),
 )
 """Options that are compatible with --similarity."""
 
