@@ -146,7 +146,7 @@ def test_columns_below_a_header_are_found_by_their_names(separator):
     header = "docno qid text rank score tag".replace(" ", separator)
     lines = f"{header}\na q1 x 2 0.5 s\nb q1 y 1 0.75 t\n".encode()
     expected = [("q1", "a", 0.5, 2, "s"), ("q1", "b", 0.75, 1, "t")]
-    with pytest.warns(DataWarning.files, match="each tag is read as a strategy"):
+    with pytest.warns(DataWarning.files, match="each tag is a strategy"):
         assert read_run(lines).rows() == expected
     ranks = b"query\tdoc\trank\nq1\ta\t2\nq1\tb\t3\n"
     assert read_run(ranks)["score"].to_list() == [-2, -3]
@@ -273,25 +273,45 @@ def test_subtopics_need_lines_of_four_fields():
 PARTS = "q1 Q0 d1 1 2 R\nq1 Q0 d2 2 1 NR\n"
 ONE_RANKING = (
     "the lines of {} for query 'q1' have the tags 'R', 'NR', and no document is under two tags, as "
-    "in one ranking"
+    "in one ranking; "
 )
-CONFIRM = "\n\nHint: named_by='file' reads the lines of a file as one ranking"
 READERS = pytest.mark.parametrize("read", [read_run, lambda *a, **k: scan_run(*a, **k).collect()])
 
 
 @READERS
-def test_tags_without_a_shared_document_are_refused_or_warned_of(tmp_path, read):
+def test_tags_of_one_ranking_are_not_two_strategies(tmp_path, read):
     """They were two strategies with AP 1 and 0 of one ranking."""
+    path = write(tmp_path, PARTS + "q2 Q0 d1 1 2 R\n")
+    decision = "they are read as one ranking\n\nHint: named_by='file' confirms this"
+    said = ONE_RANKING.format(path) + decision
+    with pytest.warns(DataWarning.files, match=f"^{re.escape(said)}$") as caught:
+        assert read(path)["strategy"].to_list() == ["file"] * 3
+    assert len(caught) == 1
+    with pytest.warns(DataWarning.files, match=f"^{re.escape(said)}$") as caught:
+        several = read([path, write(tmp_path, RUN, "other.run")])
+    assert len(caught) == 1
+    assert several["strategy"].to_list() == [*["file"] * 3, "bm25", "bm25"]
+    with warnings.catch_warnings(action="error"):
+        assert read(path, named_by="file")["strategy"].to_list() == ["file"] * 3
+        assert read({"ours": path})["strategy"].to_list() == ["ours"] * 3
+
+
+@READERS
+def test_tags_that_each_query_has_are_strategies_with_a_warning(tmp_path, read):
     path = write(tmp_path, PARTS)
-    sentence = ONE_RANKING.format(path)
-    said = f"{sentence}; each tag is read as a strategy{CONFIRM}"
+    decision = "each tag is a strategy\n\nHint: named_by='file' reads them as one ranking"
+    said = ONE_RANKING.format(path) + decision
     with pytest.warns(DataWarning.files, match=f"^{re.escape(said)}$"):
         assert read(path)["strategy"].to_list() == ["R", "NR"]
-    path = write(tmp_path, PARTS + "q2 Q0 d1 1 2 R\n")
-    with pytest.raises(COLLECTED, match=re.escape(sentence + CONFIRM)):
-        read(path)
-    assert read(path, named_by="file")["strategy"].to_list() == ["file"] * 3
-    assert read({"ours": path})["strategy"].to_list() == ["ours"] * 3
+    assert read(path, named_by="file")["strategy"].to_list() == ["file"] * 2
+
+
+def test_tags_of_later_blocks_belong_to_the_ranking_of_the_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BLOCK_BYTES", 50)
+    text = PARTS + "q2 Q0 d1 1 2 R\n" + "".join(f"q3 Q0 d{n} 1 {-n} {n}\n" for n in range(9))
+    with pytest.warns(DataWarning.files, match="they are read as one ranking"):
+        strategies = scan_run(write(tmp_path, text)).collect()["strategy"]
+    assert strategies.to_list() == ["file"] * 12
 
 
 @READERS

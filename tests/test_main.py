@@ -385,13 +385,14 @@ def test_runs_and_judgments_in_other_formats_are_read(table):
         assert numbers(rows) == printed({(name, "ap"): value for name, value in values.items()})
 
 
-def test_tags_of_one_ranking_are_refused_and_named_by_the_file(table, refusal):
+def test_tags_of_one_ranking_are_one_strategy(table):
     """They were the strategies R and NR, with AP 1 and 0."""
     lines = "q1 Q0 x 1 2 NR\nq1 Q0 a 2 1 R\nq2 Q0 b 1 1 R\n"
     Path("tags.run").write_text(lines)
     Path("three.txt").write_text("q1 0 a 1\nq1 0 x 0\nq2 0 b 1\n")
     arguments = ("--qrels", "three.txt", "tags.run", "--measure", "ap")
-    assert refusal(*arguments).endswith("--named-by file reads the lines of a file as one ranking")
+    told = "warning: the lines of tags.run .* read as one ranking; --named-by file confirms this\n"
+    assert numbers(table(*arguments, also=told)) == {("tags.run", "ap"): 0.75}
     assert numbers(table(*arguments, "--named-by", "file")) == {("tags.run", "ap"): 0.75}
 
 

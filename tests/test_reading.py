@@ -855,7 +855,7 @@ def without_zeros(row: tuple[object, ...]) -> tuple[object, ...]:
 def test_mutated_files_are_read_as_a_slow_parser_reads_them(monkeypatch, read, text, seed):
     """The first malformed line is named, or every row is there, however the file is cut."""
     rng = random.Random(seed)
-    monkeypatch.setattr(reading, "_check_tags", lambda _, run: run)
+    monkeypatch.setattr(reading, "_merge_tags", lambda _, run: run)
     base = text.encode() * 3
     outcomes = Counter()
     for _ in range(120):

@@ -220,9 +220,8 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         whole path, if two files have the same name). Files without tags always give their name.
 
         With `"tag"`, the tags of a file are strategies if a document of a query is under two of
-        them. If tags share a query but no document, the file is nearly always one ranking: this is
-        an error, or a warning if every query has every tag. `"file"` reads such a file as one
-        ranking.
+        them, or if every query has every tag. Other tags that share a query are read as one
+        ranking, as trec_eval reads them. A warning reports tags that share a query but no document.
 
         With `"tag"`, files with the same tag form one run, unless two of them contain the same
         document for the same query. In this case, the strategies of all files are named after their
@@ -242,7 +241,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     ------
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
-        A score must be finite. If the lines of a query have several tags, as described above.
+        A score must be finite.
 
     See Also
     --------
@@ -265,7 +264,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     """
     files = _name_files(paths, named_by)
     runs = [
-        _check_tags(file, _concatenate(_RUN_SCHEMA, _read_run_blocks([file], len(files))))
+        _merge_tags(file, _concatenate(_RUN_SCHEMA, _read_run_blocks([file], len(files))))
         for file in files
     ]
     names = _name_strategies(files, runs)
@@ -409,11 +408,23 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
         starts = (
-            _concatenate(_RUN_SCHEMA, islice(_read_run_blocks([file], 1), 1)) for file in files
+            _merge_tags(
+                file,
+                _concatenate(_RUN_SCHEMA, islice(_read_run_blocks([file], 1), 1)),
+                warns=False,
+            )
+            for file in files
         )
         for file, name in zip(files, _name_strategies(files, starts), strict=True):
-            for number, run in enumerate(_read_run_blocks([file], len(files))):
-                yield (run if number else _check_tags(file, run)).with_columns(name)
+            is_one_ranking = None
+            for block in _read_run_blocks([file], len(files)):
+                run = block
+                if is_one_ranking is None:
+                    run = _merge_tags(file, block)
+                    is_one_ranking = run is not block
+                elif is_one_ranking:
+                    run = block.with_columns(strategy=pl.lit(file.default_strategy))
+                yield run.with_columns(name)
 
     return scan_frames(_RUN_SCHEMA, frames)
 
@@ -577,8 +588,8 @@ def _read_run_blocks(files: Sequence[TextFile], n_files: int) -> Iterator[pl.Dat
             warn_the_caller(DataWarning.files, sentence)
 
 
-def _check_tags(file: TextFile, run: pl.DataFrame) -> pl.DataFrame:
-    """Return the run; raise or warn if its tags seem to be parts of one ranking.
+def _merge_tags(file: TextFile, run: pl.DataFrame, *, warns: bool = True) -> pl.DataFrame:
+    """Return the run, named after its file if its tags are parts of one ranking.
 
     The tags of a file are strategies if two of them retrieved the same document for a query. If
     they share queries but no document, the file is nearly always one ranking.
@@ -590,21 +601,22 @@ def _check_tags(file: TextFile, run: pl.DataFrame) -> pl.DataFrame:
     tags_of_query = keys.group_by("query", maintain_order=True).agg(
         pl.col("strategy").unique(maintain_order=True)
     )
-    shared = tags_of_query.filter(pl.col("strategy").list.len() > 1)
+    lengths = tags_of_query.get_column("strategy").list.len()
+    shared = tags_of_query.filter(lengths > 1)
     if shared.is_empty() or keys.select(pl.struct("query", "doc").is_duplicated().any()).item():
         return run
-    query, names = shared.row(0)
-    msg = (
-        f"the lines of {file.name} for query {query!r} have the tags {first_few(names)}, and no "
-        "document is under two tags, as in one ranking"
-    )
-    hint = "\n\nHint: named_by='file' reads the lines of a file as one ranking"
-    if shared.select((pl.col("strategy").list.len() < len(tags)).any()).item() or (
-        shared.height < tags_of_query.height
-    ):
-        raise ValueError(msg + hint)
-    warn_the_caller(DataWarning.files, f"{msg}; each tag is read as a strategy{hint}")
-    return run
+    is_one_ranking = (lengths < len(tags)).any()
+    if warns:
+        query, names = shared.row(0)
+        decision = "they are read as one ranking" if is_one_ranking else "each tag is a strategy"
+        hint = "confirms this" if is_one_ranking else "reads them as one ranking"
+        warn_the_caller(
+            DataWarning.files,
+            f"the lines of {file.name} for query {query!r} have the tags {first_few(names)}, and "
+            f"no document is under two tags, as in one ranking; {decision}\n\n"
+            f"Hint: named_by='file' {hint}",
+        )
+    return run.with_columns(strategy=pl.lit(file.default_strategy)) if is_one_ranking else run
 
 
 def _read_letor_slices(files: Iterable[TextFile], limit: _FeatureLimit) -> Iterator[pl.DataFrame]:
