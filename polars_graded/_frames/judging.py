@@ -56,41 +56,34 @@ def join_judgments(
     Parameters
     ----------
     run
-        The retrieved documents, with a score or a rank: any data frame, as for `evaluate`; or a
-        mapping from queries to scores, `{query: {doc: score}}`, as in pytrec_eval, ranx and BEIR;
-        or a mapping from queries to documents in rank order, `{query: [doc, ...]}`. A mapping from
-        names to any of these stacks several strategies. A LazyFrame, from `scan_run` or any other
-        source, may be larger than memory: its rows are streamed when the result is collected. A
-        frame of Spark is joined in Spark; a dataset of Ray is collected.
+        The retrieved documents, with a score or a rank: any data frame, as for `evaluate`; or
+        `{query: {doc: score}}`, as in pytrec_eval, ranx and BEIR; or `{query: [doc, ...]}` in rank
+        order. A mapping from names to any of these stacks several strategies. A LazyFrame, such as
+        that of `scan_run`, may be larger than memory: its rows are streamed when the result is
+        collected. A frame of Spark is joined in Spark; a dataset of Ray is collected.
     judgments
         The judged documents: a data frame; or `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
         relevant documents, which get grade 1. For several graders, pass a mapping from their names
-        to any of these, or a frame with a column `"grader"` and one row per query, document and
-        grader. The result then has one column of grades per grader, named after the grader. Pass
-        these names as `evaluate(grade=[...])`. For a run in Spark, the judgments of several graders
-        must be on this machine.
+        to any of these, or a frame with a column `"grader"`. The result then has one column of
+        grades per grader, for `evaluate(grade=[...])`.
     query
         The column of both frames that names the query.
     doc
-        The column of both frames that names the document. It may also hold one list per query. A
-        list holds ids, or structs whose fields become columns. In `run`, a list is in rank order.
-        In `judgments`, a listed document gets grade 1 unless the structs have a field of grades. If
-        this column is absent or holds no lists, a column of lists called `retrieved` in `run`, or
+        The column of both frames that names the document. It may also hold one list per query, of
+        ids or of structs whose fields become columns. In `run`, a list is in rank order. If this
+        column is absent or holds no lists, a column of lists called `retrieved` in `run`, or
         `relevant` in `judgments`, is used instead.
     grade
         The column of `judgments` that holds the grade.
     strategy
         The column of `run` that identifies strategies. Without this argument, the run is one
-        ranking per query. A column called "strategy" may then hold only one value. Rows added for
-        judged documents get this value, too. A run in Spark must not have such a column. If `run`
-        is a mapping from names of strategies, this argument names the result's column of
-        strategies, by default "strategy".
+        ranking per query, and a column called "strategy" may hold only one value. If `run` is a
+        mapping from names, this argument names the column of the result, by default "strategy".
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
-        subtopic. The result has one row per document with its highest grade, and a column
-        "subtopics" that lists the subtopics with a grade above 0. Pass this column as
-        `evaluate(..., subtopics="subtopics")`. `read_qrels(..., subtopics=True)` reads such
-        judgments.
+        subtopic, as in `read_qrels(..., subtopics=True)`. The result has one row per document with
+        its highest grade, and a column "subtopics" of the subtopics with a grade above 0, for
+        `evaluate(..., subtopics="subtopics")`.
     unjudged_below
         Judgments with a lower grade are ignored. With 0, documents with the grade -1 in a qrels
         file (pooled but not judged) are unjudged, as in trec_eval. By default, every grade is a
@@ -99,40 +92,32 @@ def join_judgments(
     Returns
     -------
     DataFrame, LazyFrame or Spark's DataFrame
-        The columns of `run`, then the columns that `judgments` adds. The first rows are the rows of
-        the run for judged queries, in the order of `run`. The judged documents that were not
-        retrieved follow, strategy by strategy, in the order of `judgments`.
+        The columns of `run`, then the columns that `judgments` adds. The rows of the run for judged
+        queries come first, in the order of `run`. The judged documents that were not retrieved
+        follow, strategy by strategy, in the order of `judgments`. A frame of Spark has no order.
 
-        If the run is empty, such as `{}` or `{"q1": []}`, the result contains every judged document
-        without a score, so each query counts as a failure. The same holds for an empty run in a
-        mapping of strategies. If `strategy` names a column of an empty frame, the result is empty,
-        since the column names no strategy.
+        If `run` is empty, such as `{}` or `{"q1": []}`, the result contains every judged document
+        without a score. The same holds for an empty run in a mapping of strategies. An empty frame
+        with a column `strategy` names no strategy, so the result is empty.
 
-        If `run` has lists, the result has the columns `rank` and `score`. Of the columns beside the
-        lists, only the query and the strategy are kept. The score is the field `score` of the
-        structs. Without this field, the score is the negative rank, so that the first document has
-        the highest score.
-
-        If `run` is a LazyFrame, or a mapping that contains one, the result is a LazyFrame with the
-        rows in the same order. If `run` is in Spark, the result is a frame of Spark with the rows
-        in no order.
+        If `run` has lists, the result has the columns `rank` and `score`, and of the other columns
+        only the query and the strategy. The score is the field `score` of the structs, or else the
+        negative rank.
 
     Raises
     ------
     ValueError
         If no document is found because run and judgments write ids in different forms: all ids of
         one are whole numbers and none of the other is, or ids are equal only as numbers, such as
-        "1.0" and "1". The first 1000 retrieved documents and all judged ones are compared. If a
-        column other than query and document, such as a grade, is in both run and judgments. If
-        a query, document or strategy is null. If a document occurs more than once for a query in
-        `judgments`, or for a query and strategy in `run`. If the run holds several strategies and
-        `strategy` is None.
+        "1.0" and "1". The first 1000 retrieved documents and all judged ones are compared.
 
-        For a lazy run, errors in the columns are raised at once. Errors in the rows are raised when
-        the result is collected (within a ComputeError in Polars before 2). Duplicate documents are
-        found by a 64-bit hash of each row; for large runs, the hashes are written to a temporary
-        folder. For a run in Spark, the job fails if a query, document or strategy is null, or if a
-        document occurs twice for a judged query. Forms of ids are not compared.
+        If a column other than query and document is in both frames. If a query, document or
+        strategy is null. If a document occurs more than once for a query in `judgments`, or for a
+        query and strategy in `run`; a 64-bit hash of each row finds such documents. If the run
+        holds several strategies and `strategy` is None.
+
+        Errors in the rows of a lazy run are raised when the result is collected (within a
+        ComputeError in Polars before 2). In Spark, nulls and repeated documents make the job fail.
 
     Warns
     -----
@@ -141,8 +126,7 @@ def join_judgments(
         If queries of the run have no judgment; these queries are left out. If some or all
         strategies did not answer a judged query; these queries count as failures. If in most of the
         answered queries no retrieved document is judged, or if run and judgments have hardly any
-        document in common. Document names may then be written differently in the two frames, so the
-        warning shows a name from each frame.
+        document in common; the warning shows a name from each frame.
 
         For a lazy run, warnings about its rows appear when the result is collected. For a run in
         Spark, the only warning is about grades below 0, and only if the judgments are not in Spark.

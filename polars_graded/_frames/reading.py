@@ -576,9 +576,11 @@ def _read_run_blocks(files: Sequence[TextFile], n_files: int) -> Iterator[pl.Dat
         has_rows = False
         for table in _read_blocks(file, RUNS):
             has_rows |= table.height > 0
-            strategy = pl.lit(file.strategy or file.default_strategy)
             if file.strategy is None and "tag" in table.columns:
                 strategy = pl.col("tag")
+            else:
+                name = file.default_strategy if file.strategy is None else file.strategy
+                strategy = pl.lit(name)
             run = table.with_columns(strategy=strategy)
             yield _concatenate(
                 _RUN_SCHEMA, [run.select(cs.by_name(*_RUN_SCHEMA, require_all=False))]
