@@ -37,7 +37,9 @@ def test_files_keep_their_subtopics_where_they_are_asked_for(tmp_path):
 
 def test_a_file_without_subtopics_is_refused():
     beir = b"query-id corpus-id score\n1 d 1\n"
-    with pytest.raises(ValueError, match="must have lines of four fields with subtopics, got other"):
+    with pytest.raises(
+        ValueError, match="must have lines of four fields with subtopics, got other"
+    ):
         read_qrels(beir, subtopics=True)
     with pytest.raises(TypeError, match="`subtopics` must be True or False, got 'subtopic'"):
         read_qrels(QRELS, subtopics="subtopic")

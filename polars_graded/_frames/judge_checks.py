@@ -90,19 +90,6 @@ def check_no_nulls(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
             raise ValueError(msg)
 
 
-SAME_TAGS = (
-    "\n\nHint: read_run(paths, named_by='file') separates runs that have the same tag; .unique() "
-    "drops rows that are equal"
-)
-
-
-BY_SUBTOPIC = (
-    "\n\nHint: if documents are judged once per subtopic, read_qrels(paths, subtopics=True) reads "
-    "the subtopics, and join_judgments(..., subtopic='subtopic') gathers them"
-)
-"""Hint for judgments that list a document once per subtopic."""
-
-
 def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
     """Raise if two rows have the same key.
 
@@ -110,15 +97,31 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
     number of further repeated keys, which the error counts too.
     """
     if not are_distinct(frame, key):
-        repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
-        is_pair = len(key) == 2  # noqa: PLR2004 a query and a document
-        hints = {("judgments", True): BY_SUBTOPIC, ("run", False): SAME_TAGS}
+        rows = frame.filter(pl.struct(key).is_duplicated())
+        repeated = rows.select(key).unique()
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once, got {repeated.height + others} "
             f"more than once: {first_few(repeated.sort(key).rows())}"
-            f"{hints.get((name, is_pair), '')}"
         )
-        raise ValueError(msg)
+        hint = _find_repair(rows, name, key)
+        raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
+
+
+def _find_repair(rows: pl.DataFrame, name: str, key: Sequence[str]) -> str:
+    """Return a hint for rows of which several have the same key, or an empty text."""
+    is_pair = len(key) == 2  # noqa: PLR2004 a query and a document
+    if rows.n_unique() == rows.select(key).n_unique():
+        return ".unique(maintain_order=True) drops rows that are equal"
+    if name == "judgments" and is_pair:
+        return (
+            "if documents are judged once per subtopic, read_qrels(paths, subtopics=True) reads "
+            "the subtopics, and join_judgments(..., subtopic='subtopic') gathers them"
+        )
+    if {"rank", "score"} <= {*rows.columns} and (rows["score"] == -rows["rank"]).all():
+        return "list(dict.fromkeys(docs)) keeps the first place of each document in a list"
+    if name == "run" and not is_pair:
+        return "read_run(paths, named_by='file') separates runs that have the same tag"
+    return ""
 
 
 def check_one_strategy(join: Join) -> None:

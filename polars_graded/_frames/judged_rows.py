@@ -131,7 +131,6 @@ def _check_no_duplicates(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Ser
         return
     listed = repeated.head(MAX_LISTED_DUPLICATES)
     suspected = [
-        keys.filter(hash_keys(keys, key).is_in(listed.implode()))
-        for keys in read_batches(run.select(key))
+        rows.filter(hash_keys(rows, key).is_in(listed.implode())) for rows in read_batches(run)
     ]
     check_distinct(pl.concat(suspected), "run", key, len(repeated) - len(listed))

@@ -643,16 +643,17 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
     has_tabs = b"\t" in text
     if b"\r" in text:
         return None
+    # Some text, such as "x^", begins like a compressed file. Polars would decompress this text, so
+    # an empty line is put before it.
+    text = b"\n" + text
     try:
-        # Some text, such as "x^", begins like a compressed file. Polars would decompress this text,
-        # so an empty line is put before it.
         table = pl.read_csv(
-            b"\n" + text,
+            text,
             separator="\t" if has_tabs else " ",
             has_header=False,
             skip_lines=1,
             quote_char=None,
-            comment_prefix="#",
+            comment_prefix="#" if b"\n#" in text else None,  # looking for comments takes time
             schema=build_schema(table_format.fields),
         )
     except (pl.exceptions.PolarsError, OSError):
