@@ -60,7 +60,7 @@ def test_frames_have_the_values_of_evaluate(files, log, given, capsys):
     expected = values_of(log, query="search term", by={"f4": "f4", "new": "f12"})
     assert_frame_equal(pl.read_parquet(written, columns=expected.columns), expected)
     assert "('f4' in 22, 'new' in 22)" in captured.err
-    assert "'doc' decides which comes first" in captured.err
+    assert "'product_id' decides which comes first" in captured.err
     for mean in pg.summarise(expected)["mean"]:
         assert f"{mean:.4f}" in captured.out
 
@@ -83,7 +83,7 @@ def test_one_line_leads_to_table_chart_report_and_gate(files, log, capsys):
     title = pg.charts.comparison_forest(comparison).title["text"]
     assert "".join(title).replace(" ", "") in re.sub("<[^>]*>|\\s", "", chart)
     page = (files / "page.html").read_text()
-    assert "broken by doc, the highest first" in page
+    assert "broken by product_id, the highest first" in page
     assert "new" in page
     # Results of another day are a baseline, too.
     main([*line[: line.index("--baseline")], "--gate", "ndcg@10", "--baseline", "values.csv"])

@@ -646,6 +646,7 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
     # Some text, such as "x^", begins like a compressed file. Polars would decompress this text, so
     # an empty line is put before it.
     text = b"\n" + text
+    has_comments = b"#" in text and b"\n#" in text  # one byte is found ten times as fast as two
     try:
         table = pl.read_csv(
             text,
@@ -653,7 +654,7 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
             has_header=False,
             skip_lines=1,
             quote_char=None,
-            comment_prefix="#" if b"\n#" in text else None,  # looking for comments takes time
+            comment_prefix="#" if has_comments else None,
             schema=build_schema(table_format.fields),
         )
     except (pl.exceptions.PolarsError, OSError):
