@@ -72,8 +72,8 @@ def evaluate(
         or a tool: `"trec_eval"` (version 10, which compares doubles), `"pytrec_eval"` (32 bits),
         `"ir_measures"`, `"ranx"`. By default, the column of documents orders them.
     descending
-        True ranks the highest value first. Pass a Boolean, a list with one entry per strategy, or a
-        mapping for some strategies: `{"old_rank": False}`. By default the highest value is first.
+        True, the default, ranks the highest value first. Pass a Boolean, a list with one entry per
+        strategy, or a mapping for some strategies: `{"old_rank": False}`.
     doc
         The column of documents, each of which may occur once in a ranking. By default a column
         called "doc", "product_id" or another usual name. With None, each row is a document.
@@ -84,7 +84,7 @@ def evaluate(
     condensed
         If True, unjudged documents are dropped from the rankings.
     where
-        A Boolean column or expression; other rows are ignored.
+        A Boolean column; other rows are ignored.
     known, subtopics, popularity, features, reference
         Columns or expressions with properties of documents, for the measures that need them.
     parts
