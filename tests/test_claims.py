@@ -269,15 +269,18 @@ def histogram(seed):
         return
     chart = charts.precision_histogram(frame, "ap", "p", "q")
     p, q = (frame.filter(strategy=name)["ap"].to_numpy() for name in "pq")
-    more, fewer, ties = (int(each.sum()) for each in (p > q, q > p, p == q))
-    n = f"{len(p)} {'query' if len(p) == 1 else 'queries'}"
-    ties = f"{ties} {'tie' if ties == 1 else 'ties'}"
-    mean = f"dashed: mean difference {written(np.mean(p - q))}"
+    wins, queries = [int((p > q).sum()), int((q > p).sum())], len(p)
+    mean = f"mean difference {written(np.mean(p - q))}"
     if np.ptp(p - q) > 0:
         low, high = ttest_rel(p, q).confidence_interval(0.95)
-        mean += f" grey: its 95 % interval, {written(low)} to {written(high)}"
-    assert noted(chart).startswith(f"{mean} p better in {more} of {n}, q in {fewer}, {ties}")
-    assert said(chart) == "ap of p minus q, query by query"
+        mean += f", 95 % interval {written(low)} to {written(high)}"
+    assert noted(chart) == mean
+    n = f"{queries} {'query' if queries == 1 else 'queries'}"
+    first, second = ("p", "q") if wins[0] > wins[1] else ("q", "p")
+    expected = f"{first} beats {second} in {max(wins)} of {n}, loses in {min(wins)}"
+    if wins[0] == wins[1]:
+        expected = f"p and q each win in {wins[0]} of {n}"
+    assert said(chart) == expected
 
 
 def looked_over(seed):

@@ -78,7 +78,7 @@ SAID = {
     ),
     "two strategies": (
         lambda: charts.precision_histogram(per_query(a=[1, 0, 0], b=[0, 1, 0]), "ap", "a", "b"),
-        "ap of a minus b, query by query",
+        "a and b each win in 1 of 3 queries",
     ),
     "explored are the same queries": (
         lambda: charts.explore(per_query(a=[1, 1, 0], b=[0, 0.5, 0.5]), "a", "b"),

@@ -342,20 +342,6 @@ def test_letters_stand_behind_the_names_of_a_diagram():
         assert f"{row['strategy']}  {row['mean']:.4f}  {row['group']}" in texts
 
 
-def test_the_mean_difference_stands_in_front_of_the_bars_and_is_explained():
-    chart = charts.precision_histogram(hard_results(("a", "b"), 20), "ndcg", "a", "b")
-    kinds = [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
-    assert kinds.index("rect") < kinds.index("bar")
-    dashed = [
-        place
-        for place, layer in enumerate(chart.to_dict()["layer"])
-        if "strokeDash" in layer["mark"]
-    ]
-    assert dashed[0] > kinds.index("bar")
-    assert "dashed: mean difference" in subtitle_of(chart)
-    assert "grey: its 95 % interval" in subtitle_of(chart)
-
-
 @pytest.mark.parametrize("most", range(12, 60))
 @pytest.mark.parametrize(
     "text",

@@ -20,34 +20,6 @@ BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 """Columns of the five numbers of a box, from the lowest number to the highest."""
 
 
-def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Return one bar per query, or bars that neighbouring queries share.
-
-    If `size` is above 1, each block of `size` neighbouring queries has a bar for each strategy that
-    is better in at least one of these queries. The height of the bar is the sum of the differences
-    over the queries in which this strategy is better, divided by the number of queries in the
-    block.
-    """
-    bar = (pl.col("position") - 1) // size
-    bars = table.with_columns(
-        pl.col("position").min().over(bar).cast(pl.Int64),
-        pl.col("position").max().over(bar).cast(pl.Int64).alias("last"),
-        pl.col("difference") / pl.len().over(bar),
-    )
-    # A tie needs a row only if each query has its own bar.
-    bars = bars.drop_nulls("better") if size > 1 else bars
-    first, last = pl.col("query").first(), pl.col("query").last()
-    return (
-        bars.group_by("position", "last", "better", maintain_order=True)
-        .agg(
-            pl.when(pl.len() > 1).then(first + " … " + last).otherwise(first).alias("query"),
-            pl.len().alias("queries"),
-            pl.col("difference").sum(),
-        )
-        .select("position", "last", "query", "queries", "difference", "better")
-    )
-
-
 def build_heatmap_rows(
     results: Results, names: pl.Series, max_rows: int
 ) -> tuple[pl.DataFrame, list[str]]:

@@ -215,43 +215,6 @@ BAR_ENDS = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
 """Expressions of the left and right edge of a bar, which shows one query or more."""
 
 
-def draw_mean_and_interval(
-    mean: float, low: float | None, high: float | None
-) -> tuple[list[alt.Chart], list[alt.Chart]]:
-    """Draw a band over the interval of a mean difference, and a line at the mean.
-
-    The band belongs behind the bars, and the line in front of them.
-    """
-    rule = build_one_row().mark_rule(color=find_ink(), strokeDash=[6, 3], strokeWidth=1.5)
-    line = [rule.encode(alt.YDatum(mean))]
-    if low is None or high is None:
-        return [], line
-    band = build_one_row().mark_rect(color=DOUBT, opacity=0.25)
-    return [band.encode(alt.YDatum(low), alt.Y2Datum(high))], line
-
-
-def draw_better_sides(
-    better_above: str | None, better_below: str | None, colour: alt.Color
-) -> list[alt.Chart]:
-    """Write beside the bars which strategy is better above 0, and which below."""
-    both = [str(name) for name in (better_above, better_below) if name is not None]
-    sides = [
-        (better_above, "↑", alt.value(8)),
-        (better_below, "↓", alt.value(alt.expr("height - 8"))),
-    ]
-    return [
-        build_one_row()
-        .transform_calculate(
-            better=alt.expr.toString(name),
-            label=f"({write_short_label('datum.better', both)}) + ' better {arrow}'",
-        )
-        .mark_text(align="left", dx=8, fontSize=11, limit=300)
-        .encode(x=alt.value("width"), y=y, text=alt.Text("label:N"), color=colour)
-        for name, arrow, y in sides
-        if name is not None
-    ]
-
-
 def draw_named_bars(
     title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, **axis: Any
 ) -> list[alt.Chart]:

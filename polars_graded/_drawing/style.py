@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import cycle
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import altair as alt
@@ -54,11 +55,20 @@ dark that small text has a contrast of at least 4.5. They were then adjusted so 
 and without a colour vision deficiency can distinguish them.
 """
 
+TABLEAU_10 = [
+    *("#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b"),
+    *("#eeca3b", "#b279a2", "#ff9da6", "#9d755d", "#bab0ac"),
+]
+"""Colours of names in Vega, if neither a theme nor the caller passes others."""
+
 MAX_COLOURS = len(PALETTE)
 """Maximum number of strategies with a colour of their own."""
 
 REST = "#b4b8bf"
 """Colour of marks without a colour of their own."""
+
+REST_SHARE = 0.6
+"""Share of the background colour in the grey of strategies beside a highlighted one."""
 
 FAINT = "#d5d8dc"
 """Colour of queries that are not selected, and of the outlines of cells."""
@@ -359,6 +369,45 @@ def choose_look(
         return {"color": colour}
     is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
     return {"color": alt.condition(is_coloured, colour, alt.value(REST))}
+
+
+def encode_names(
+    names: Sequence[str],
+    field: str,
+    title: str,
+    *,
+    colours: Mapping[str, str] | None,
+    highlight: Any,
+    legend: alt.Legend | None,
+) -> alt.Color:
+    """Return one encoding of colours for all layers of a chart.
+
+    The scale has a domain. It has no range unless the caller passes `colours` or `highlight`, so
+    that themes and `configure_range` set the colours.
+    """
+    chosen = {str(name): colour for name, colour in (colours or {}).items()}
+    for argument, name in [
+        *(("colours", name) for name in chosen),
+        *([] if highlight is None else [("highlight", str(highlight))]),
+    ]:
+        if name not in names:
+            msg = f"`{argument}` must name a drawn strategy, got {name!r}; "
+            msg += f"there are {', '.join(map(repr, names))}"
+            raise ValueError(msg)
+    scale = alt.Scale(domain=[*names])
+    if chosen or highlight is not None:
+        default = dict(zip(names, cycle(find_category_colours())))
+        if highlight is not None:
+            rest = mix_colours(*find_ink_and_paper(), REST_SHARE)
+            default |= {name: rest for name in names if name != str(highlight)}
+        scale = alt.Scale(domain=[*names], range=[*(default | chosen).values()])
+    return alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
+
+
+def find_category_colours() -> list[str]:
+    """Return the colours of names under the active theme, by default those of Tableau 10."""
+    colours = _read_theme()[1].get("range", {}).get("category")
+    return colours if isinstance(colours, list) else TABLEAU_10
 
 
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from polars_graded._sentences import (
     format_part,
     format_percent,
     format_short,
-    join_words,
     list_names,
     shorten_name,
     shorten_names,
@@ -40,6 +39,7 @@ IN_WORDS = {
     "n_retrieved": "number of documents retrieved",
     "nerr": "normalised expected reciprocal rank",
     "q_measure": "Q-measure",
+    "r_precision": "R-precision",
     "rbo": "rank-biased overlap",
     "rbp": "rank-biased precision",
     "roc_auc": "area under the ROC curve",
@@ -102,6 +102,17 @@ def measure_in_words(name: str) -> str:
         words = f"{words} of the first {format_count(measure.n, 'documents').removeprefix('1 ')}"
     threshold = measure.options.get("threshold")
     return words if threshold is None else f"{words}, relevant from grade {threshold:g} on"
+
+
+def name_measure(name: str) -> str:
+    """Return a short name for readers, such as "R-precision" or "NDCG@10".
+
+    The name of a measure with options stays as it is.
+    """
+    measure = Measure.parsed(name)
+    if measure is None or measure != Measure.of(measure.function, measure.n):
+        return shorten_name(name)
+    return _write_function(measure) + ("" if measure.n is None else f"@{measure.n}")
 
 
 def _is_by_rank(measure: Measure) -> bool:
@@ -216,12 +227,26 @@ def title_query_by_query(measure: str, both: Sequence[str]) -> str:
     return f"{shorten_name(measure)} of {one} minus {other}, query by query"
 
 
+def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
+    """Return a title such as "ours beats bm25 in 6 of 9 queries, loses in 2".
+
+    The strategy with more wins is first. The title counts queries and states no test.
+    """
+    (most, one), (fewest, other) = sorted(
+        zip(wins, shorten_names(both), strict=True), key=lambda side: -side[0]
+    )
+    queries = format_count(n, "queries")
+    if most == fewest:
+        return f"{one} and {other} each win in {most:,} of {queries}"
+    return f"{one} beats {other} in {most:,} of {queries}, loses in {fewest:,}"
+
+
 def write_mean_difference(mean: float, low: float | None, high: float | None) -> list[str]:
-    """Return notes on the mean difference (dashed) and its interval (grey)."""
-    notes = [f"dashed: mean difference {format_number(mean)}"]
+    """Return a note on the mean difference and its interval."""
+    note = f"mean difference {format_number(mean)}"
     if low is not None and high is not None:
-        notes.append(f"grey: its 95 % interval, {format_number(low)} to {format_number(high)}")
-    return notes
+        note += f", 95 % interval {format_number(low)} to {format_number(high)}"
+    return [note]
 
 
 def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
@@ -250,13 +275,6 @@ def write_width_change(median: float | None) -> list[str]:
 def write_left_out(n: int) -> str:
     """Return a note that n queries without relevant documents are not drawn."""
     return f"without {format_count(n, 'queries')} that {conjugate(n, 'have')} no relevant document"
-
-
-def write_extremes(strategy: str, queries: Sequence[str]) -> str:
-    """Name the queries with the largest differences in favour of a strategy."""
-    names = join_words([*map(shorten_name, queries)])
-    things = "queries" if len(queries) > 1 else "query"
-    return f"{shorten_name(strategy)} is furthest ahead in {things} {names}"
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:

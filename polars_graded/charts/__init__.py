@@ -17,11 +17,11 @@ error for NaN and infinity. A null strategy, query or panel is called "null".
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
 Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
 active theme take precedence. If there are more than ten lines, ten lines have a colour, and the
-others are grey. In `dcg_curves`, the ten lines that end highest have a colour. If `trade_off`
-has more than ten points, the ten highest have a colour. If any other chart has more than ten points
-or bars, all of them have the same colour. Charts that are side by side share the colours of
-strategies. Two copies of a chart with a selection can be concatenated, but Altair cannot layer
-them.
+others are grey. `precision_histogram` has the first two colours of the theme. In `dcg_curves`, the
+ten lines that end highest have a colour. If `trade_off` has more than ten points, the ten highest
+have a colour. If any other chart has more than ten points or bars, all of them have the same
+colour. Charts that are side by side share the colours of strategies. Two copies of a chart with a
+selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.

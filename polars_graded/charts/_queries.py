@@ -33,16 +33,23 @@ from polars_graded._results.per_query import (
     compute_mean_interval,
     list_named_columns,
 )
-from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
+from polars_graded._sentences import (
+    format_count,
+    format_number,
+    join_words,
+    shorten_name,
+    shorten_names,
+    titles,
+)
 
 N_RELEVANT = "n_relevant"
 """The measure that counts the relevant documents of a query."""
 
-MAX_BARS = 300
-"""Maximum number of bars side by side; with more queries, neighbours share a bar."""
-
 MAX_EXTREMES = 3
-"""Maximum number of queries named for each strategy if there is no room for all names."""
+"""Maximum number of queries named at each end of the bars if there is no room for all names."""
+
+HISTOGRAM_SIZE: dict[str, Any] = {"width": 600, "height": 280}
+"""Size of a precision histogram in pixels, for any number of queries."""
 
 MAX_HEATMAP_ROWS = 150
 """Maximum number of visible rows of a heat map."""
@@ -72,6 +79,8 @@ def precision_histogram(
     strategy: str = "strategy",
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> alt.LayerChart:
     r"""Draw the difference between two strategies, one bar per query.
 
@@ -81,11 +90,8 @@ def precision_histogram(
     for query q. Any other measure is drawn in the same way.
 
     With up to 60 queries, each bar has the name of its query below it. With more queries, the
-    subtitle contains the names of up to three queries for each strategy: the queries in which this
-    strategy is better by the largest differences. With more than 300 queries, a bar stands for
-    several consecutive queries. Its part above the axis is the sum of the positive differences,
-    divided by the number of all queries of the bar. Its part below the axis is computed in the same
-    way from the negative differences. Source: Chen, B. Retrieval evaluation (slides), method 3.
+    queries with the largest differences are named at their bars. Source: Chen, B. Retrieval
+    evaluation (slides), method 3.
 
     Parameters
     ----------
@@ -100,18 +106,20 @@ def precision_histogram(
         The order of the bars: by descending `"difference"`, or by `"query"`.
     query, strategy, missing, grader
         As for `differences`.
+    colours
+        The colours of the strategies by name, such as `{"ours": "#c00"}`. By default, `a` and `b`
+        have the first two colours of the theme, which are blue and orange in Vega.
+    highlight
+        The strategy whose bars have a colour; the other bars are grey.
 
     Returns
     -------
     LayerChart
-        Each row is a bar, with `position` and `last` (the positions of its first and last query,
-        from 1), `query` (the name of its query), `queries` (the number of queries), `difference`
-        and `better` (the better strategy, null for a tie). A tie is a dot at 0. With more than 300
-        queries, each row is the part of a bar above or below the axis, and ties have no rows. Then
-        `queries` counts only the queries that are won by the strategy in `better`, and `query`
-        contains the names of the first and the last of these queries. The line is the mean
-        difference, and the grey band is its Student's 95 % interval, which needs two queries. The
-        subtitle states both, and the number of queries in which each strategy is better.
+        Each row is the bar of a query, with `position` (from 1), `query`, `difference`, `better`
+        (the better strategy, null for a tie) and `label` (a text at the bar, null for most bars). A
+        tie is a dot at 0. With more than 3000 queries, 3000 of them are drawn, at equal steps. The
+        dot to the right is the mean difference of all queries, and its bar is Student's 95 %
+        interval, which needs two queries.
 
     Examples
     --------
@@ -122,50 +130,129 @@ def precision_histogram(
     ...         "r_precision": [0.5, 1.0, 0.25, 0.5, 0.75, 0.75],
     ...     }
     ... )
-    >>> precision_histogram(per_query, "r_precision", "ours", "bm25").data
-    shape: (3, 6)
-    ┌──────────┬──────┬───────┬─────────┬────────────┬────────┐
-    │ position ┆ last ┆ query ┆ queries ┆ difference ┆ better │
-    │ ---      ┆ ---  ┆ ---   ┆ ---     ┆ ---        ┆ ---    │
-    │ i64      ┆ i64  ┆ str   ┆ u32     ┆ f64        ┆ str    │
-    ╞══════════╪══════╪═══════╪═════════╪════════════╪════════╡
-    │ 1        ┆ 1    ┆ c     ┆ 1       ┆ 0.5        ┆ ours   │
-    │ 2        ┆ 2    ┆ a     ┆ 1       ┆ 0.0        ┆ null   │
-    │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ bm25   │
-    └──────────┴──────┴───────┴─────────┴────────────┴────────┘
+    >>> chart = precision_histogram(per_query, "r_precision", "ours", "bm25")
+    >>> chart.data.drop("label")
+    shape: (3, 4)
+    ┌──────────┬───────┬────────────┬────────┐
+    │ position ┆ query ┆ difference ┆ better │
+    │ ---      ┆ ---   ┆ ---        ┆ ---    │
+    │ u32      ┆ str   ┆ f64        ┆ str    │
+    ╞══════════╪═══════╪════════════╪════════╡
+    │ 1        ┆ c     ┆ 0.5        ┆ ours   │
+    │ 2        ┆ a     ┆ 0.0        ┆ null   │
+    │ 3        ┆ b     ┆ -0.25      ┆ bm25   │
+    └──────────┴───────┴────────────┴────────┘
     """
     per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
-    table, names_of_pair, measure = build_compared_queries(
+    table, both, measure = build_compared_queries(
         per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
     )
-    n_queries = table.height
-    bar_size = -(-n_queries // MAX_BARS)
-    rows = bins.build_shared_bars(table, bar_size)
-    colour = choose_pair_look(table, per_query, names_of_pair, strategy=strategy)["color"]
+    wins = [table.filter(better=name).height for name in both]
     mean = compute_mean_interval(table["difference"].to_numpy())
-    band, line = marks.draw_mean_and_interval(*mean)
-    y_title = f"{measure}: {' − '.join(shorten_names(names_of_pair, 16))}"
-    headline = titles.title_query_by_query(measure, names_of_pair)
-    notes = [*titles.write_mean_difference(*mean), describe_wins(names_of_pair, table)]
-    names_of_sides = marks.draw_better_sides(*find_better(table), colour)
-    if n_queries <= style.MAX_NAMED_MARKS:
-        step, names = style.compute_name_step(n_queries), rows["query"].to_list()
-        axis = style.fit_name_axis(names, step, labelLimit=120, titleLimit=400)
-        layers = marks.draw_named_bars(query, names, y_title, colour, **axis)
-        layers = [*band, *layers, *line, *names_of_sides]
-        words, width = style.Words(headline, notes), alt.Step(step)
-        return style.draw_layers(layers, rows, words, independent=["color", "stroke"], width=width)
-    title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
-    if bar_size > 1:
-        title += f", {bar_size} in a bar"
-    layers = marks.draw_placed_bars(title, n_queries + 0.5, y_title, colour)
-    layers = [*band, *layers, *line, *names_of_sides]
-    largest_first = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
-    for name in names_of_pair:
-        queries = largest_first.filter(better=name)["query"].head(MAX_EXTREMES).to_list()
-        notes += [titles.write_extremes(name, queries)] if queries else []
-    words = style.Words(headline, notes)
-    return style.draw_layers(layers, rows, words, independent=["color", "stroke"])
+    finding = titles.title_wins(both, wins, table.height)
+    notes = titles.write_mean_difference(*mean)
+    has_names = table.height <= style.MAX_NAMED_MARKS
+    rows = _label_extremes(table, 0 if has_names else MAX_EXTREMES, order)
+    kept = curve_rows.choose_equal_steps(rows.height, chart_checks.MAX_DRAWN_ROWS)
+    if len(kept) < rows.height:
+        notes += [f"{len(kept):,} of {format_count(rows.height, 'queries')} are drawn"]
+        rows = rows[kept]
+    names = rows["query"].to_list()
+    step = HISTOGRAM_SIZE["width"] // len(names)
+    axis: dict[str, Any] = {"labels": has_names or order == "query", "ticks": has_names}
+    axis |= {"labelOverlap": not has_names, "labelLimit": 120, "titleLimit": 400}
+    title = "queries, sorted by difference" if order == "difference" else query
+    x = alt.X(title=title, **style.order_axis(names, **style.fit_name_axis(names, step, **axis)))
+    y_title = f"{titles.name_measure(measure)}: {' − '.join(shorten_names(both, 16))}"
+    y = alt.Y(title=y_title, axis=alt.Axis(titleLimit=300), scale=alt.Scale(padding=18))
+    # A legend with the words "better" needs no title.
+    legend = alt.Legend(
+        orient="top",
+        title=None,
+        labelLimit=300,
+        labelExpr=f"({style.write_short_label('datum.label', both)}) + ' better'",
+    )
+    colour = style.encode_names(
+        both, "better", f"better {strategy}", colours=colours, highlight=highlight, legend=legend
+    )
+    words = style.Words(finding, notes, f"{y_title} by {title}")
+    layers = [*_draw_differences(table.height), *_draw_mean(*mean)]
+    shared = alt.Encoding(x=x, y=y, color=colour)
+    return style.draw_layers(
+        layers, rows, words, independent=["color"], encoding=shared, **HISTOGRAM_SIZE
+    )
+
+
+def _label_extremes(table: pl.DataFrame, n: int, order: str) -> pl.DataFrame:
+    """Return the rows of bars with the column `label`, the text at a bar.
+
+    Sorted bars with the largest differences are neighbours, so the first and the last bar have the
+    names of up to `n` queries. In the order of queries, a name is at its own bar, and each
+    direction has one.
+    """
+    labels: dict[int, str] = {}
+    for sign in (pl.col("difference") > 0, pl.col("difference") < 0):
+        largest = table.filter(sign).sort(
+            pl.col("difference").abs(), descending=True, maintain_order=True
+        )
+        largest = largest.head(n if order == "difference" else min(n, 1))
+        if not largest.is_empty():
+            name = join_words([*map(shorten_name, largest["query"])])
+            labels[largest["position"][0]] = name
+    label = pl.col("position").replace_strict(labels, default=None, return_dtype=pl.String)
+    return table.select("position", "query", "difference", "better", label.alias("label"))
+
+
+def _draw_differences(n: int) -> list[alt.Chart]:
+    """Draw a bar for each query, a dot for each tie, and the names of extreme queries."""
+    base = alt.Chart().encode(x=alt.X("query:N"), y=alt.Y("difference:Q"))
+    tooltip = style.list_tooltips("query:N", *style.format_decimals("difference"), "better:N")
+    zero = style.build_one_row().transform_calculate(difference="0")
+    ties = base.transform_filter("!isValid(datum.better)")
+    # Marks at the left end start at their bars, and marks at the right end stop there.
+    is_above, is_first = "datum.difference > 0", f"datum.position <= {n / 2}"
+    texts = base.transform_filter("isValid(datum.label)").mark_text(
+        align=alt.ExprRef(f"{is_first} ? 'left' : 'right'"),
+        dx=alt.ExprRef(f"{is_first} ? 2 : -2"),
+        dy=alt.ExprRef(f"{is_above} ? -8 : 8"),
+        limit=400,
+        clip=False,
+    )
+    return [
+        base.mark_bar(minBandSize=1).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip),
+        zero.mark_rule().encode(
+            x=alt.value(0),
+            x2=alt.value("width"),
+            y=alt.Y("difference:Q"),
+            color=alt.value("gray"),
+        ),
+        ties.mark_point(filled=True, size=9, opacity=1).encode(
+            color=alt.value(style.DOUBT), tooltip=tooltip[:2]
+        ),
+        texts.encode(text="label:N", color=alt.value(style.find_ink())),
+    ]
+
+
+def _draw_mean(mean: float, low: float | None, high: float | None) -> list[alt.Chart]:
+    """Draw a mean difference as a dot to the right of the bars, and its interval as a line."""
+    words = [f"mean difference {format_number(mean)}"]
+    base = style.build_one_row()
+    look: dict[str, Any] = {"x": alt.value("width"), "y": alt.Y("difference:Q")}
+    look["color"] = alt.value(style.find_ink())
+    line = []
+    if low is not None and high is not None:
+        words.append(f"95 % interval {format_number(low)} to {format_number(high)}")
+        # With the field of the bars for both ends, the axis needs no further title.
+        ends = base.transform_calculate(low=repr(low), high=repr(high))
+        ends = ends.transform_fold(["low", "high"], as_=["end", "difference"])
+        line = [ends.mark_line(xOffset=14, strokeWidth=3, clip=False).encode(**look)]
+    base = base.transform_calculate(difference=repr(mean))
+    base = base.encode(**look, tooltip=alt.value(", ".join(words)))
+    return [
+        *line,
+        base.mark_point(xOffset=14, filled=True, opacity=1, size=30, clip=False),
+        base.mark_text(align="left", dx=22, clip=False).encode(text=alt.value("mean")),
+    ]
 
 
 def describe_wins(both: list[str], table: pl.DataFrame) -> str:
@@ -196,16 +283,6 @@ def build_compared_queries(
         pl.when(is_won).then(chart_rows.build_name_column("winner")).alias("better"),
     )
     return table.with_row_index("position", offset=1), chart_rows.format_names([a, b]), name
-
-
-def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return the better strategy for differences above 0, and for those below.
-
-    A strategy is None if no query has such a difference.
-    """
-    signs = [pl.col("difference") > 0, pl.col("difference") < 0]
-    better_above, better_below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
-    return better_above[0] if better_above else None, better_below[0] if better_below else None
 
 
 def choose_pair_look(
