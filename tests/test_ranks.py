@@ -266,6 +266,44 @@ def test_the_tables_of_ranks_are_those_of_the_simulations():
             assert float(cell) == pytest.approx(float(value), abs=0.003) if is_number else True
 
 
+SKEWED = {
+    "exponential": lambda draw, shape: draw.exponential(size=shape) - 1,
+    "squared": lambda draw, shape: draw.exponential(size=shape) ** 2 - 2,
+}
+
+
+def find_rejected_shares(n: int, replicates: int = 4000) -> list[str]:
+    """Shares of tests at 0.05 that find a difference of equal means: a row of the book's table."""
+    shares = [str(n)]
+    for make in SKEWED.values():
+        names = [f"ap@{number + 1}" for number in range(replicates)]
+        differences = pl.DataFrame(make(np.random.default_rng(n), (n, replicates)), schema=names)
+        keys = pl.DataFrame({"query": range(n)})
+        frame = pl.concat(
+            [
+                keys.with_columns(strategy=pl.lit("a")).hstack(differences),
+                keys.with_columns(strategy=pl.lit("b")).hstack(differences * 0),
+            ]
+        )
+        for test in ("t", "wilcoxon"):
+            p = compare(frame, test=test, correction="none")["p_value"]
+            shares.append(f"{(p <= 0.05).mean():.3f}")
+    return shares
+
+
+@pytest.mark.simulation
+def test_the_table_of_wilcoxon_is_that_of_the_simulations():
+    for row in table_after("finds a difference between two strategies with equal means"):
+        expected = find_rejected_shares(int(row[0]))
+        assert [float(cell) for cell in row] == pytest.approx([*map(float, expected)], abs=0.001)
+
+
+def test_wilcoxon_finds_differences_of_skewed_values_with_equal_means():
+    _, t, wilcoxon, *_ = map(float, find_rejected_shares(200, replicates=100))
+    assert t < 0.15
+    assert wilcoxon > 0.4
+
+
 def test_without_correction_equal_strategies_seldom_hold_together():
     """What the chart says of them: with Holm's correction they do, by one measure."""
     none = worlds_that_hold("all equal", 9, 100, correction="none")
