@@ -272,6 +272,49 @@ def test_a_run_of_reversed_ranks_is_measured_by_its_score(way, order):
         assert_frame_equal(WAYS[way](without_rank), values)
 
 
+def test_of_a_column_rank_one_query_suffices():
+    few = LOG.filter(pl.col("query") < 3).rename({"old_rank": "rank"})
+    with pytest.raises(ValueError, match=REFUSED.format("rank")):
+        evaluate(few, "ap", by="rank")
+    evaluate(few.rename({"rank": "old"}), "ap", by="old")
+
+
+def test_values_below_1_among_ranks_are_counted_in_the_error():
+    shown = pl.when(pl.col("old_rank") < 6).then("old_rank")
+    with pytest.raises(ValueError, match=r"\(148 are below 1: make them null if"):
+        evaluate(LOG.with_columns(old_rank=shown.otherwise(-1)), "ap", by="old_rank")
+
+
+@pytest.mark.parametrize("dtype", [pl.Boolean, pl.Int64, pl.Categorical])
+def test_stacked_strategies_of_any_type_are_named_as_text(dtype):
+    names = pl.col("strategy").replace_strict({"old_rank": "1", "model": "0"})
+    number = names if dtype == pl.Categorical else names.cast(pl.Int64)
+    stacked = STACKED.with_columns(strategy=number.cast(dtype))
+    with pytest.raises(ValueError, match="Hint: descending=") as caught:
+        evaluate(stacked, "ap", strategy="strategy")
+    call = str(caught.value).partition("Hint: descending=")[2].partition(" ranks the lowest")[0]
+    values = evaluate(stacked, "ap", strategy="strategy", descending=eval(call))  # noqa: S307
+    right = evaluate(LOG, "ap", by=["model", "old_rank"], descending=[True, False])
+    assert sorted(values["ap"]) == sorted(right["ap"])
+
+
+def test_rows_that_where_ignores_are_left_out_of_every_result():
+    mask = pl.col("query") % 2 == 0
+    kept = evaluate(LOG.filter(mask), "ndcg@10", by="model")
+    for frame in (LOG, LOG.lazy()):
+        values = evaluate(frame, "ndcg@10", by="model", where=mask).lazy().collect()
+        assert_frame_equal(values, kept)
+    graders = {"a": "grade", "b": pl.col("grade") * 2}
+    both = evaluate(LOG, "ndcg@10", by="model", grade=graders, where=mask)
+    assert both.filter(grader="a")["ndcg@10"].to_list() == kept["ndcg@10"].to_list()
+    top = pl.col("model").rank(descending=True) <= 3  # within each ranking, once
+    assert_frame_equal(
+        evaluate(LOG, "ap", by="model", where=top),
+        evaluate(LOG.filter(top.over("query")), "ap", by="model"),
+    )
+    assert overview(LOG, by="model", where=mask)["queries"].item() == 30
+
+
 def test_no_column_of_real_runs_is_refused(data):
     """125 features of 106 queries, and the runs of trec_eval."""
     n_features = 0

@@ -292,7 +292,7 @@ def test_one_query_of_many_batches_among_small_ones(spark):
     long = pl.DataFrame({"query": "long", "doc": pl.int_range(60_000, eager=True)})
     frame = pl.concat([long, ROWS_OF_QUERIES.select("query", pl.col("doc").cast(pl.Int64))])
     frame = frame.with_columns(
-        grade=pl.col("doc") * 7919 % 5, score=(pl.col("doc") * 31 % 1009).cast(pl.Float64)
+        grade=pl.col("doc") * 7919 % 5, score=(pl.col("doc") * 31 % 1009 / 7).cast(pl.Float64)
     )
     found = evaluate(spark.createDataFrame(frame.to_arrow()), "ap", "ndcg", ties="doc")
     expected = evaluate(frame, "ap", "ndcg", ties="doc")

@@ -48,8 +48,8 @@ def check_directions_of_rows(request: Request, rows: pl.DataFrame) -> None:
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the rows with computed columns, and keywords that name columns.
 
-    The keywords are the arguments `by`, `descending` and `grade` of `evaluate`. Directions are
-    checked here, because a single False for all strategies becomes a mapping.
+    The keywords are arguments of `evaluate`. Directions are checked here, because a single False
+    for all strategies becomes a mapping. The rows are without those that `where` ignores.
     """
     rows = request.add_computed_columns(frame)
     check_directions_of_rows(request, rows)
@@ -57,6 +57,7 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
         "by": {name: [*columns] for name, columns in request.by.items()},
         "descending": {name: [*request.find_directions(name)] for name in request.by},
         "grade": request.grade,
+        "where": None,
     }
     return rows, keywords
 
@@ -75,7 +76,7 @@ class Directions:
         """Add the facts of a part, in which each query is complete."""
         request, strategies, ranks = self.request, None, None
         if request.strategy is not None:
-            strategies = groups.keys.get_column(request.strategy)
+            strategies = groups.keys.get_column(request.strategy).cast(pl.String)
             self.strategies.update(dict.fromkeys(strategies.unique(maintain_order=True)))
         if request.rank_column is not None:
             ranks = groups.source.get_column(request.rank_column)
@@ -100,7 +101,7 @@ class Directions:
         ranks = {
             (name if request.strategy is None else str(strategy), name, column): clause
             for (name, column), facts in self.facts.items()
-            for strategy, clause in find_ranks(facts).items()
+            for strategy, clause in find_ranks(facts, column).items()
         }
         ranks = {key: ranks[key] for key in ranks if key[0] not in request.stacked_directions}
         if request.all_ascending:
@@ -130,7 +131,8 @@ class Directions:
     def _write_flags(self, owner: str, name: str, column: str, *, flag: bool) -> str:
         """Return the value of `descending` that gives one column a direction."""
         columns = self.request.by[name]
+        if len(self.strategies) > 1 and column == columns[0]:
+            return f"{{{owner!r}: {flag}}}"
         flags = [flag if each == column else True for each in columns]
         value = str(flags if len(columns) > 1 else flag)
-        is_only_one = len(self.request.by) == 1 and len(self.strategies) <= 1
-        return value if is_only_one and len(columns) == 1 else f"{{{owner!r}: {value}}}"
+        return value if len(self.request.by) == len(columns) == 1 else f"{{{name!r}: {value}}}"

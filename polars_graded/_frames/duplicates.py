@@ -217,10 +217,13 @@ def _write_repair(
     labels = find_separating_columns(repeated, columns, used)
     if not labels:
         return ""
-    return (
+    hint = (
         f"query={[*request.query, *labels]!r} makes a query of each value of "
         f"{' and '.join(map(repr, labels))}; "
     )
+    if len(labels) == 1 and request.strategy is None:
+        hint += f"if its values are strategies, strategy={labels[0]!r} compares them; "
+    return hint
 
 
 def find_separating_columns(

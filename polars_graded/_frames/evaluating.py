@@ -84,7 +84,7 @@ def evaluate(
     condensed
         If True, unjudged documents are dropped from the rankings.
     where
-        A Boolean column; other rows are ignored.
+        A Boolean column; other rows are left out.
     known, subtopics, popularity, features, reference
         Columns or expressions with properties of documents, for the measures that need them.
     parts

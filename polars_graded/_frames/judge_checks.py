@@ -120,7 +120,11 @@ def _find_repair(rows: pl.DataFrame, name: str, key: Sequence[str]) -> str:
     if {"rank", "score"} <= {*rows.columns} and (rows["score"] == -rows["rank"]).all():
         return "list(dict.fromkeys(docs)) keeps the first place of each document in a list"
     if name == "run" and not is_pair:
-        return "read_run(paths, named_by='file') separates runs that have the same tag"
+        return (
+            "read_run(paths, named_by='file') separates files that have the same tag; otherwise "
+            f".sort('score', descending=True).unique({[*key]!r}, keep='first', maintain_order=True)"
+            " keeps the best place of each document"
+        )
     return ""
 
 

@@ -113,9 +113,8 @@ def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl
 
     `frame` must contain all rows of each of its queries.
     """
-    for request in requests:
-        frame = request.add_computed_columns(frame)
-    return frame
+    computed = {name: expr for each in requests for name, expr in each.computed.items()}
+    return replace(requests[0], computed=computed).add_computed_columns(frame)
 
 
 def measure_lazily(

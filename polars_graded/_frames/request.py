@@ -56,6 +56,9 @@ Values = TypeVar("Values", pl.Expr, pl.Series)
 RANK = "rank"
 """Name of the column of ranks in runs that `read_run` and `join_judgments` return."""
 
+MASK = "polars_graded: where"
+"""Name of the temporary column of `where`, which no frame has."""
+
 NO_GRADE = pl.lit(None).alias("no grade")
 """Value of `grade` in calls that use rankings without grades."""
 
@@ -127,7 +130,7 @@ class Request:
     """The arguments `by` and `descending` if `by` selects columns, for example by a selector of
     Polars, until the columns of a frame are known. Otherwise None."""
     mask: pl.Expr | None = None
-    """The argument `where` as an expression: rows where it is not true are ignored."""
+    """The argument `where` as an expression: rows where it is not true are left out."""
     all_ascending: bool = False
     """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
     grader: str | None = None
@@ -205,13 +208,14 @@ class Request:
             stacked_directions=stacked_directions,
             selection=selection,
             mask=None if where is None else check_column("where", where),
-            all_ascending=descending is False and (len(strategies) > 1 or strategy is not None),
+            all_ascending=(descending is False and len(strategies) > 1)
+            or (strategy is not None and descending in (False, dict.fromkeys(strategies, False))),
             grader=grader,
             tool=tool,
             tie_column=tie_column,
         )
         request.check_names()
-        return request if selection else request.with_masked_rows()
+        return request
 
     @classmethod
     def of_graders(cls, measures: Sequence[Measures], **options: Any) -> list[Request]:
@@ -331,6 +335,7 @@ class Request:
         for name in self.columns:
             expr = self.computed.get(name)
             names += [name] if expr is None else expr.meta.root_names()
+        names += [] if self.mask is None else self.mask.meta.root_names()
         return list(dict.fromkeys(names))
 
     @property
@@ -393,24 +398,7 @@ class Request:
             selection=None,
         )
         request.check_names()
-        return request.with_masked_rows()
-
-    def with_masked_rows(self) -> Self:
-        """Return the request with grades and scores that are null where `mask` is not true."""
-        if self.mask is None:
-            return self
-        rows, computed = self.mask, dict(self.computed)
-
-        def mask(column: str) -> str:
-            alias = f"{column} (where)"
-            values = self.computed.get(column, pl.col(column))
-            computed[alias] = pl.when(rows).then(values)
-            return alias
-
-        grade = mask(self.grade) if self.is_graded else self.grade
-        by = {name: (mask(first), *others) for name, (first, *others) in self.by.items()}
-        ranking = replace(self.unsorted_ranking, grade=pl.col(grade))
-        return replace(self, grade=grade, by=by, unsorted_ranking=ranking, computed=computed)
+        return request
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the `doc` and `tie_column` of a frame."""
@@ -477,17 +465,18 @@ class Request:
         return column
 
     def add_computed_columns(self, frame: FrameT) -> FrameT:
-        """Return the frame with computed columns.
+        """Return the frame with computed columns, without the rows that `where` ignores.
 
-        Each expression is evaluated within each ranking.
+        Each expression is evaluated within each ranking, with all of its rows.
         """
-        if not self.computed:
+        if not self.computed and self.mask is None:
             return frame
-        exprs = (
+        exprs = self.computed if self.mask is None else {**self.computed, MASK: self.mask}
+        frame = frame.with_columns(
             (expr if expr.meta.is_literal() else expr.over(self.keys)).alias(name)
-            for name, expr in self.computed.items()
+            for name, expr in exprs.items()
         )
-        return frame.with_columns(*exprs)
+        return frame if self.mask is None else frame.filter(MASK).drop(MASK)
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise if a column is missing or of the wrong type."""

@@ -62,19 +62,20 @@ def collect_facts(
         table = table.with_columns(ranks.gather(rows).alias(RANK)).sort(
             QUERY, RANK, maintain_order=True
         )
-    value, has_several = pl.col(VALUE), pl.len() > 1
+    value = pl.col(VALUE).filter(pl.col(VALUE) > 0)
+    n, has_several = value.len(), value.len() > 1
     facts = (
-        table.filter(value > 0)
-        .group_by(QUERY, maintain_order=True)
+        table.group_by(QUERY, maintain_order=True)
         .agg(
             is_whole.alias("is_whole"),
             value.min().alias("lowest"),
             value.max().alias("highest"),
-            pl.len().alias("longest"),
+            n.alias("longest"),
             has_several.alias("queries"),
-            (has_several & (value.n_unique() == pl.len())).alias("different"),
-            (pl.len() - 1).alias("neighbours"),
+            (has_several & (value.n_unique() == n)).alias("different"),
+            pl.max_horizontal(n, 1).cast(pl.Int64).sub(1).alias("neighbours"),
             (value.diff() < 0).sum().alias("falls"),
+            (pl.col(VALUE) <= 0).sum().alias("below_one"),
         )
         .join(queries, on=QUERY)
     )
@@ -87,31 +88,40 @@ def _combine(facts: pl.DataFrame) -> pl.DataFrame:
         pl.col("is_whole").all(),
         pl.col("lowest").min(),
         pl.col("highest", "longest").max(),
-        pl.col("queries", "different", "neighbours", "falls").sum(),
+        pl.col("queries", "different", "neighbours", "falls", "below_one").sum(),
     )
 
 
-def find_ranks(facts: Iterable[pl.DataFrame]) -> dict[Any, str]:
+def find_ranks(facts: Iterable[pl.DataFrame], column: str = "") -> dict[Any, str]:
     """Return the strategies whose values look like ranks.
 
     `facts` has a frame for each part of the column. The values of the result are clauses that
-    follow the name of the column.
+    follow the name of the column. A column `rank` has ranks by definition, so one query suffices.
     """
+    min_queries = 1 if column == RANK else MIN_QUERIES
     looks_like_ranks = (
         pl.col("is_whole")
         & (pl.col("lowest") == 1)
         & (pl.col("highest") <= MAX_RATIO * pl.col("longest"))
-        & (pl.col("queries") >= MIN_QUERIES)
+        & (pl.col("queries") >= min_queries)
         & (pl.col("different") >= MIN_SHARE * pl.col("queries"))
         & (pl.col("falls") < MIN_SHARE * pl.col("neighbours"))
     )
     return {
-        row[
-            STRATEGY
-        ]: f"looks like ranks (1 = best): whole numbers from 1 to {row['highest']:.0f}, "
-        f"which differ within {row['different']} of {row['queries']} queries"
+        row[STRATEGY]: _describe_ranks(row)
         for row in _combine(pl.concat(facts)).filter(looks_like_ranks).iter_rows(named=True)
     }
+
+
+def _describe_ranks(facts: dict[str, Any]) -> str:
+    """Return the facts about a column of ranks as a clause."""
+    clause = (
+        f"looks like ranks (1 = best): whole numbers from 1 to {facts['highest']:.0f}, which "
+        f"differ within {facts['different']} of {facts['queries']} queries"
+    )
+    if facts["below_one"]:
+        clause += f" ({facts['below_one']} are below 1: make them null if they mean not retrieved)"
+    return clause
 
 
 def write_directions(lowest: str, highest: str) -> str:
