@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -68,11 +69,14 @@ def held(rng, count):
         options |= {"by": ["x", "y"], "ties": "doc", "descending": True}
         top = options["max_grade"] or frame["grade"].max()
         levels = [*range(int(top) + 1)] if top is not None else [0, 1, 2]
+        lowest = max(options["irrelevant"] + 1, options["relevant_from"] or 0)
+        thresholds = {name: re.search(r"threshold=([0-9.]+)", name) for name in NAMES}
+        names = [name for name, each in thresholds.items() if not each or float(each[1]) >= lowest]
         with warnings.catch_warnings(action="ignore"):
-            bounds = unjudged_bounds(frame, *NAMES, **options)
+            bounds = unjudged_bounds(frame, *names, **options)
             ways = all_gradings(frame, levels)
-            then = evaluate(ways, *NAMES, query=["query", "way"], **options)
-        for name in NAMES:
+            then = evaluate(ways, *names, query=["query", "way"], **options)
+        for name in names:
             for row in bounds.filter(pl.col("exact"), measure=name).iter_rows(named=True):
                 values = then.filter(strategy=row["strategy"])[name]
                 within = values.is_between(row["low"] - 1e-9, row["high"] + 1e-9)
