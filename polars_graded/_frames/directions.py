@@ -101,7 +101,9 @@ class Directions:
         ranks = {
             (name if request.strategy is None else str(strategy), name, column): clause
             for (name, column), facts in self.facts.items()
-            for strategy, clause in find_ranks(facts, column).items()
+            for strategy, clause in find_ranks(
+                facts, column if column == request.by[name][0] else ""
+            ).items()
         }
         ranks = {key: ranks[key] for key in ranks if key[0] not in request.stacked_directions}
         if request.all_ascending:
