@@ -45,7 +45,7 @@ class FindingCounts(NamedTuple):
 
 
 class RankCoverage(NamedTuple):
-    """Which intervals of ranks hold together."""
+    """Describe the intervals of ranks that hold together."""
 
     single: str | None
     """"query" or "cluster" if the results are those of a single one, which cannot be tested."""
