@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache, partial
 from itertools import chain, cycle
@@ -24,7 +23,22 @@ import polars.selectors as cs
 import pytest
 import scipy.optimize
 import vl_convert
-from altair.utils import schemapi
+from chart_registry import (
+    DCG_20,
+    IDEAL_20,
+    KEYS,
+    MEASURES,
+    ROWS,
+    Row,
+    clicks_of,
+    comparison_of,
+    ranks_of,
+    results,
+    scores_of,
+    similarity_of,
+    spec_of,
+    summary_of,
+)
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from helpers import frame_of, slow
 from hypothesis import example, given
@@ -37,7 +51,6 @@ from scenes import assert_inside, boxes_of, scene_of
 from polars_graded import (
     average_curves,
     charts,
-    clicks,
     compare,
     datasets,
     differences,
@@ -56,437 +69,6 @@ from polars_graded._results.per_query import sort_naturally
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-DCG_20, IDEAL_20 = "dcg_curve@20", "ideal_dcg_curve@20"
-MEASURES = ["mu_ap", "ndcg"]
-
-# One row a chart function: the frame it takes, of k strategies and n queries, and how it is called.
-
-
-@cache
-def results(k: int, n: int, ranks: int = 20) -> pl.DataFrame:
-    """What `evaluate` returns, of k strategies and n queries, with random numbers."""
-    rng = np.random.default_rng(k + n)
-    curve = f"dcg_curve@{ranks}"
-    gain = np.cumsum(1 / np.log2(np.arange(ranks) + 2))
-    parts = []
-    for place in range(1, k + 1):
-        ap = np.clip(rng.beta(2, 2, n) * 0.8 + 0.15 * place / k, 0, 1).round(2)
-        columns = {
-            "strategy": [f"s{place}"] * n,
-            "query": range(1, n + 1),
-            "mu_ap": ap,
-            "ndcg": np.sqrt(ap),
-            "r_precision": ap.round(1),
-            curve: ap[:, None] * gain,
-            f"ideal_{curve}": np.ones((n, 1)) * gain,
-            "interpolated_precision": 1 - np.linspace(0, 1, 11) ** (ap[:, None] + 0.1),
-            "panel": [f"panel {place % 3}"] * n,
-        }
-        arrays = {"strategy": pl.String, "query": pl.Int64, "panel": pl.String}
-        parts.append(
-            pl.DataFrame(columns, schema_overrides=arrays).with_columns(
-                pl.col(curve, f"ideal_{curve}", "interpolated_precision").arr.to_list()
-            )
-        )
-    return pl.concat(parts)
-
-
-@cache
-def ranks_of(k: int, n: int) -> pl.DataFrame:
-    """What `average_curves` returns, of k strategies and n ranks."""
-    lines = pl.DataFrame({"strategy": [f"s{place}" for place in range(1, k + 1)]})
-    ranks = pl.DataFrame({"rank": range(1, n + 1)}, schema={"rank": pl.UInt32})
-    return lines.join(ranks, how="cross").with_columns(
-        (pl.col("rank").log1p() * pl.col("strategy").str.slice(1).cast(pl.Int64)).alias("cg")
-    )
-
-
-@cache
-def scores_of(k: int, n: int) -> pl.DataFrame:
-    """k queries of n scores."""
-    scores = np.random.default_rng(k + n).lognormal(2, 1, (k, n))
-    return pl.DataFrame({"query": np.repeat(np.arange(k), n), "popularity": scores.ravel()})
-
-
-@cache
-def summary_of(k: int, n: int) -> pl.DataFrame:
-    return summarise(results(k, n), *MEASURES)
-
-
-@cache
-def comparison_of(k: int, n: int) -> pl.DataFrame:
-    return compare(results(k, n), *MEASURES, baseline="s1")
-
-
-@cache
-def similarity_of(k: int, n: int) -> pl.DataFrame:
-    """What `similarity` returns, of k strategies and n queries."""
-    pairs = [(f"s{i}", f"s{j}") for i in range(1, k + 1) for j in range(i + 1, k + 1)]
-    rows = pl.DataFrame(pairs, ["a", "b"], orient="row").join(
-        pl.DataFrame({"query": range(1, n + 1)}), how="cross"
-    )
-    return rows.with_columns(
-        pl.format("{} and {}", "a", "b").alias("strategy"),
-        pl.Series("rbo", np.random.default_rng(k + n).random(rows.height)),
-    )
-
-
-@cache
-def all_pairs_of(k: int, n: int) -> pl.DataFrame:
-    return compare(results(k, n), *MEASURES)
-
-
-def ranked(k: int, n: int) -> pl.DataFrame:
-    ranks = rank_strategies(results(k, n), *MEASURES)
-    return ranks.with_columns(pl.col("^rank.*$").cast(pl.Float64))
-
-
-@cache
-def levels_of(k: int, n: int) -> pl.DataFrame:
-    """What `significance_levels` returns, of k strategies and n queries."""
-    pairs = [(f"s{i}", f"s{j}") for i in range(1, k + 1) for j in range(i + 1, k + 1)]
-    rows = [
-        (name, place, *pair, math.exp(-place * n / 50))
-        for name in MEASURES
-        for place, pair in enumerate(pairs, 1)
-    ]
-    columns = ["measure", "place", "strategy", "baseline", "p_corrected"]
-    return pl.DataFrame(rows, columns, orient="row")
-
-
-@cache
-def power_of(k: int, n: int) -> pl.DataFrame:
-    """What `power_curve` returns, of k numbers of queries where n are at hand."""
-    rows = [
-        (name, queries, 1 - math.exp(-queries / n / 2), queries == n, 0.02, 0.2)
-        for name in MEASURES
-        for queries in sorted({*range(2, k + 2), n})
-    ]
-    columns = ["measure", "queries", "power", "at_hand", "difference", "share_of_range"]
-    return pl.DataFrame(rows, columns, orient="row")
-
-
-@cache
-def stability_of(k: int, n: int) -> pl.DataFrame:
-    """What `order_stability` returns, of k numbers of queries up to n."""
-    numbers = sorted({max(1, n * place // k) for place in range(1, k + 1)})
-    rows = [
-        (name, size, size / n, max(-1.0, size / n - 0.2), min(1.0, size / n + 0.1))
-        for name in MEASURES
-        for size in numbers
-    ]
-    return pl.DataFrame(rows, ["measure", "queries", "tau", "tau_low", "tau_high"], orient="row")
-
-
-@cache
-def swaps_of(k: int, n: int) -> pl.DataFrame:
-    """What `swap_rate` returns, of k numbers of queries and up to n classes of differences."""
-    rows = [
-        (name, queries, each / 100, (each + 1) / 100, 1000, round(400 / (1 + each * queries)))
-        for name in MEASURES
-        for queries in range(1, k + 1)
-        for each in range(min(n, 40))
-    ]
-    columns = ["measure", "queries", "difference_from", "difference_to", "comparisons", "swaps"]
-    return pl.DataFrame(rows, columns, orient="row").with_columns(
-        swap_rate=pl.col("swaps") / pl.col("comparisons")
-    )
-
-
-@cache
-def clicks_of(k: int, n: int) -> pl.DataFrame:
-    """What `count_clicks` returns for the logs of k rankers, with lists of n documents."""
-    return pl.concat(
-        clicks.count_clicks(datasets.simulated_log(200, documents=n, seed=ranker)).with_columns(
-            ranker=pl.lit(f"s{ranker}")
-        )
-        for ranker in range(1, k + 1)
-    )
-
-
-@cache
-def catalogue_curve_of(k: int, n: int) -> pl.DataFrame:
-    """What `catalogue_curve` returns, of k strategies and n items."""
-    shares = np.linspace(0, 1, n + 1)
-    return pl.concat(
-        pl.DataFrame(
-            {"strategy": f"s{place}", "items": shares, "recommendations": shares ** (place + 1)}
-        )
-        for place in range(1, k + 1)
-    )
-
-
-@cache
-def gradings_of(k: int, n: int) -> pl.DataFrame:
-    """What `robustness_to_grading` returns, of k strategies and up to n gradings."""
-    rows = [
-        (grading, name, f"s{place}", (place * 7 + at) % k / k, 1 + (place * 7 + at) % k, 1 - at / 9)
-        for at, grading in enumerate(["as given", "0, 1+2", "0+1, 2", "10 % moved"][:n])
-        for name in MEASURES
-        for place in range(1, k + 1)
-    ]
-    columns = ["grading", "measure", "strategy", "mean", "place", "tau"]
-    return pl.DataFrame(rows, columns, orient="row").with_columns(
-        tau_ap="tau", lost=0, gained=1, reversed=2
-    )
-
-
-@cache
-def bounds_of(k: int, n: int) -> pl.DataFrame:
-    """What `unjudged_bounds` returns, of k strategies and n queries."""
-    values = results(k, n).unpivot(
-        MEASURES, index=["strategy", "query"], variable_name="measure", value_name="value"
-    )
-    return values.with_columns(
-        value_if_best=pl.col("value").sqrt(),
-        residual=pl.when(measure="mu_ap").then(pl.col("value").sqrt()),
-    )
-
-
-@cache
-def overview_of(k: int, n: int) -> pl.DataFrame:
-    """What `overview` returns, of k strategies and n queries."""
-    frame = pl.concat(
-        pl.DataFrame(
-            {"query": 1 + i // 3, "doc": i, "grade": grade, "score": (i + place) % 5 / 2}
-        ).with_columns(strategy=pl.lit(f"s{place}"))
-        for place in range(1, k + 1)
-        for i, grade in enumerate([0, 2, None] * min(n, 20))
-    )
-    return overview(frame, strategy="strategy")
-
-
-@cache
-def measure_rankings(k: int, n: int) -> pl.DataFrame:
-    """Rankings of n documents of query 1 by k strategies, of which each misses every fifth."""
-    rng = np.random.default_rng(k + n)
-    docs = pl.DataFrame(
-        {"doc": [f"d{place}" for place in range(n)], "grade": rng.integers(0, 3, n)}
-    )
-    lines = pl.DataFrame({"query": 1, "strategy": [f"s{place}" for place in range(1, k + 1)]})
-    rows = lines.join(docs, how="cross")
-    return rows.with_columns(
-        score=pl.when(pl.int_range(pl.len()) % 5 != 4).then(pl.Series(rng.random(rows.height)))
-    )
-
-
-@cache
-def graded_of(k: int, n: int) -> pl.DataFrame:
-    """Documents of n queries that people and a model graded, by k grades."""
-    rng = np.random.default_rng(k + n)
-    people, model = rng.integers(0, k + 1, (2, 3 * n))
-    return pl.DataFrame({"query": np.arange(3 * n) // 3, "people": people, "model": model})
-
-
-@cache
-def results_of_graders(k: int, n: int) -> pl.DataFrame:
-    """What `evaluate` returns of two graders, of whom one judged the first half of n queries."""
-    model = results(k, n).select("strategy", "query", *MEASURES)
-    people = model.filter(pl.col("query") <= max(1, n // 2)).with_columns(
-        pl.col(MEASURES) * pl.col("mu_ap").sqrt()
-    )
-    graders = {"people": people, "model": model}
-    return pl.concat(each.with_columns(grader=pl.lit(name)) for name, each in graders.items())
-
-
-@cache
-def summary_of_graders(k: int, n: int) -> pl.DataFrame:
-    return summarise(results_of_graders(k, n))
-
-
-@cache
-def trusted_of(k: int, n: int) -> pl.DataFrame:
-    return summarise(results_of_graders(k, n), trusted="people")
-
-
-@cache
-def trusted_pairs_of(k: int, n: int) -> pl.DataFrame:
-    return compare(results_of_graders(k, n), trusted="people", baseline="s1")
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    function: Callable[..., Any]
-    frame: Callable[[int, int], pl.DataFrame]
-    columns: dict[str, str]
-    """The keywords that name columns, and the columns they name."""
-    options: dict[str, Any] = field(default_factory=dict)
-    value: str = ""
-    """The column of the numbers that are drawn."""
-    fewest: int = 1
-    """How many strategies it takes."""
-    views: bool = False
-    """Whether it is of several views, which stand beside others but cannot be layered."""
-
-    def draw(self, frame: pl.DataFrame | pl.LazyFrame, **options: Any) -> Any:
-        return self.function(frame, **(self.columns | self.options | options))
-
-    @cache  # noqa: B019 (rows are there to the end)
-    def of(self, k: int, n: int, **options: Any) -> Any:
-        """Drawn once: what is made of a chart is made of a copy."""
-        return self.draw(self.frame(k, n), **options)
-
-    @cache  # noqa: B019 (rows are there to the end)
-    def spec(self) -> dict[str, Any]:
-        """The chart of three strategies and eight queries as JSON, which no test changes."""
-        return spec_of(self.of(3, 8))
-
-
-KEYS = {"query": "query", "strategy": "strategy"}
-AGREEMENT = {"x": "mu_ap", "y": "ndcg", **KEYS}
-PAIR = {"a": "s1", "b": "s2"}
-
-ROWS = {
-    "dcg_curves": Row(
-        charts.dcg_curves, results, {"curve": DCG_20, "ideal": IDEAL_20, **KEYS}, value=DCG_20
-    ),
-    "dcg_curves with an interval": Row(
-        charts.dcg_curves, results, {"curve": DCG_20, **KEYS}, {"confidence": 0.9}, DCG_20
-    ),
-    "dcg_curves of ranks": Row(
-        charts.dcg_curves,
-        ranks_of,
-        {"curve": "cg", "strategy": "strategy", "rank": "rank"},
-        value="cg",
-    ),
-    "recall_precision_curves": Row(
-        charts.recall_precision_curves,
-        results,
-        {"curve": "interpolated_precision", **KEYS},
-        value="interpolated_precision",
-    ),
-    "precision_histogram": Row(
-        charts.precision_histogram,
-        results,
-        {"measure": "r_precision", **KEYS},
-        {"missing": "drop", **PAIR},
-        "r_precision",
-        fewest=2,
-    ),
-    "precision_histogram by query": Row(
-        charts.precision_histogram,
-        results,
-        {"measure": "mu_ap", **KEYS},
-        {"missing": "zero", "order": "query", **PAIR},
-        "mu_ap",
-        fewest=2,
-    ),
-    "query_heatmap": Row(
-        charts.query_heatmap, results, {"measure": "mu_ap", **KEYS}, {"missing": "zero"}, "mu_ap"
-    ),
-    "relevance_function": Row(
-        charts.relevance_function, scores_of, {"score": "popularity", "panel": "query"}
-    ),
-    "measure_agreement": Row(charts.measure_agreement, results, AGREEMENT, value="mu_ap"),
-    "measure_agreement, difference": Row(
-        charts.measure_agreement, results, AGREEMENT, {"show": "difference"}, "mu_ap"
-    ),
-    "similarity_histogram": Row(
-        charts.similarity_histogram, results, {"measure": "mu_ap", **KEYS}, value="mu_ap"
-    ),
-    "similarity_matrix": Row(
-        charts.similarity_matrix, similarity_of, {"measure": "rbo"}, value="rbo", fewest=2
-    ),
-    "gain_by_similarity": Row(charts.gain_by_similarity, results, AGREEMENT, value="mu_ap"),
-    "sample_boxes": Row(
-        charts.sample_boxes,
-        results,
-        {"value": "mu_ap", "group": "strategy", "reference": "ndcg"},
-        value="mu_ap",
-    ),
-    "strategy_bars": Row(charts.strategy_bars, summary_of, {"strategy": "strategy"}, value="mean"),
-    "comparison_forest": Row(
-        charts.comparison_forest,
-        comparison_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
-    ),
-    "comparison_matrix": Row(
-        charts.comparison_matrix,
-        all_pairs_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
-    ),
-    "strategy_ranks": Row(
-        charts.strategy_ranks, ranked, {"strategy": "strategy"}, value="rank", fewest=2
-    ),
-    "critical_differences": Row(
-        charts.critical_differences,
-        lambda k, n: ranked(k, n).filter(measure="mu_ap"),
-        {"strategy": "strategy"},
-        value="mean",
-        fewest=2,
-    ),
-    "rankings": Row(
-        charts.rankings,
-        measure_rankings,
-        {"strategy": "strategy", "doc": "doc", "grade": "grade"},
-        {"of": 1},
-    ),
-    "explore": Row(
-        charts.explore,
-        results,
-        {"measure": "mu_ap", "curve": DCG_20, **KEYS},
-        {"missing": "drop", "colour": None, **PAIR},
-        "mu_ap",
-        fewest=2,
-        views=True,
-    ),
-    "comparison_forest of all pairs": Row(
-        charts.comparison_forest,
-        all_pairs_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
-    ),
-    "significance_curves": Row(
-        charts.significance_curves,
-        levels_of,
-        {"strategy": "strategy"},
-        value="p_corrected",
-        fewest=3,
-    ),
-    "power_curves": Row(charts.power_curves, power_of, {}, value="power"),
-    "stability_curves": Row(charts.stability_curves, stability_of, {}, value="tau"),
-    "swap_rates": Row(charts.swap_rates, swaps_of, {}, value="swap_rate"),
-    "click_rates": Row(charts.click_rates, clicks_of, {"panel": "ranker"}, value="click_rate"),
-    "trade_off": Row(
-        charts.trade_off,
-        summary_of,
-        {"strategy": "strategy"},
-        {"x": MEASURES[0], "y": MEASURES[1]},
-        value="mean",
-    ),
-    "catalogue_curves": Row(
-        charts.catalogue_curves, catalogue_curve_of, {"strategy": "strategy"}, value="items"
-    ),
-    "grading_profile": Row(
-        charts.grading_profile, gradings_of, {"strategy": "strategy"}, value="mean"
-    ),
-    "grading_profile of places": Row(
-        charts.grading_profile, gradings_of, {"strategy": "strategy"}, {"show": "places"}, "mean"
-    ),
-    "unjudged_bounds": Row(
-        charts.unjudged_bounds, bounds_of, {"strategy": "strategy"}, value="value"
-    ),
-    "overview": Row(charts.overview, overview_of, {"strategy": "strategy"}),
-    "agreement": Row(charts.agreement, graded_of, {}, {"one": "people", "other": "model"}),
-    "grader_orders": Row(
-        charts.grader_orders, summary_of_graders, {"strategy": "strategy"}, value="mean"
-    ),
-    "trusted_forest": Row(
-        charts.trusted_forest, trusted_of, {"strategy": "strategy"}, value="mean"
-    ),
-    "trusted_forest of pairs": Row(
-        charts.trusted_forest,
-        trusted_pairs_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
-    ),
-}
 WITHOUT_KEYS = (charts.measure_agreement, charts.similarity_histogram, charts.gain_by_similarity)
 """Charts of frames that may lack the columns of strategies and queries."""
 OF_DIFFERENCES = (charts.precision_histogram, charts.explore, charts.query_heatmap)
@@ -511,13 +93,6 @@ IDENTIFIERS = {
 
 
 # What a chart is made of
-
-
-def spec_of(chart: Any, *, validate: bool = False) -> dict[str, Any]:
-    """A chart as JSON, which Altair may check against its schema."""
-    spec = chart.to_dict(validate=validate or schemapi.DEBUG_MODE)
-    json.dumps(spec, allow_nan=False)
-    return spec
 
 
 def rows_of(chart: Any) -> list[dict[str, Any]]:

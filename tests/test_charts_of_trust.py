@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 import vl_convert
-from test_charts import ROWS, assert_drawn, drawn_marks, encodings, levels_of, spec_of
+from chart_registry import ROWS, levels_of, spec_of
+from test_charts import assert_drawn, drawn_marks, encodings
 
 import polars_graded as pg
 from polars_graded import charts, datasets, evaluate, trust

@@ -11,9 +11,10 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+from chart_registry import ROWS
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from scenes import boxes_of, marks_of, scene_of, texts_of
-from test_charts import ROWS, TO_XYZ, linear
+from test_charts import TO_XYZ, linear
 
 from polars_graded import charts, compare, overview, rank_strategies, summarise
 from polars_graded._drawing import line_names, style

@@ -1,4 +1,4 @@
-"""Compute the positions of names beside lines."""
+"""Draw names at the ends of lines, and note lines that coincide."""
 
 from __future__ import annotations
 
@@ -6,11 +6,92 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 
+from polars_graded._drawing import marks, style
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._sentences import shorten_names
+
+NAME_HEIGHT = 12
+"""Minimum distance between the names of two lines, in pixels."""
+
+NAME_OFFSET = 17
+"""Distance from the end of a line to its name, in pixels."""
+
+LETTER_WIDTH = 6
+"""Mean width of a letter of a name, in pixels."""
+
+MAX_NAME_WIDTH = 300
+"""Maximum width of a name, in pixels. Vega truncates longer names."""
+
+
+def draw_names(
+    x: str, y: str, ends: AxisEnds, selections: Sequence[alt.Parameter] = ()
+) -> list[alt.Chart]:
+    """Draw the texts in the column `label`, to the right of their points.
+
+    Vega moves the names apart for the height that is drawn. A name moves by the mean of two moves.
+    The first moves names down, starting with the highest name. The second moves names up, starting
+    with the lowest. Neighbours are at least `NAME_HEIGHT` pixels apart after each of the two moves,
+    and thus after their mean. A name is a text in the colour of the axes, which is legible where
+    the colour of the line is not; a rule in the colour of the line joins both.
+    """
+    neighbours = range(1, style.MAX_COLOURS)
+    fields: Any = [
+        alt.WindowFieldDef(op=op, field=y, param=k, **{"as": f"{op}_{k}"})
+        for op in ("lag", "lead")
+        for k in neighbours
+    ]
+    order: Any = [alt.SortField(y, "descending"), alt.SortField("label", "ascending")]
+    base = alt.Chart().transform_filter("isValid(datum.label)")
+    # Without `groupby`, Vega-Lite cannot draw the transform in panels.
+    base = base.transform_window(fields, sort=order, groupby=[])
+    # A mark reads the height of its own group, because the signal `height` has other names in
+    # panels and concatenated charts. `domain('y')` knows an axis that the caller changed.
+    span = f"abs((domain('y')[1] - domain('y')[0]) || {ends[1] - ends[0]!r})"
+    pixels = f"(item.mark.group.height / {span})"
+    # The k-th name above pushes this name down, and the k-th name below pushes it up.
+    down, up = (
+        [
+            f"(isValid(datum.{op}_{k}) ? {sign * k * NAME_HEIGHT} + "
+            f"{pixels} * (datum['{y}'] - datum.{op}_{k}) : 0)"
+            for k in neighbours
+        ]
+        for op, sign in (("lag", 1), ("lead", -1))
+    )
+    move = alt.ExprRef(f"(max(0, {', '.join(down)}) + min(0, {', '.join(up)})) / 2")
+    base = base.encode(x=alt.X(f"{x}:Q"), y=alt.Y(f"{y}:Q"))
+    leader = base.mark_rule(
+        xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
+    ).encode(x2=x, y2=y)
+    text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
+    text = text.encode(text="label:N", color=alt.value(style.find_ink()))
+    return [each.encode(**marks.fade_others(selections, 1)) for each in (leader, text)]
+
+
+def estimate_width(names: pl.Series) -> int:
+    """Return the width of the longest name with its rule, in pixels."""
+    longest: Any = names.str.len_chars().max()
+    return NAME_OFFSET + min(MAX_NAME_WIDTH, LETTER_WIDTH * (longest or 0))
+
+
+def reserve_width(chart: style.Layers, width: int) -> style.Layers:
+    """Return the chart with an empty axis to the right, as wide as the names.
+
+    Vega places legends and titles beside axes, but over marks that extend beyond the frame. The
+    first layer draws the y axis, and every other layer must have a field of y.
+    """
+    for layer in chart.layer[1:]:
+        layer.encoding.y.axis = None
+    look: dict[str, Any] = dict.fromkeys(("labels", "ticks", "domain", "grid"), False)
+    axis = alt.Axis(orient="right", title=None, minExtent=width, **look)
+    y = chart.layer[0].encoding.y.copy()
+    y.axis = axis
+    chart.layer = [*chart.layer, alt.Chart().mark_point(opacity=0).encode(y=y)]
+    return chart.resolve_axis(y="independent")
+
 
 MAX_LISTED_LINES = 3
 """Maximum number of coinciding lines that a note names."""

@@ -20,13 +20,10 @@ from polars_graded._drawing.style import (
     DOUBT,
     INTERVAL_PADDING,
     LINE_SYMBOL,
-    MAX_BANDS,
     UNFLUSHED_LABELS,
     add_p,
-    add_selection,
     bound_axis,
     build_one_row,
-    build_unit_scale,
     draw_interval,
     draw_named_line,
     draw_rule,
@@ -67,15 +64,6 @@ def build_place_axis(field: str, title: str, last: float, end: alt.ExprRef | Non
 BAND_OPACITY = 0.2
 """Opacity of a band around a line."""
 
-LETTER_WIDTH = 6.5
-"""Mean width of a letter in pixels, for names beside lines."""
-
-
-def estimate_name_width(names: Iterable[str], limit: int = 250) -> float:
-    """Estimate the width in pixels of the longest name and its leader line."""
-    longest = max(map(len, names), default=0)
-    return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
-
 
 def build_recall_axis(
     title: str, start: float | alt.ExprRef = 0, end: float | alt.ExprRef = 1
@@ -95,49 +83,24 @@ def draw_curves(
     look: dict[str, Any],
     *,
     show_points: bool,
-    is_unit: bool = False,
-    n_bands: int = 0,
-    ideal: bool = False,
-    named_at: int | alt.ExprRef | None = None,
-    ends: tuple[Any, Any] | None = None,
-    selections: Sequence[alt.Parameter] = (),
-    names: Iterable[str] | None = None,
+    ideal: bool,
+    named_at: alt.ExprRef,
+    ends: tuple[Any, Any],
 ) -> list[alt.Chart]:
-    """Draw a line for each strategy with the encodings in `look`, and points with tooltips.
+    """Draw a line for each strategy of a report with the encodings in `look`, and its points.
 
-    The points are invisible unless `show_points` is true. A line fades unless all `selections`
-    select it. If `named_at` is -1, the names are to the left of the lines; if it is 1, they are to
-    the right. With more than `MAX_BANDS` bands, a band is visible only if the first selection
-    selects its line.
+    The points are invisible unless `show_points` is true. If `named_at` is -1, the names are to the
+    left of the lines; if it is 1, they are to the right.
 
-    Rows have the fields `strategy` and `value`, and the field of `x`. A band also needs `ci_low`
-    and `ci_high`, an ideal curve needs `ideal`, and names beside lines need `label_at`.
+    Rows have the fields `strategy`, `value` and `label_at`, and the field of `x`. An ideal curve
+    needs `ideal`.
     """
-    limits = {"scale": build_unit_scale(is_unit)} if ends is None else bound_axis(ends)
-    y = alt.Y("value:Q", title=title, **limits)
+    y = alt.Y("value:Q", title=title, **bound_axis(ends))
     colour = {"color": look["color"], "detail": alt.Detail("strategy:N")}
-    point_opacity = 1 if show_points else 0
     base = alt.Chart().encode(x=x, y=y, **colour)
-    # With a selection, a tooltip shows a text only if a function such as toString formats it.
-    name: Any = (
-        alt.Tooltip("strategy:N", format="", formatType="toString") if selections else "strategy:N"
-    )
-    tooltip = list_tooltips(name, x.shorthand, *format_decimals("value"))
-    points = base.mark_point(filled=True, opacity=point_opacity)
-    points = points.encode(tooltip=tooltip, **_fade_others(selections, point_opacity))
-    layers = [base.mark_line().encode(**look, **_fade_others(selections, 1))]
-    if n_bands:
-        low = alt.Y("ci_low:Q", title=title)
-        area = alt.Chart().mark_area(opacity=BAND_OPACITY, clip=True)
-        area = area.encode(x=x, y=low, y2=alt.Y2("ci_high:Q"), **colour)
-        if n_bands <= MAX_BANDS:
-            area = area.encode(**_fade_others(selections, BAND_OPACITY))
-        else:
-            opacity = alt.condition(
-                selections[0], alt.value(BAND_OPACITY), alt.value(0), empty=False
-            )
-            area = area.encode(opacity=opacity)
-        layers.insert(0, area)
+    tooltip = list_tooltips("strategy:N", x.shorthand, *format_decimals("value"))
+    points = base.mark_point(filled=True, opacity=1 if show_points else 0)
+    layers = [base.mark_line().encode(**look)]
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
         line = draw_named_line(alt.Opacity, alt.Chart(), "ideal", **symbol)
@@ -145,15 +108,9 @@ def draw_curves(
         layers.insert(
             0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail=alt.Detail("strategy:N"))
         )
-    if named_at is not None:
-        texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
-        layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
-    # Without a selection, points are in front, since lines would hide their tooltips. With a
-    # selection, points must be the first layer, at the back: if a chart with panels is beside
-    # another chart, Altair looks for the selection in the first layer. The tooltips still work:
-    # if a chart has a selection, Vega-Lite ignores the pointer on layers that have neither a
-    # selection nor a tooltip, such as the lines.
-    return [add_selection(points, *selections), *layers] if selections else [*layers, points]
+    layers += draw_line_names(x, title, "strategy", look["color"], side=named_at)
+    # Points are in front, since lines would hide their tooltips.
+    return [*layers, points.encode(tooltip=tooltip)]
 
 
 def draw_line_names(
@@ -198,7 +155,7 @@ def _multiply(length: int, side: int | alt.ExprRef) -> Any:
     return length * side if isinstance(side, int) else alt.ExprRef(f"{length} * {side.expr}")
 
 
-def _fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
+def fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
     """Return the encoding that fades unselected lines.
 
     The encoding is {} if there are no selections.
@@ -207,6 +164,13 @@ def _fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[st
         return {}
     is_selected: Any = reduce(and_, selections)
     return {"opacity": alt.condition(is_selected, alt.value(opacity), alt.value(opacity * 0.15))}
+
+
+def draw_zero(field: str) -> alt.Chart:
+    """Draw a line over the whole width at the value 0 of a field."""
+    line = build_one_row().transform_calculate(**{field: "0"}).mark_rule()
+    y, grey = alt.Y(f"{field}:Q"), alt.value("gray")
+    return line.encode(x=alt.value(0), x2=alt.value("width"), y=y, color=grey)
 
 
 # Queries

@@ -124,6 +124,39 @@ class Words(NamedTuple):
     """Description that a screen reader reads after the finding; by default the axes."""
 
 
+class Layers(alt.LayerChart):
+    """A layered chart whose layers share the channels that a caller may replace by `encode`."""
+
+    def __add__(self, other: alt.LayerChart | alt.Chart) -> alt.LayerChart:
+        """Lay another chart over this one.
+
+        Altair appends the other chart to the layers, where it would get the shared channels too.
+        """
+        shared = self.copy()
+        shared.data = alt.Undefined
+        return alt.layer(shared, other, data=self.data)
+
+    def __iadd__(self, other: alt.LayerChart | alt.Chart) -> alt.LayerChart:  # type: ignore[override, misc]
+        return self + other
+
+
+class Panels(alt.FacetChart):
+    """A chart with a panel per value, in which sizes and encodings are those of every panel."""
+
+    def properties(self, **properties: Any) -> Panels:
+        """Return a copy with other properties; width and height are those of a panel."""
+        size = {name: properties.pop(name) for name in ("width", "height") if name in properties}
+        chart: Panels = super().properties(**properties)
+        chart.spec = chart.spec.properties(**size)
+        return chart
+
+    def encode(self, *channels: Any, **named_channels: Any) -> Panels:
+        """Return a copy with other encodings in every panel."""
+        chart = self.copy()
+        chart.spec = chart.spec.encode(*channels, **named_channels)
+        return chart
+
+
 FRAMELESS = {"view": {"stroke": None}}
 """Settings of a chart without a frame."""
 
@@ -165,7 +198,9 @@ def draw_panels(
     facet = alt.Facet("panel:N", title=None, sort=panel_names, header=header)
     chart = _combine_layers(layers, table, Words(described=""), independent, **size)
     described = f"{words.described or describe_axes(layers)}, {len(panel_names)} panels"
-    panels: Any = chart.facet(facet, columns=columns).resolve_scale(x=x)
+    chart.data = alt.Undefined
+    facets: Any = Panels(data=table.rename(escape_text), spec=chart, facet=facet, columns=columns)
+    panels = facets.resolve_scale(x=x)
     panels.spacing = PANEL_SPACING
     panels.description = _join_description(words.finding, described)
     if words.finding or words.notes:
@@ -213,7 +248,7 @@ def _combine_layers(
         size["description"] = _join_description(finding, described)
     if finding or notes:
         size["title"] = build_title(finding, notes)
-    chart: Any = alt.LayerChart(data=table, layer=list(layers), **size)
+    chart: Any = Layers(data=table, layer=list(layers), **size)
     resolutions = dict.fromkeys(independent, "independent")
     return chart.resolve_scale(**resolutions) if resolutions else chart
 
@@ -240,15 +275,18 @@ MAX_TITLE_LINE_LETTERS = 56
 """Maximum number of letters of a line of a title, above a chart of the usual size."""
 
 
-MAX_NOTE_LINE_LETTERS = 64
+MAX_NOTE_LINE_LETTERS = 90
 """Maximum number of letters of a line below the title."""
 
 
 def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
-    """Return a title that starts at the edge of the chart, with notes below."""
+    """Return a title that starts at the edge of the chart, with the notes in one line below.
+
+    A line that is too long is wrapped.
+    """
     lines = _wrap_evenly(finding, MAX_TITLE_LINE_LETTERS)
     text = lines if len(lines) > 1 else "".join(lines)
-    subtitle = [line for note in notes for line in _wrap_evenly(note, MAX_NOTE_LINE_LETTERS)]
+    subtitle = _wrap_evenly("; ".join(notes), MAX_NOTE_LINE_LETTERS)
     size: dict[str, Any] = {"subtitle": subtitle, "subtitleFontSize": 11} if subtitle else {}
     return alt.TitleParams(text, anchor="start", fontSize=13, **size)
 
@@ -372,36 +410,57 @@ def choose_look(
 
 
 def encode_names(
-    names: Sequence[str],
-    field: str,
+    names: Iterable[str],
     title: str,
     *,
-    colours: Mapping[str, str] | None,
-    highlight: Any,
-    legend: alt.Legend | None,
-) -> alt.Color:
+    field: str = "strategy",
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
+    prioritised: Sequence[str] = (),
+    legend: alt.Legend | bool = False,
+) -> Any:
     """Return one encoding of colours for all layers of a chart.
 
-    The scale has a domain. It has no range unless the caller passes `colours` or `highlight`, so
-    that themes and `configure_range` set the colours.
+    The scale has a domain, in the order of `names`. It has no range unless the caller passes
+    `colours` or `highlight`, so that themes and `configure_range` set the colours. If there are
+    more than `MAX_COLOURS` names, only the first of `prioritised` have a colour, and the others are
+    grey.
     """
+    names = [*dict.fromkeys(names)]
     chosen = {str(name): colour for name, colour in (colours or {}).items()}
-    for argument, name in [
-        *(("colours", name) for name in chosen),
-        *([] if highlight is None else [("highlight", str(highlight))]),
-    ]:
+    _check_drawn("colours", [*chosen], names)
+    _check_drawn("highlight", [] if highlight is None else [str(highlight)], names)
+    coloured = names
+    if len(names) > MAX_COLOURS:
+        first = [*chosen, *([] if highlight is None else [str(highlight)]), *prioritised]
+        coloured = sort_naturally([*dict.fromkeys(first)][:MAX_COLOURS])
+    scale = alt.Scale(domain=coloured)
+    if chosen or highlight is not None:
+        range_ = dict(zip(coloured, cycle(find_category_colours()), strict=False))
+        if highlight is not None:
+            rest = mix_colours(*find_ink_and_paper(), REST_SHARE)
+            range_ |= {name: rest for name in coloured if name != str(highlight)}
+        scale = alt.Scale(domain=coloured, range=[*(range_ | chosen).values()])
+    if isinstance(legend, bool):
+        # A chart beside this one shares the legend, and may add up to `MAX_NAMED_MARKS` names.
+        n_symbols = len(coloured) + MAX_NAMED_MARKS
+        legend_or_none = build_legend(coloured, symbolLimit=n_symbols) if legend else None
+    else:
+        legend_or_none = legend
+    colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=legend_or_none)
+    if coloured == names:
+        return colour
+    is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
+    return alt.condition(is_coloured, colour, alt.value(REST))
+
+
+def _check_drawn(argument: str, chosen: Sequence[str], names: Sequence[str]) -> None:
+    """Check that the names in an argument are those of drawn strategies."""
+    for name in chosen:
         if name not in names:
             msg = f"`{argument}` must name a drawn strategy, got {name!r}; "
             msg += f"there are {', '.join(map(repr, names))}"
             raise ValueError(msg)
-    scale = alt.Scale(domain=[*names])
-    if chosen or highlight is not None:
-        default = dict(zip(names, cycle(find_category_colours())))
-        if highlight is not None:
-            rest = mix_colours(*find_ink_and_paper(), REST_SHARE)
-            default |= {name: rest for name in names if name != str(highlight)}
-        scale = alt.Scale(domain=[*names], range=[*(default | chosen).values()])
-    return alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
 
 
 def find_category_colours() -> list[str]:
@@ -750,6 +809,14 @@ def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
 def format_decimals(*fields: str) -> list[Any]:
     """Return tooltips of numbers with four decimals, as in tables."""
     return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
+
+
+def add_interval(chart: alt.Chart, low: str, high: str) -> tuple[alt.Chart, alt.Tooltip]:
+    """Return the chart with the field `interval`, such as "0.12 to 0.15", and its tooltip."""
+    ends = (f"format(datum['{end}'], '.4f')" for end in (low, high))
+    text = " + ' to ' + ".join(ends)
+    text = f"isValid(datum['{low}']) ? {text} : ''"
+    return chart.transform_calculate(interval=text), alt.Tooltip("interval:N")
 
 
 def list_tooltips(*fields: str | alt.Tooltip) -> list[alt.Tooltip]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
+from polars_graded._checks import check_choice
 from polars_graded._drawing import (
     axis_ends,
     chart_rows,
@@ -20,11 +21,10 @@ from polars_graded._drawing import (
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Columns
-from polars_graded._sentences import format_percent, shorten_name, titles
-
-CURVE_WIDTH = 300
-"""Width in pixels of a chart of curves with names beside the lines."""
+from polars_graded._results.per_query import sort_naturally
+from polars_graded._sentences import format_percent, shorten_name, shorten_names, titles
 
 
 def dcg_curves(
@@ -38,6 +38,9 @@ def dcg_curves(
     query: Columns = "query",
     strategy: str = "strategy",
     rank: str = "rank",
+    show: Literal["curves", "differences"] = "curves",
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> Chart:
     r"""Draw a curve by rank, with one named line per strategy.
 
@@ -73,14 +76,23 @@ def dcg_curves(
         default.
     query, strategy, rank
         The columns of queries, of strategies, and of the ranks.
+    show
+        With `"differences"` and without `baseline`, the baseline is the strategy whose curve ends
+        highest. Curves that nearly coincide can then be distinguished.
+    colours
+        The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
+        those of the theme; in Vega, they are those of Tableau 10.
+    highlight
+        The strategy whose curve has a colour; the other curves are grey.
 
     Returns
     -------
     LayerChart or FacetChart
         The rows of the data contain `strategy`, `rank` and `value`; if drawn, also `ideal`,
-        `ci_low`, `ci_high` and `panel`; and if there are no panels, `label_at`, the height at which
-        the name of a line is written. Means ignore null, NaN and infinity, and a rank without a
-        value is left out. A frame with ranks keeps its other columns, except those that a chart
+        `ci_low`, `ci_high` and `panel`; and if there are no panels, `label`, the name at the end of
+        a line. A curve of cumulated gain that does not rise after half of the ranks or earlier has
+        a note at its name. Means ignore null, NaN and infinity, and a rank without a value is left
+        out. The axis ends enclose the drawn marks; bands are drawn for up to three strategies. A frame with ranks keeps its other columns, except those that a chart
         cannot show, such as lists.
 
     References
@@ -95,7 +107,7 @@ def dcg_curves(
     >>> curves = average_curves(
     ...     df, "dcg_curve(gain=linear)@3", "ideal_dcg_curve(gain=linear)@3", by="score"
     ... )
-    >>> curves.pipe(dcg_curves, ideal=True).data.drop("label_at")
+    >>> curves.pipe(dcg_curves, ideal=True).data.drop("label")
     shape: (3, 4)
     ┌──────────┬──────┬─────────┬─────────┐
     │ strategy ┆ rank ┆ value   ┆ ideal   │
@@ -118,28 +130,29 @@ def dcg_curves(
     panel = curve_rows.find_panel(frame, curve, panel, strategy, rank)
     if ideal is True:
         ideal_column = curve_rows.find_ideal(curve, frame.columns)
+    keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
+    points: dict[str, Any] = {"kind": "rank", "position": rank, **keys}
+    check_choice("show", show, ("curves", "differences"))
+    if baseline is None and show == "differences":
+        table = curve_rows.build_curve_points(frame, curve, confidence=None, **points)
+        [baseline] = line_names.find_best_lines(table, "rank", 1)
     if baseline is not None:
         ideal_column, confidence = None, 0.95 if confidence is None else confidence
-    keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     mean_options: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
-    table = curve_rows.build_curve_points(
-        frame, curve, ideal_column, kind="rank", position=rank, **mean_options, **keys
-    )
+    table = curve_rows.build_curve_points(frame, curve, ideal_column, **mean_options, **points)
     x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     facts = _collect_curve_facts(
         frame, table, curve, query=query, strategy=strategy, baseline=baseline
     )
-    headline, background = titles.title_curves(curve, facts, rank, things), list[alt.Chart]()
+    headline = titles.title_curves(curve, facts, rank, things)
     if baseline is not None:
         title = f"difference of {titles.write_axis_title(curve)} from {shorten_name(baseline)}"
-        background = [style.draw_rule(y=0)]
         has_bands = not table["ci_low"].is_null().all()
         headline = titles.title_differences_of_curves(
             curve, facts, rank, baseline, confidence if has_bands else None
         )
-    numbers = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
-    ends = axis_ends.choose_ends(pl.concat(numbers).drop_nulls())
+    is_cumulated = baseline is None and _is_cumulated(curve)
     description = None if chart_rows.has_panels(table) else _describe_ends(table, "rank", title)
     # The names include the baseline, although it is not drawn, so that the other strategies have
     # the same colours as in charts that draw the baseline.
@@ -148,7 +161,10 @@ def dcg_curves(
     notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(drawn)]
     notes += _write_bands(table, confidence, is_named=baseline is not None)
     words = style.Words(headline, notes, description)
-    return _draw_curves(table, panel, x, title, ends, names, strategy, words, background)
+    chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
+    return _draw_curves(
+        table, panel, x, title, names, strategy, words, is_cumulated=is_cumulated, **chosen
+    )
 
 
 def _collect_curve_facts(
@@ -233,8 +249,8 @@ def recall_precision_curves(
     -------
     LayerChart or FacetChart
         The rows contain `strategy`, `recall` and `value`. They also contain `ci_low`, `ci_high` and
-        `panel` if these are drawn. If there are no panels, they contain `label_at`, the height at
-        which the name of a line is written. The labels of both axes reach from 0 to 1.
+        `panel` if these are drawn. If there are no panels, they contain `label`, the name at the
+        end of a line. The labels of both axes reach from 0 to 1.
 
     Examples
     --------
@@ -244,7 +260,7 @@ def recall_precision_curves(
     >>> from polars_graded.datasets import worked_example
     >>> slides = worked_example("chen").filter(query="example 3.2")
     >>> chart = average_curves(slides, "interpolated_precision").pipe(recall_precision_curves)
-    >>> chart.data.drop("label_at").head(3)
+    >>> chart.data.drop("label").head(3)
     shape: (3, 3)
     ┌──────────┬────────┬──────────┐
     │ strategy ┆ recall ┆ value    │
@@ -272,22 +288,14 @@ def recall_precision_curves(
     notes = [*_write_subtitle(facts, None, panel == query), *style.write_rest_note(names)]
     notes += _write_bands(table, confidence, is_named=False)
     words = style.Words(titles.title_curves(curve, facts, recall), notes)
-    ends = _choose_unit_ends(table["value"])
-    if chart_rows.has_panels(table):
-        x = marks.build_recall_axis(recall)
-        return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names that would overlap are moved up or down. All names are written on the same side of the
-    # lines: on the side where the moves are smaller.
-    min_recall, max_recall = table["recall"].min(), table["recall"].max()
-    end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
-    name_position = line_names.choose_place(end_points, "recall", "value", ends)
-    name_side = -1 if name_position == min_recall != max_recall else 1
-    name_width = marks.estimate_name_width(names) if name_side < 0 else 0.0
-    x = marks.build_recall_axis(recall, -name_width / CURVE_WIDTH)
-    width = CURVE_WIDTH + name_width
-    return _draw_curves(
-        table, panel, x, title, ends, names, strategy, words, named_at=name_side, width=width
-    )
+    x = marks.build_recall_axis(recall)
+    return _draw_curves(table, panel, x, title, names, strategy, words)
+
+
+def _is_cumulated(curve: str) -> bool:
+    """Return whether a curve is CG or DCG, or a column that is no known measure."""
+    measure = Measure.parsed(curve)
+    return measure is None or measure.function in ("cg_curve", "dcg_curve")
 
 
 def _draw_curves(
@@ -295,53 +303,123 @@ def _draw_curves(
     panel: str | None,
     x: alt.X,
     title: str,
-    ends: AxisEnds,
     names: Collection[str],
     strategy: str,
     words: style.Words,
-    background: Sequence[alt.Chart] = (),
     *,
-    named_at: int = 1,
-    **size: Any,
+    is_cumulated: bool = False,
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> Chart:
-    """Draw curves with names beside them, or with panels and a legend."""
+    """Draw curves with names at their ends, or with panels and a legend."""
     position = x.shorthand.removesuffix(":Q")
-    named_lines = line_names.find_best_lines(
-        table, position if position == "rank" else None, style.MAX_COLOURS
-    )
     has_panels = chart_rows.has_panels(table)
-    look = style.choose_look(names, strategy, prioritised=named_lines, legends=has_panels)
-    n, numbers = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
-    has_points = n <= style.MAX_COLOURS and table[position].n_unique() <= style.MAX_MARKED_POINTS
-    n_bands = n if "ci_low" in table.columns else 0
-    facts: dict[str, Any] = {
-        "is_unit": style.is_unit(numbers),
-        "show_points": has_points,
-        "n_bands": n_bands,
-    }
-    facts |= {
-        "ideal": "ideal" in table.columns,
-        "selections": _build_selections(table, legend=has_panels),
-    }
+    at_end = position if position == "rank" else None
+    best = line_names.find_best_lines(table, at_end, table["strategy"].n_unique())
+    first = [*dict.fromkeys(map(str, [*(colours or ()), *([highlight] if highlight is not None else []), *best]))]
+    named_lines = first[: style.MAX_COLOURS]
+    look: dict[str, Any] = {"colours": colours, "highlight": highlight, "legend": has_panels}
+    colour = style.encode_names(sort_naturally(names), strategy, prioritised=best, **look)
+    n = table["strategy"].n_unique()
+    bands = ["ci_low", "ci_high"] if "ci_low" in table.columns and n <= style.MAX_BANDS else []
+    numbers = table.select("value", "^ideal$", *bands).get_columns()
+    ends = _choose_curve_ends(pl.concat(numbers).drop_nulls(), table["value"], is_cumulated)
     lines = ["panel", "strategy"] if has_panels else ["strategy"]
     notes = [*words.notes, *line_names.write_coinciding(table, position, "value", lines)]
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not has_panels:
-        end_position = pl.col(position).min() if named_at < 0 else pl.col(position).max()
-        is_named = pl.col(position) == end_position.over("strategy")
-        # Rounding makes almost equal means equal. Equal means are sorted by strategy.
-        height = pl.col("value").round(12)
-        table = line_names.add_labels(table, is_named, [height], ends, named_lines)
-        facts |= {"named_at": named_at, "ends": ends, "names": table["strategy"].unique()}
-    layers = [*([] if has_panels else background), *marks.draw_curves(x, title, look, **facts)]
-    return style.draw_panels(
-        layers, table, panel, words._replace(notes=notes, described=described), **size
+        table = _label_lines(table, position, named_lines, is_cumulated=is_cumulated)
+    has_points = n <= style.MAX_COLOURS and table[position].n_unique() <= style.MAX_MARKED_POINTS
+    selections = _build_selections(table, legend=has_panels)
+    layers = _draw_lines(table, position, selections, show_points=has_points)
+    y = alt.Y("value:Q", title=title, **style.bound_axis(ends))
+    shared = alt.Encoding(x=x, y=y, color=colour)
+    words = words._replace(notes=notes, described=described)
+    if has_panels:
+        return style.draw_panels(layers, table, panel, words, encoding=shared)
+    layers += line_names.draw_names(position, "value", ends, selections)
+    width = line_names.estimate_width(table["label"])
+    chart = style.draw_layers(layers, table, words, encoding=shared)
+    return line_names.reserve_width(chart, width)
+
+
+def _choose_curve_ends(drawn: pl.Series, values: pl.Series, is_cumulated: bool) -> AxisEnds:  # noqa: FBT001
+    """Return ends that enclose the drawn numbers.
+
+    Cumulated curves start at 0. If no value is negative, the axis has no negative part.
+    """
+    low, high = axis_ends.choose_ends(drawn, 10)
+    if (values >= 0).all():
+        low = 0.0 if is_cumulated else max(0.0, low)
+    return low, high
+
+
+def _label_lines(
+    table: pl.DataFrame, position: str, named_lines: Sequence[str], *, is_cumulated: bool
+) -> pl.DataFrame:
+    """Add the column `label`: the name of a line in its last row, null in other rows."""
+    at, value = pl.col(position), pl.col("value")
+    flat_from = at.filter(value < value.max() - 1e-12).max() + 1
+    ends = table.group_by("strategy").agg(at.max(), flat_from.alias("flat_from"))
+    short = shorten_names(ends["strategy"].to_list(), style.MAX_LABEL_LETTERS)
+    is_flat = (pl.col("flat_from") <= at / 2) & pl.lit(is_cumulated)
+    note = pl.when(is_flat).then(pl.format(" (flat from {} {})", pl.lit(position), "flat_from"))
+    label = pl.Series("label", short, dtype=pl.String) + note.fill_null("")
+    ends = ends.select("strategy", position, label.alias("label"))
+    ends = ends.filter(pl.col("strategy").is_in([*named_lines]))
+    return table.join(ends, on=["strategy", position], how="left", maintain_order="left")
+
+
+def _draw_lines(
+    table: pl.DataFrame, position: str, selections: Sequence[alt.Parameter], *, show_points: bool
+) -> list[alt.Chart]:
+    """Draw bands, an ideal curve, lines, and points with tooltips."""
+    base = alt.Chart().encode(
+        x=alt.X(f"{position}:Q"), y=alt.Y("value:Q"), detail=alt.Detail("strategy:N")
     )
-
-
-def _choose_unit_ends(values: pl.Series) -> AxisEnds:
-    """Return 0 and 1 if all values lie between them, or else round numbers."""
-    return (0.0, 1.0) if style.is_unit(values) else axis_ends.choose_ends(values)
+    layers = []
+    # With a selection, a tooltip shows a text only if a function such as toString formats it.
+    name: Any = alt.Tooltip("strategy:N", format="", formatType="toString")
+    tooltip = style.list_tooltips(
+        name if selections else "strategy:N", f"{position}:Q", *style.format_decimals("value")
+    )
+    points = base
+    if "ci_low" in table.columns:
+        points, interval = style.add_interval(points, "ci_low", "ci_high")
+        tooltip.append(interval)
+        area = base.mark_area(opacity=marks.BAND_OPACITY, clip=True)
+        area = area.encode(y=alt.Y("ci_low:Q"), y2="ci_high:Q")
+        if table["strategy"].n_unique() <= style.MAX_BANDS:
+            layers.append(area.encode(**marks.fade_others(selections, marks.BAND_OPACITY)))
+        else:
+            shown, hidden = alt.value(marks.BAND_OPACITY), alt.value(0)
+            is_shown = alt.condition(selections[0], shown, hidden, empty=False)
+            layers.append(area.encode(opacity=is_shown))
+    if "ideal" in table.columns:
+        grey = alt.value("gray")
+        ideal = base.mark_line(strokeDash=marks.IDEAL_DASH).encode(y=alt.Y("ideal:Q"), color=grey)
+        end = alt.Chart().transform_filter("isValid(datum.ideal)")
+        end = end.transform_joinaggregate(last=f"max({position})", groupby=[])
+        end = end.transform_filter(f"datum.{position} === datum.last")
+        end = end.transform_aggregate(ideal="max(ideal)", groupby=[position])
+        text = end.mark_text(align="right", dy=-7, clip=False).encode(
+            x=alt.X(f"{position}:Q"), y=alt.Y("ideal:Q"), text=alt.value("ideal"), color=grey
+        )
+        layers += [ideal, text]
+    if table["value"].min() < 0:  # type: ignore[operator]
+        layers.append(marks.draw_zero("value"))
+    layers.append(base.mark_line().encode(**marks.fade_others(selections, 1)))
+    opacity = 1 if show_points else 0
+    points = points.mark_point(filled=True, opacity=opacity)
+    points = points.encode(tooltip=tooltip, **marks.fade_others(selections, opacity))
+    # Without a selection, points are in front, since lines would hide their tooltips. With a
+    # selection, points must be the first layer, at the back: if a chart with panels is beside
+    # another chart, Altair looks for the selection in the first layer. The tooltips still work:
+    # if a chart has a selection, Vega-Lite ignores the pointer on layers that have neither a
+    # selection nor a tooltip, such as the lines.
+    if selections:
+        return [style.add_selection(points, *selections), *layers]
+    return [*layers, points]
 
 
 def _describe_ends(table: pl.DataFrame, position: str, title: str) -> str:

@@ -173,7 +173,12 @@ def precision_histogram(
         labelExpr=f"({style.write_short_label('datum.label', both)}) + ' better'",
     )
     colour = style.encode_names(
-        both, "better", f"better {strategy}", colours=colours, highlight=highlight, legend=legend
+        both,
+        f"better {strategy}",
+        field="better",
+        colours=colours,
+        highlight=highlight,
+        legend=legend,
     )
     words = style.Words(finding, notes, f"{y_title} by {title}")
     layers = [*_draw_differences(table.height), *_draw_mean(*mean)]
@@ -207,7 +212,6 @@ def _draw_differences(n: int) -> list[alt.Chart]:
     """Draw a bar for each query, a dot for each tie, and the names of extreme queries."""
     base = alt.Chart().encode(x=alt.X("query:N"), y=alt.Y("difference:Q"))
     tooltip = style.list_tooltips("query:N", *style.format_decimals("difference"), "better:N")
-    zero = style.build_one_row().transform_calculate(difference="0")
     ties = base.transform_filter("!isValid(datum.better)")
     # Marks at the left end start at their bars, and marks at the right end stop there.
     is_above, is_first = "datum.difference > 0", f"datum.position <= {n / 2}"
@@ -220,12 +224,7 @@ def _draw_differences(n: int) -> list[alt.Chart]:
     )
     return [
         base.mark_bar(minBandSize=1).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip),
-        zero.mark_rule().encode(
-            x=alt.value(0),
-            x2=alt.value("width"),
-            y=alt.Y("difference:Q"),
-            color=alt.value("gray"),
-        ),
+        marks.draw_zero("difference"),
         ties.mark_point(filled=True, size=9, opacity=1).encode(
             color=alt.value(style.DOUBT), tooltip=tooltip[:2]
         ),
