@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice
-from polars_graded._drawing import (
-    axis_ends,
-    chart_rows,
-    curve_rows,
-    line_names,
-    marks,
-    pair_rows,
-    style,
-)
+from polars_graded._drawing import axis_ends, chart_rows, curve_rows, lines, marks, pair_rows, style
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Columns
-from polars_graded._results.per_query import sort_naturally
-from polars_graded._sentences import format_percent, shorten_name, shorten_names, titles
+from polars_graded._sentences import format_percent, shorten_name, titles
+
+IDEAL_DASH = [4, 3]
+"""Dashes of an ideal curve, in pixels."""
 
 
 def dcg_curves(
@@ -135,7 +129,7 @@ def dcg_curves(
     check_choice("show", show, ("curves", "differences"))
     if baseline is None and show == "differences":
         table = curve_rows.build_curve_points(frame, curve, confidence=None, **points)
-        [baseline] = line_names.find_best_lines(table, "rank", 1)
+        baseline = lines.find_best_lines(table, "rank")[0]
     if baseline is not None:
         ideal_column, confidence = None, 0.95 if confidence is None else confidence
     mean_options: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
@@ -157,8 +151,7 @@ def dcg_curves(
     # The names include the baseline, although it is not drawn, so that the other strategies have
     # the same colours as in charts that draw the baseline.
     names = chart_rows.find_names(frame, strategy)
-    drawn = table["strategy"].unique().to_list()
-    notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(drawn)]
+    notes = _write_subtitle(facts, baseline, panel == query)
     notes += _write_bands(table, confidence, is_named=baseline is not None)
     words = style.Words(headline, notes, description)
     chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
@@ -210,7 +203,7 @@ def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: boo
     """
     if confidence is None or table["ci_low"].is_null().all():
         return []
-    are_many = table["strategy"].n_unique() > style.MAX_BANDS
+    are_many = table["strategy"].n_unique() > lines.MAX_BANDS
     clause = " of the line under the pointer" if are_many else ""
     share = f"{format_percent(confidence)} interval of the mean"
     if is_named:
@@ -227,6 +220,8 @@ def recall_precision_curves(
     query: Columns = "query",
     strategy: str = "strategy",
     recall: str = "recall",
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> Chart:
     r"""Draw mean interpolated precision at levels of recall as lines.
 
@@ -244,6 +239,8 @@ def recall_precision_curves(
         A column whose values get a panel each, as for `dcg_curves`.
     query, strategy, recall
         The columns of queries, of strategies, and of the levels of recall.
+    colours, highlight
+        As for `dcg_curves`.
 
     Returns
     -------
@@ -285,11 +282,12 @@ def recall_precision_curves(
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
     facts = _collect_curve_facts(frame, table, curve, query=query, strategy=strategy)
-    notes = [*_write_subtitle(facts, None, panel == query), *style.write_rest_note(names)]
+    notes = _write_subtitle(facts, None, panel == query)
     notes += _write_bands(table, confidence, is_named=False)
     words = style.Words(titles.title_curves(curve, facts, recall), notes)
     x = marks.build_recall_axis(recall)
-    return _draw_curves(table, panel, x, title, names, strategy, words)
+    chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
+    return _draw_curves(table, panel, x, title, names, strategy, words, **chosen)
 
 
 def _is_cumulated(curve: str) -> bool:
@@ -312,35 +310,50 @@ def _draw_curves(
     highlight: Any = None,
 ) -> Chart:
     """Draw curves with names at their ends, or with panels and a legend."""
-    position = x.shorthand.removesuffix(":Q")
-    has_panels = chart_rows.has_panels(table)
-    at_end = position if position == "rank" else None
-    best = line_names.find_best_lines(table, at_end, table["strategy"].n_unique())
-    first = [*dict.fromkeys(map(str, [*(colours or ()), *([highlight] if highlight is not None else []), *best]))]
-    named_lines = first[: style.MAX_COLOURS]
-    look: dict[str, Any] = {"colours": colours, "highlight": highlight, "legend": has_panels}
-    colour = style.encode_names(sort_naturally(names), strategy, prioritised=best, **look)
-    n = table["strategy"].n_unique()
-    bands = ["ci_low", "ci_high"] if "ci_low" in table.columns and n <= style.MAX_BANDS else []
-    numbers = table.select("value", "^ideal$", *bands).get_columns()
-    ends = _choose_curve_ends(pl.concat(numbers).drop_nulls(), table["value"], is_cumulated)
-    lines = ["panel", "strategy"] if has_panels else ["strategy"]
-    notes = [*words.notes, *line_names.write_coinciding(table, position, "value", lines)]
+    position, n = x.shorthand.removesuffix(":Q"), table["strategy"].n_unique()
+    band = ("ci_low", "ci_high") if "ci_low" in table.columns else None
+    drawn = table.select("value", "^ideal$")
+    if band is not None and (n <= lines.MAX_BANDS or highlight is not None):
+        is_shown = (pl.col("strategy") == str(highlight)) | (n <= lines.MAX_BANDS)
+        drawn = table.select("value", "^ideal$", pl.when(is_shown).then(pl.col(*band)))
+    numbers = pl.concat(drawn.get_columns()).drop_nulls()
+    ends = _choose_curve_ends(numbers, table["value"], is_cumulated)
+    best = lines.find_best_lines(table, position if position == "rank" else None)
     described = words.described or f"{title} by {x['title']}, {n} strategies"
-    if not has_panels:
-        table = _label_lines(table, position, named_lines, is_cumulated=is_cumulated)
-    has_points = n <= style.MAX_COLOURS and table[position].n_unique() <= style.MAX_MARKED_POINTS
-    selections = _build_selections(table, legend=has_panels)
-    layers = _draw_lines(table, position, selections, show_points=has_points)
-    y = alt.Y("value:Q", title=title, **style.bound_axis(ends))
-    shared = alt.Encoding(x=x, y=y, color=colour)
-    words = words._replace(notes=notes, described=described)
-    if has_panels:
-        return style.draw_panels(layers, table, panel, words, encoding=shared)
-    layers += line_names.draw_names(position, "value", ends, selections)
-    width = line_names.estimate_width(table["label"])
-    chart = style.draw_layers(layers, table, words, encoding=shared)
-    return line_names.reserve_width(chart, width)
+    return lines.draw_lines(
+        table,
+        panel,
+        words._replace(described=described),
+        x=x,
+        y=alt.Y("value:Q", title=title, **style.bound_axis(ends)),
+        ends=ends,
+        names=names,
+        best=best,
+        title=strategy,
+        labels=_note_flat_lines(table, position) if is_cumulated else None,
+        band=band,
+        tooltips=style.format_decimals("value"),
+        under=_draw_background(table, position),
+        colours=colours,
+        highlight=highlight,
+    )
+
+
+def _draw_background(table: pl.DataFrame, position: str) -> list[alt.Chart]:
+    """Draw the ideal curve with its name, and a line at 0 if there are negative values."""
+    layers = []
+    grey = alt.value("gray")
+    if "ideal" in table.columns:
+        base = alt.Chart().encode(x=alt.X(f"{position}:Q"), y=alt.Y("ideal:Q"), color=grey)
+        end = base.transform_filter("isValid(datum.ideal)")
+        end = end.transform_joinaggregate(last=f"max({position})", groupby=[])
+        end = end.transform_filter(f"datum['{position}'] === datum.last")
+        end = end.transform_aggregate(ideal="max(ideal)", groupby=[position])
+        text = end.mark_text(align="right", dy=-7, clip=False).encode(text=alt.value("ideal"))
+        layers = [base.mark_line(strokeDash=IDEAL_DASH).encode(detail="strategy:N"), text]
+    if table["value"].min() < 0:  # type: ignore[operator]
+        layers.append(marks.draw_zero("value"))
+    return layers
 
 
 def _choose_curve_ends(drawn: pl.Series, values: pl.Series, is_cumulated: bool) -> AxisEnds:  # noqa: FBT001
@@ -354,72 +367,15 @@ def _choose_curve_ends(drawn: pl.Series, values: pl.Series, is_cumulated: bool) 
     return low, high
 
 
-def _label_lines(
-    table: pl.DataFrame, position: str, named_lines: Sequence[str], *, is_cumulated: bool
-) -> pl.DataFrame:
-    """Add the column `label`: the name of a line in its last row, null in other rows."""
+def _note_flat_lines(table: pl.DataFrame, position: str) -> dict[str, str]:
+    """Write the names of lines, with a note if a line is flat from half of its length on."""
     at, value = pl.col(position), pl.col("value")
     flat_from = at.filter(value < value.max() - 1e-12).max() + 1
-    ends = table.group_by("strategy").agg(at.max(), flat_from.alias("flat_from"))
-    short = shorten_names(ends["strategy"].to_list(), style.MAX_LABEL_LETTERS)
-    is_flat = (pl.col("flat_from") <= at / 2) & pl.lit(is_cumulated)
-    note = pl.when(is_flat).then(pl.format(" (flat from {} {})", pl.lit(position), "flat_from"))
-    label = pl.Series("label", short, dtype=pl.String) + note.fill_null("")
-    ends = ends.select("strategy", position, label.alias("label"))
-    ends = ends.filter(pl.col("strategy").is_in([*named_lines]))
-    return table.join(ends, on=["strategy", position], how="left", maintain_order="left")
-
-
-def _draw_lines(
-    table: pl.DataFrame, position: str, selections: Sequence[alt.Parameter], *, show_points: bool
-) -> list[alt.Chart]:
-    """Draw bands, an ideal curve, lines, and points with tooltips."""
-    base = alt.Chart().encode(
-        x=alt.X(f"{position}:Q"), y=alt.Y("value:Q"), detail=alt.Detail("strategy:N")
-    )
-    layers = []
-    # With a selection, a tooltip shows a text only if a function such as toString formats it.
-    name: Any = alt.Tooltip("strategy:N", format="", formatType="toString")
-    tooltip = style.list_tooltips(
-        name if selections else "strategy:N", f"{position}:Q", *style.format_decimals("value")
-    )
-    points = base
-    if "ci_low" in table.columns:
-        points, interval = style.add_interval(points, "ci_low", "ci_high")
-        tooltip.append(interval)
-        area = base.mark_area(opacity=marks.BAND_OPACITY, clip=True)
-        area = area.encode(y=alt.Y("ci_low:Q"), y2="ci_high:Q")
-        if table["strategy"].n_unique() <= style.MAX_BANDS:
-            layers.append(area.encode(**marks.fade_others(selections, marks.BAND_OPACITY)))
-        else:
-            shown, hidden = alt.value(marks.BAND_OPACITY), alt.value(0)
-            is_shown = alt.condition(selections[0], shown, hidden, empty=False)
-            layers.append(area.encode(opacity=is_shown))
-    if "ideal" in table.columns:
-        grey = alt.value("gray")
-        ideal = base.mark_line(strokeDash=marks.IDEAL_DASH).encode(y=alt.Y("ideal:Q"), color=grey)
-        end = alt.Chart().transform_filter("isValid(datum.ideal)")
-        end = end.transform_joinaggregate(last=f"max({position})", groupby=[])
-        end = end.transform_filter(f"datum.{position} === datum.last")
-        end = end.transform_aggregate(ideal="max(ideal)", groupby=[position])
-        text = end.mark_text(align="right", dy=-7, clip=False).encode(
-            x=alt.X(f"{position}:Q"), y=alt.Y("ideal:Q"), text=alt.value("ideal"), color=grey
-        )
-        layers += [ideal, text]
-    if table["value"].min() < 0:  # type: ignore[operator]
-        layers.append(marks.draw_zero("value"))
-    layers.append(base.mark_line().encode(**marks.fade_others(selections, 1)))
-    opacity = 1 if show_points else 0
-    points = points.mark_point(filled=True, opacity=opacity)
-    points = points.encode(tooltip=tooltip, **marks.fade_others(selections, opacity))
-    # Without a selection, points are in front, since lines would hide their tooltips. With a
-    # selection, points must be the first layer, at the back: if a chart with panels is beside
-    # another chart, Altair looks for the selection in the first layer. The tooltips still work:
-    # if a chart has a selection, Vega-Lite ignores the pointer on layers that have neither a
-    # selection nor a tooltip, such as the lines.
-    if selections:
-        return [style.add_selection(points, *selections), *layers]
-    return [*layers, points]
+    lines_ = table.group_by("strategy").agg(at.max(), flat_from.alias("flat_from"))
+    flat = lines_.filter(pl.col("flat_from") <= at / 2).select("strategy", "flat_from")
+    return {
+        name: f"{shorten_name(name)} (flat from {position} {start})" for name, start in flat.rows()
+    }
 
 
 def _describe_ends(table: pl.DataFrame, position: str, title: str) -> str:
@@ -429,19 +385,3 @@ def _describe_ends(table: pl.DataFrame, position: str, title: str) -> str:
     )
     heading = f"{title} at {position} {end_points[position][0]}"
     return style.list_values(heading, end_points.select("strategy", "value").iter_rows())
-
-
-def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
-    """Return the selections of lines: by the pointer, and by a legend.
-
-    A single line has no selection. More than ten lines cannot be selected by the legend.
-    """
-    n = table["strategy"].n_unique()
-    if n == 1:
-        return []
-    name = chart_rows.build_selection_name("line", table)
-    selections = [style.build_pointer(name, "strategy", nearest=True)]
-    if legend and n <= style.MAX_COLOURS:
-        name = f"legend_{name}"
-        selections.append(alt.selection_point(name=name, fields=["strategy"], bind="legend"))
-    return selections

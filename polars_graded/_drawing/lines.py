@@ -1,0 +1,290 @@
+"""Draw lines with their names: curves of strategies and of measures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from polars_graded._drawing import chart_rows, style
+from polars_graded._drawing.axis_ends import AxisEnds
+from polars_graded._drawing.style import MAX_COLOURS, Chart, Layers
+from polars_graded._results.per_query import sort_naturally
+from polars_graded._sentences import shorten_names
+
+BAND_OPACITY = 0.2
+"""Opacity of a band around a line."""
+
+MAX_BANDS = 3
+"""Maximum number of overlapping bands that are drawn at once."""
+
+MAX_MARKED_POINTS = 30
+"""A curve with more points than this is a line without marks at its points."""
+
+NAME_HEIGHT = 12
+"""Minimum distance between the names of two lines, in pixels."""
+
+NAME_OFFSET = 17
+"""Distance from the end of a line to its name, in pixels."""
+
+LETTER_WIDTH = 6
+"""Mean width of a letter of a name, in pixels."""
+
+MAX_NAME_WIDTH = 300
+"""Maximum width of a name, in pixels. Vega truncates longer names."""
+
+MAX_LISTED_LINES = 3
+"""Maximum number of coinciding lines that a note names."""
+
+
+def draw_lines(
+    table: pl.DataFrame,
+    panel: str | None,
+    words: style.Words,
+    *,
+    x: alt.X,
+    y: alt.Y,
+    ends: AxisEnds,
+    names: Collection[str],
+    best: Sequence[str],
+    title: str,
+    field: str = "strategy",
+    labels: Mapping[str, str] | None = None,
+    height: str | None = None,
+    band: tuple[str, str] | None = None,
+    tooltips: Sequence[Any] = (),
+    under: Sequence[alt.Chart] = (),
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
+) -> Chart:
+    """Draw a line for each name, with the name at its end, or with panels and a legend.
+
+    Parameters
+    ----------
+    table
+        The points, sorted along each line.
+    x, y
+        The axes, whose shorthands name the fields of a point. `ends` are the ends of the y axis.
+    names, best
+        All names, which determine the colours, and the names of the drawn lines, the most important
+        first. Of more than `MAX_COLOURS` lines, only the most important have a colour and a name.
+    title, field
+        The title of a legend, and the field of names.
+    labels
+        The texts at the ends of lines, by name; by default the names.
+    height
+        A field with the height of a point on a linear scale, if the y axis is not linear.
+    band
+        The fields of the ends of a band around each line.
+    tooltips
+        The tooltips of a point after its name and its x.
+    under
+        Layers below the lines.
+    """
+    has_panels = chart_rows.has_panels(table)
+    drawn = table[field].unique().to_list()
+    chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
+    named = [*dict.fromkeys(map(str, [*chosen, *best]))][:MAX_COLOURS]
+    color = style.encode_names(
+        sort_naturally({*names}),
+        title,
+        field=field,
+        prioritised=best,
+        colours=colours,
+        highlight=highlight,
+        legend=has_panels and len(drawn) > 1,
+    )
+    keys = ["panel", field] if has_panels else [field]
+    x_field, y_field = (each.shorthand.removesuffix(":Q") for each in (x, y))
+    notes = [*words.notes, *write_coinciding(table, x_field, y_field, keys)]
+    words = words._replace(notes=[*notes, *style.write_rest_note(drawn)])
+    selections = _build_selections(table, field, legend=has_panels)
+    base = alt.Chart().encode(x=alt.X(f"{x_field}:Q"), y=alt.Y(f"{y_field}:Q"), detail=f"{field}:N")
+    layers = [*under, base.mark_line().encode(**fade_others(selections, 1))]
+    # With a selection, a tooltip shows a text only if a function such as toString formats it.
+    name: Any = alt.Tooltip(f"{field}:N", format="", formatType="toString")
+    tooltip = [name if selections else f"{field}:N", f"{x_field}:Q", *tooltips]
+    points = base
+    if band is not None:
+        points, interval = style.add_interval(points, *band)
+        tooltip.append(interval)
+        area = base.mark_area(opacity=BAND_OPACITY, clip=True)
+        area = area.encode(y=alt.Y(f"{band[0]}:Q"), y2=band[1])
+        layers.insert(0, area.encode(**_show_bands(selections, len(drawn), field, highlight)))
+    are_marked = len(drawn) <= MAX_COLOURS and table[x_field].n_unique() <= MAX_MARKED_POINTS
+    opacity = 1 if are_marked else 0
+    points = points.mark_point(filled=True, opacity=opacity)
+    tooltip = style.list_tooltips(*tooltip)
+    points = points.encode(tooltip=tooltip, **fade_others(selections, opacity))
+    # Without a selection, points are in front, since lines would hide their tooltips. With a
+    # selection, points must be the first layer, at the back: if a chart with panels is beside
+    # another chart, Altair looks for the selection in the first layer. The tooltips still work:
+    # if a chart has a selection, Vega-Lite ignores the pointer on layers that have neither a
+    # selection nor a tooltip, such as the lines.
+    if selections:
+        layers.insert(0, style.add_selection(points, *selections))
+    else:
+        layers.append(points)
+    shared = alt.Encoding(x=x, y=y, color=color)
+    if has_panels:
+        return style.draw_panels(layers, table, panel, words, encoding=shared)
+    table = _add_labels(table, x_field, field, named, labels)
+    layers += _draw_names(x_field, y_field, ends, selections, height)
+    chart = style.draw_layers(layers, table, words, encoding=shared)
+    return _reserve_width(chart, table["label"])
+
+
+def find_best_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> list[str]:
+    """Return the strategies by their value at the last x, the highest first.
+
+    If `x` is None, the strategies are sorted by their mean values.
+    """
+    last = table if x is None else table.filter(pl.col(x) == pl.col(x).max())
+    heights = last.group_by("strategy").agg(pl.col(y).mean())
+    return heights.sort(y, "strategy", descending=[True, False])["strategy"].to_list()
+
+
+def write_coinciding(table: pl.DataFrame, x: str, y: str, keys: Sequence[str]) -> list[str]:
+    """Write a note for each group of lines that have the same points."""
+    points = table.group_by(keys, maintain_order=True).agg(
+        path=pl.struct(x, pl.col(y).round(12)).sort_by(x)
+    )
+    same = points.group_by(*keys[:-1], "path", maintain_order=True).agg(names=pl.col(keys[-1]))
+    several = same.filter(pl.col("names").list.len() > 1)
+    panels = several["panel"].to_list() if "panel" in keys else [""] * several.height
+    notes = []
+    for panel, names in zip(panels, several["names"].to_list(), strict=True):
+        short = shorten_names(names)
+        more = len(short) - MAX_LISTED_LINES
+        listed = short if more <= 0 else [*short[:MAX_LISTED_LINES], f"{more} more"]
+        where = f"{panel}: " if panel else ""
+        notes.append(f"{where}{', '.join(listed[:-1])} and {listed[-1]} coincide")
+    return notes
+
+
+def fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
+    """Return the encoding that fades unselected lines; {} if there are no selections."""
+    if not selections:
+        return {}
+    is_selected: Any = reduce(and_, selections)
+    return {"opacity": alt.condition(is_selected, alt.value(opacity), alt.value(opacity * 0.15))}
+
+
+def _show_bands(
+    selections: Sequence[alt.Parameter], n: int, field: str, highlight: Any
+) -> dict[str, Any]:
+    """Return the encoding that shows bands: all of a few, or those that a reader chooses.
+
+    With more than `MAX_BANDS` lines, the bands of the highlighted line and of the line under the
+    pointer are visible.
+    """
+    if n <= MAX_BANDS:
+        return fade_others(selections, BAND_OPACITY)
+    is_chosen: Any = {"param": selections[0].name, "empty": False}
+    if highlight is not None:
+        is_highlighted = alt.FieldEqualPredicate(field=field, equal=str(highlight)).to_dict()
+        is_chosen = {"or": [is_chosen, is_highlighted]}
+    shown: Any = {"test": is_chosen, "value": BAND_OPACITY}
+    return {"opacity": alt.OpacityValue(0, condition=shown)}
+
+
+def _build_selections(table: pl.DataFrame, field: str, *, legend: bool) -> list[alt.Parameter]:
+    """Return the selections of lines: by the pointer, and by a legend.
+
+    A single line has no selection. More than ten lines cannot be selected by the legend.
+    """
+    n = table[field].n_unique()
+    if n == 1:
+        return []
+    name = chart_rows.build_selection_name("line", table)
+    selections = [style.build_pointer(name, field, nearest=True)]
+    if legend and n <= MAX_COLOURS:
+        legend_name = f"legend_{name}"
+        selections.append(alt.selection_point(name=legend_name, fields=[field], bind="legend"))
+    return selections
+
+
+def _add_labels(
+    table: pl.DataFrame,
+    x: str,
+    field: str,
+    named: Collection[str],
+    labels: Mapping[str, str] | None,
+) -> pl.DataFrame:
+    """Add the column `label`: the name of a line in its last row, null in other rows."""
+    ends = table.group_by(field).agg(pl.col(x).max()).filter(pl.col(field).is_in([*named]))
+    names = ends[field].to_list()
+    texts = shorten_names([(labels or {}).get(name, name) for name in names])
+    ends = ends.with_columns(pl.Series("label", texts, dtype=pl.String))
+    return table.join(ends, on=[field, x], how="left", maintain_order="left")
+
+
+def _draw_names(
+    x: str,
+    y: str,
+    ends: AxisEnds,
+    selections: Sequence[alt.Parameter],
+    height: str | None,
+) -> list[alt.Chart]:
+    """Draw the texts in the column `label`, to the right of their points.
+
+    Vega moves the names apart for the height that is drawn. A name moves by the mean of two moves.
+    The first moves names down, starting with the highest name. The second moves names up, starting
+    with the lowest. Neighbours are at least `NAME_HEIGHT` pixels apart after each of the two moves,
+    and thus after their mean. A name is a text in the colour of other texts, which is legible where
+    the colour of the line is not; a rule in the colour of the line joins both.
+    """
+    neighbours, at = range(1, MAX_COLOURS), height or y
+    fields: Any = [
+        alt.WindowFieldDef(op=op, field=at, param=k, **{"as": f"{op}_{k}"})
+        for op in ("lag", "lead")
+        for k in neighbours
+    ]
+    order: Any = [alt.SortField(at, "descending"), alt.SortField("label", "ascending")]
+    base = alt.Chart().transform_filter("isValid(datum.label)")
+    # Without `groupby`, Vega-Lite cannot draw the transform in panels.
+    base = base.transform_window(fields, sort=order, groupby=[])
+    # A mark reads the height of its own group, because the signal `height` has other names in
+    # panels and concatenated charts. `domain('y')` is the axis after a change by the caller.
+    span = repr(ends[1] - ends[0])
+    if height is None:
+        span = f"abs((domain('y')[1] - domain('y')[0]) || {span})"
+    pixels = f"(item.mark.group.height / {span})"
+    # The k-th name above pushes this name down, and the k-th name below pushes it up.
+    down, up = (
+        [
+            f"(isValid(datum.{op}_{k}) ? {sign * k * NAME_HEIGHT} + "
+            f"{pixels} * (datum['{at}'] - datum.{op}_{k}) : 0)"
+            for k in neighbours
+        ]
+        for op, sign in (("lag", 1), ("lead", -1))
+    )
+    move = alt.ExprRef(f"(max(0, {', '.join(down)}) + min(0, {', '.join(up)})) / 2")
+    base = base.encode(x=alt.X(f"{x}:Q"), y=alt.Y(f"{y}:Q"))
+    leader = base.mark_rule(
+        xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
+    ).encode(x2=x, y2=y)
+    text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
+    text = text.encode(text="label:N", color=alt.value(style.find_ink()))
+    return [each.encode(**fade_others(selections, 1)) for each in (leader, text)]
+
+
+def _reserve_width(chart: Layers, labels: pl.Series) -> Layers:
+    """Return the chart with an empty axis to the right, as wide as the names.
+
+    Vega places legends and titles beside axes, but over marks that extend beyond the frame. The
+    first layer draws the y axis, and every other layer must have a field of y.
+    """
+    longest: Any = labels.str.len_chars().max()
+    width = NAME_OFFSET + min(MAX_NAME_WIDTH, LETTER_WIDTH * (longest or 0))
+    for layer in chart.layer[1:]:
+        layer.encoding.y.axis = None
+    look: dict[str, Any] = dict.fromkeys(("labels", "ticks", "domain", "grid"), False)
+    y = chart.layer[0].encoding.y.copy()
+    y.axis = alt.Axis(orient="right", title=None, minExtent=width, **look)
+    chart.layer = [*chart.layer, alt.Chart().mark_point(opacity=0).encode(y=y)]
+    return chart.resolve_axis(y="independent")
