@@ -138,21 +138,6 @@ def stability_of(k: int, n: int) -> pl.DataFrame:
 
 
 @cache
-def swaps_of(k: int, n: int) -> pl.DataFrame:
-    """What `swap_rate` returns, of k numbers of queries and up to n classes of differences."""
-    rows = [
-        (name, queries, each / 100, (each + 1) / 100, 1000, round(400 / (1 + each * queries)))
-        for name in MEASURES
-        for queries in range(1, k + 1)
-        for each in range(min(n, 40))
-    ]
-    columns = ["measure", "queries", "difference_from", "difference_to", "comparisons", "swaps"]
-    return pl.DataFrame(rows, columns, orient="row").with_columns(
-        swap_rate=pl.col("swaps") / pl.col("comparisons")
-    )
-
-
-@cache
 def clicks_of(k: int, n: int) -> pl.DataFrame:
     """What `count_clicks` returns for the logs of k rankers, with lists of n documents."""
     return pl.concat(
@@ -414,9 +399,10 @@ ROWS = {
         value="p_corrected",
         fewest=3,
     ),
-    "power_curves": Row(charts.power_curves, power_of, {}, value="power"),
-    "stability_curves": Row(charts.stability_curves, stability_of, {}, value="tau"),
-    "swap_rates": Row(charts.swap_rates, swaps_of, {}, value="swap_rate"),
+    "sample_size_curves of power": Row(charts.sample_size_curves, power_of, {}, value="power"),
+    "sample_size_curves of stability": Row(
+        charts.sample_size_curves, stability_of, {}, value="tau"
+    ),
     "click_rates": Row(charts.click_rates, clicks_of, {"panel": "ranker"}, value="click_rate"),
     "trade_off": Row(
         charts.trade_off,

@@ -87,6 +87,10 @@ REDESIGNED = {
     "dcg_curves with an interval": "sy",
     "dcg_curves of ranks": "sy",
     "recall_precision_curves": "sy",
+    "catalogue_curves": "sxy",
+    "significance_curves": "xy",
+    "sample_size_curves of power": "xy",
+    "sample_size_curves of stability": "xy",
     "precision_histogram": "s",
     "precision_histogram by query": "s",
 }

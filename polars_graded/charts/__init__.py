@@ -55,20 +55,14 @@ from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import critical_differences, strategy_ranks
 from polars_graded.charts._recommendations import catalogue_curves, trade_off
 from polars_graded.charts._relevance import relevance_function, sample_boxes
+from polars_graded.charts._reliability import sample_size_curves, significance_curves
 from polars_graded.charts._strategies import (
     comparison_forest,
     comparison_matrix,
     similarity_matrix,
     strategy_bars,
 )
-from polars_graded.charts._trust import (
-    grading_profile,
-    power_curves,
-    significance_curves,
-    stability_curves,
-    swap_rates,
-    unjudged_bounds,
-)
+from polars_graded.charts._trust import grading_profile, unjudged_bounds
 
 __all__ = [
     "agreement",
@@ -84,20 +78,18 @@ __all__ = [
     "grading_profile",
     "measure_agreement",
     "overview",
-    "power_curves",
     "precision_histogram",
     "query_heatmap",
     "rankings",
     "recall_precision_curves",
     "relevance_function",
     "sample_boxes",
+    "sample_size_curves",
     "significance_curves",
     "similarity_histogram",
     "similarity_matrix",
-    "stability_curves",
     "strategy_bars",
     "strategy_ranks",
-    "swap_rates",
     "trade_off",
     "trusted_forest",
     "unjudged_bounds",

@@ -86,8 +86,9 @@ def dcg_curves(
         `ci_low`, `ci_high` and `panel`; and if there are no panels, `label`, the name at the end of
         a line. A curve of cumulated gain that does not rise after half of the ranks or earlier has
         a note at its name. Means ignore null, NaN and infinity, and a rank without a value is left
-        out. The axis ends enclose the drawn marks; bands are drawn for up to three strategies. A frame with ranks keeps its other columns, except those that a chart
-        cannot show, such as lists.
+        out. Bands are drawn for up to three strategies and for a highlighted one; on a web page,
+        the pointer shows others. A frame with ranks keeps its other columns, except those that a
+        chart cannot show, such as lists.
 
     References
     ----------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing import chart_checks, chart_rows, curve_rows, marks, style
+from polars_graded._drawing import chart_checks, chart_rows, curve_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_count, format_percent, shorten_name, titles
@@ -163,7 +164,12 @@ def _select_measure(
 
 
 def catalogue_curves(
-    curve: Frame, *, panel: str | None = None, strategy: str = "strategy"
+    curve: Frame,
+    *,
+    panel: str | None = None,
+    strategy: str = "strategy",
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> Chart:
     """Draw the Lorenz curve of recommendations, one line per strategy.
 
@@ -181,11 +187,14 @@ def catalogue_curves(
         The column of panels. By default, there are no panels.
     strategy
         The column of strategies.
+    colours, highlight
+        As for `dcg_curves`.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `strategy`, `items` and `recommendations`, and `panel` if panels are drawn.
+        The rows contain `strategy`, `items` and `recommendations`, and `panel` if panels are drawn,
+        or else `label`, the name at the line.
 
     See Also
     --------
@@ -196,7 +205,7 @@ def catalogue_curves(
     >>> from polars_graded import catalogue_curve
     >>> run = pl.DataFrame({"query": [1, 1, 2], "doc": ["x", "y", "x"], "score": [2.0, 1.0, 2.0]})
     >>> curve = catalogue_curve(run, items=pl.DataFrame({"doc": ["v", "w", "x", "y"]}))
-    >>> curve.pipe(catalogue_curves).data
+    >>> curve.pipe(catalogue_curves).data.drop("label")
     shape: (4, 3)
     ┌──────────┬───────┬─────────────────┐
     │ strategy ┆ items ┆ recommendations │
@@ -221,30 +230,39 @@ def catalogue_curves(
     n_lines = table.n_unique(groups)
     table = table.sort(*groups, "items", "recommendations")
     table = curve_rows.thin_by_value(table, "items", curve_rows.compute_max_points(n_lines), groups)
-    strategies = table["strategy"].unique().to_list()
-    # If there are more strategies than colours, those with the highest curves get the colours.
-    highest_first = table.group_by("strategy").agg(pl.col("recommendations").mean())
-    highest_first = highest_first.sort("recommendations", "strategy", descending=[True, False])
-    look = style.choose_look(strategies, strategy, prioritised=highest_first["strategy"])
-    x = alt.X(
-        "items:Q",
-        title="share of the items, least recommended first",
-        **style.bound_axis((0, 1), labelExpr=style.PERCENT_LABEL, tickCount=5),
+    highest_first = lines.find_best_lines(table, None, "recommendations")
+    share = {"labelExpr": style.PERCENT_LABEL, "tickCount": 5}
+    x, y = (
+        channel(f"{field}:Q", title=title, **style.bound_axis((0, 1), **share))
+        for channel, field, title in (
+            (alt.X, "items", "share of the items, least recommended first"),
+            (alt.Y, "recommendations", "share of the recommendations"),
+        )
     )
-    y = alt.Y(
-        "recommendations:Q",
-        title="share of the recommendations",
-        **style.bound_axis((0, 1), labelExpr=style.PERCENT_LABEL, tickCount=5),
+    panels = f", {n:,} panels" if panel and (n := table["panel"].n_unique()) > 1 else ""
+    n_strategies = format_count(len(highest_first), "strategies")
+    headline = f"Lorenz curves of {n_strategies}{panels}"
+    notes = ["straight line: all items are recommended equally often"]
+    return lines.draw_lines(
+        table,
+        panel,
+        style.Words(headline, notes, f"{y['title']} by {x['title']}, {n_strategies}"),
+        x=x,
+        y=y,
+        ends=(0.0, 1.0),
+        names=highest_first,
+        best=highest_first,
+        title=strategy,
+        tooltips=style.format_decimals("recommendations"),
+        under=[_draw_equality()],
+        colours=colours,
+        highlight=highlight,
     )
-    tooltip = style.list_tooltips("strategy:N", *style.format_decimals(*numbers))
-    lines = alt.Chart().mark_line().encode(x=x, y=y, detail="strategy:N", tooltip=tooltip, **look)
-    panel_clause = f", {n:,} panels" if panel and (n := table["panel"].n_unique()) > 1 else ""
-    headline = f"Lorenz curves of {format_count(len(strategies), 'strategies')}{panel_clause}"
-    notes = [
-        "share of all recommendations by share of the items",
-        "on the straight line all items are recommended equally often",
-        *style.write_rest_note(strategies),
-    ]
-    return style.draw_panels(
-        [marks.draw_diagonal((0.0, 1.0)), lines], table, panel, style.Words(headline, notes)
-    )
+
+
+def _draw_equality() -> alt.Chart:
+    """Draw the Lorenz curve of items that are all recommended equally often."""
+    corners = style.build_one_row().transform_calculate(items="[0, 1]").transform_flatten(["items"])
+    line = corners.transform_calculate(recommendations="datum.items").mark_line(strokeWidth=1)
+    x, y = alt.X("items:Q"), alt.Y("recommendations:Q")
+    return line.encode(x=x, y=y, color=alt.value("gray"))
