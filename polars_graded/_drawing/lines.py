@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from operator import and_
@@ -96,7 +97,7 @@ def draw_lines(
         prioritised=best,
         colours=colours,
         highlight=highlight,
-        legend=has_panels and len(drawn) > 1,
+        legend=has_panels and bool((table["panel"] != table[field]).any()),
     )
     keys = ["panel", field] if has_panels else [field]
     x_field, y_field = (each.shorthand.removesuffix(":Q") for each in (x, y))
@@ -133,7 +134,8 @@ def draw_lines(
     if has_panels:
         return style.draw_panels(layers, table, panel, words, encoding=shared)
     table = _add_labels(table, x_field, field, named, labels)
-    layers += _draw_names(x_field, y_field, ends, selections, height)
+    names_ = _draw_names(x_field, y_field, height, ends, field, named, table)
+    layers += [each.encode(**fade_others(selections, 1)) for each in names_]
     chart = style.draw_layers(layers, table, words, encoding=shared)
     return _reserve_width(chart, table["label"])
 
@@ -226,17 +228,21 @@ def _add_labels(
 def _draw_names(
     x: str,
     y: str,
-    ends: AxisEnds,
-    selections: Sequence[alt.Parameter],
     height: str | None,
+    ends: AxisEnds,
+    field: str,
+    named: Sequence[str],
+    table: pl.DataFrame,
 ) -> list[alt.Chart]:
     """Draw the texts in the column `label`, to the right of their points.
 
-    Vega moves the names apart for the height that is drawn. A name moves by the mean of two moves.
-    The first moves names down, starting with the highest name. The second moves names up, starting
-    with the lowest. Neighbours are at least `NAME_HEIGHT` pixels apart after each of the two moves,
-    and thus after their mean. A name is a text in the colour of other texts, which is legible where
-    the colour of the line is not; a rule in the colour of the line joins both.
+    Vega moves the names apart for the height that is drawn. A name moves by the weighted mean of
+    two moves. The first moves names down, starting with the highest name. The second moves names
+    up, starting with the lowest. Neighbours are at least `NAME_HEIGHT` pixels apart after each of
+    the two moves, and thus after their mean. The weight is the mean height of the names, so that
+    names at the top of the frame move down, and names at its bottom move up. A name is a text in
+    the colour of other texts, which is legible where the colour of the line is not. A rule in the
+    colour of the line joins both.
     """
     neighbours, at = range(1, MAX_COLOURS), height or y
     fields: Any = [
@@ -244,8 +250,9 @@ def _draw_names(
         for op in ("lag", "lead")
         for k in neighbours
     ]
-    order: Any = [alt.SortField(at, "descending"), alt.SortField("label", "ascending")]
-    base = alt.Chart().transform_filter("isValid(datum.label)")
+    order: Any = [alt.SortField(at, "descending"), alt.SortField("order", "ascending")]
+    place = f"indexof({json.dumps([*named])}, datum['{field}'])"
+    base = alt.Chart().transform_filter("isValid(datum.label)").transform_calculate(order=place)
     # Without `groupby`, Vega-Lite cannot draw the transform in panels.
     base = base.transform_window(fields, sort=order, groupby=[])
     # A mark reads the height of its own group, because the signal `height` has other names in
@@ -263,14 +270,16 @@ def _draw_names(
         ]
         for op, sign in (("lag", 1), ("lead", -1))
     )
-    move = alt.ExprRef(f"(max(0, {', '.join(down)}) + min(0, {', '.join(up)})) / 2")
+    mean: Any = table.filter(pl.col("label").is_not_null())[at].mean()
+    weight = round(min(1.0, max(0.0, (mean - ends[0]) / (ends[1] - ends[0]))), 2)
+    move_down, move_up = f"max(0, {', '.join(down)})", f"min(0, {', '.join(up)})"
+    move = alt.ExprRef(f"{weight} * {move_down} + {1 - weight:.2f} * {move_up}")
     base = base.encode(x=alt.X(f"{x}:Q"), y=alt.Y(f"{y}:Q"))
     leader = base.mark_rule(
         xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
     ).encode(x2=x, y2=y)
     text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
-    text = text.encode(text="label:N", color=alt.value(style.find_ink()))
-    return [each.encode(**fade_others(selections, 1)) for each in (leader, text)]
+    return [leader, text.encode(text="label:N", color=alt.value(style.find_ink()))]
 
 
 def _reserve_width(chart: Layers, labels: pl.Series) -> Layers:

@@ -198,20 +198,10 @@ def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -
     return f"{_name_curve(name)} of {format_count(drawn.strategies, things)} by {at}{panels}"
 
 
-def title_differences_of_curves(
-    name: str, drawn: Drawn, at: str, baseline: str, confidence: float | None
-) -> str:
-    """Return a title such as "NDCG of 3 strategies minus bm25 by rank".
-
-    The title ends in the kind of band, such as "(95 % bands, not simultaneous)". Without bands, as
-    for one query, `confidence` is None.
-    """
+def title_differences_of_curves(name: str, drawn: Drawn, at: str, baseline: str) -> str:
+    """Return a title such as "NDCG of 3 strategies minus bm25 by rank"."""
     n = format_count(drawn.strategies, "strategies")
-    title = f"{_name_curve(name)} of {n} minus {shorten_name(baseline)} by {at}"
-    if confidence is None:
-        return title
-    kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
-    return f"{title} ({format_percent(confidence)} {kind})"
+    return f"{_name_curve(name)} of {n} minus {shorten_name(baseline)} by {at}"
 
 
 def _name_curve(name: str) -> str:

@@ -44,6 +44,7 @@ from polars_graded.charts._curves import dcg_curves, recall_precision_curves
 from polars_graded.charts._explore import explore
 from polars_graded.charts._graders import agreement, grader_orders, trusted_forest
 from polars_graded.charts._overview import overview
+from polars_graded.charts._print import for_print
 from polars_graded.charts._queries import (
     gain_by_similarity,
     measure_agreement,
@@ -73,6 +74,7 @@ __all__ = [
     "critical_differences",
     "dcg_curves",
     "explore",
+    "for_print",
     "gain_by_similarity",
     "grader_orders",
     "grading_profile",

@@ -138,22 +138,18 @@ def dcg_curves(
     x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     facts = _collect_curve_facts(
-        frame, table, curve, query=query, strategy=strategy, baseline=baseline
+        frame, table, curve, query=query, strategy=strategy, panel=panel, baseline=baseline
     )
     headline = titles.title_curves(curve, facts, rank, things)
     if baseline is not None:
         title = f"difference of {titles.write_axis_title(curve)} from {shorten_name(baseline)}"
-        has_bands = not table["ci_low"].is_null().all()
-        headline = titles.title_differences_of_curves(
-            curve, facts, rank, baseline, confidence if has_bands else None
-        )
+        headline = titles.title_differences_of_curves(curve, facts, rank, baseline)
     is_cumulated = baseline is None and _is_cumulated(curve)
     description = None if chart_rows.has_panels(table) else _describe_ends(table, "rank", title)
     # The names include the baseline, although it is not drawn, so that the other strategies have
     # the same colours as in charts that draw the baseline.
     names = chart_rows.find_names(frame, strategy)
-    notes = _write_subtitle(facts, baseline, panel == query)
-    notes += _write_bands(table, confidence, is_named=baseline is not None)
+    notes = _write_notes(facts, table, confidence)
     words = style.Words(headline, notes, description)
     chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
     return _draw_curves(
@@ -168,15 +164,16 @@ def _collect_curve_facts(
     *,
     query: str,
     strategy: str,
+    panel: str | None,
     baseline: Any = None,
 ) -> titles.Drawn:
     """Return the curve and the numbers of lines, panels and queries.
 
-    The numbers of queries are known only if the frame has one list per strategy and query. They are
-    those of the drawn lists, in ascending order.
+    The numbers of queries are known only if the frame has one list per strategy and query, and no
+    panel for each query. They are those of the drawn lists, in ascending order.
     """
     queries: list[int] = []
-    if isinstance(frame.schema[curve], pl.List):
+    if isinstance(frame.schema[curve], pl.List) and panel != query:
         rows = frame.filter(pl.col(curve).list.eval(pl.element().is_finite()).list.all())
         if baseline is not None:
             [name] = chart_rows.format_names([baseline])
@@ -189,27 +186,14 @@ def _collect_curve_facts(
     return titles.Drawn([curve], table["strategy"].n_unique(), panels, queries)
 
 
-def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> list[str]:  # noqa: FBT001
-    """Write the measure in words, and the number of queries."""
-    if each_query:
-        return titles.write_subtitle(facts._replace(queries=[]), "")
-    return titles.write_subtitle(facts, "mean" if baseline is None else "mean difference of")
-
-
-def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: bool) -> list[str]:
-    """Write a note that explains the bands and states which of them are drawn.
-
-    If `is_named` is true, the title explains the bands, and the note states only which bands are
-    drawn.
-    """
-    if confidence is None or table["ci_low"].is_null().all():
-        return []
-    are_many = table["strategy"].n_unique() > lines.MAX_BANDS
-    clause = " of the line under the pointer" if are_many else ""
-    share = f"{format_percent(confidence)} interval of the mean"
-    if is_named:
-        return [f"band: only{clause}"] if are_many else []
-    return [f"band: {share}{clause}"]
+def _write_notes(facts: titles.Drawn, table: pl.DataFrame, confidence: float | None) -> list[str]:
+    """Write the number of queries, and the meaning of the bands."""
+    notes = [counted] if (counted := titles.count_queries(facts)) else []
+    if confidence is not None and not table["ci_low"].is_null().all():
+        are_many = table["strategy"].n_unique() > lines.MAX_BANDS
+        where = ", at the pointer" if are_many else ""
+        notes.append(f"band: pointwise {format_percent(confidence)} interval of the mean{where}")
+    return notes
 
 
 def recall_precision_curves(
@@ -282,9 +266,8 @@ def recall_precision_curves(
     )
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
-    facts = _collect_curve_facts(frame, table, curve, query=query, strategy=strategy)
-    notes = _write_subtitle(facts, None, panel == query)
-    notes += _write_bands(table, confidence, is_named=False)
+    facts = _collect_curve_facts(frame, table, curve, query=query, strategy=strategy, panel=panel)
+    notes = _write_notes(facts, table, confidence)
     words = style.Words(titles.title_curves(curve, facts, recall), notes)
     x = marks.build_recall_axis(recall)
     chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
