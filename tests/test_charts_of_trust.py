@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import math
 import re
-from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -13,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 import vl_convert
-from chart_registry import ROWS, levels_of, spec_of
-from test_charts import assert_drawn, drawn_marks, encodings
+from chart_registry import ROWS, levels_of, power_of, spec_of, stability_of
+from test_charts import assert_drawn
 
 import polars_graded as pg
 from polars_graded import charts, datasets, evaluate, trust
@@ -57,8 +55,7 @@ def test_beside_a_measure_stands_the_share_of_pairs_at_most_at_alpha():
     drawn = charts.significance_curves(frame).data.drop_nulls("label")
     # Four of six, the third just so; and one of six.
     assert drawn["label"].to_list() == ["ap: 4 of 6", "ndcg: 1 of 6"]
-    # The names stand where p falls below 0.003, and below 0.6.
-    assert drawn["place"].to_list() == [5, 4]
+    assert drawn["place"].to_list() == [6, 6]
     wider = charts.significance_curves(frame, confidence=0.94).data["label"].drop_nulls()
     assert wider.to_list() == ["ap: 4 of 6", "ndcg: 3 of 6"]
 
@@ -73,16 +70,6 @@ def test_the_shares_are_those_of_discriminative_power():
         for name, share in zip(["mu_ap", "ndcg"], shares, strict=True)
     ]
     assert 0 < shares.min() < 1
-
-
-def test_names_stand_apart_on_their_lines_the_strongest_lowest():
-    alike = [1.0, 0.5, 0.02, 0.0, 0.0, 0.0]
-    frame = levels(one=alike, two=[1.0, 0.01, *alike[2:]], three=[0.01, 0.01, *alike[2:]])
-    drawn = charts.significance_curves(frame).data.drop_nulls("label").sort("label_at")
-    assert drawn["measure"].to_list() == ["three", "two", "one"]
-    # In pixels of a chart 300 high, on an axis that is log(1 + p / 0.001).
-    heights = [300 * math.log1p(p / 0.001) / math.log1p(1000) for p in drawn["label_at"]]
-    assert np.diff(heights).min() > 2 * 13.5
 
 
 def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
@@ -101,63 +88,44 @@ def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
 
 def test_alpha_is_a_tick_of_the_axis_and_a_rule():
     chart = charts.significance_curves(levels_of(3, 5), confidence=0.98)
-    line = layer_of(chart, "line")["encoding"]["y"]
-    assert line["axis"]["values"] == [0, 0.001, 0.01, 0.02, 0.1, 1]
-    assert layer_of(chart, "rule")["encoding"]["y"]["datum"] == 0.02
+    assert spec_of(chart)["encoding"]["y"]["axis"]["values"] == [0, 0.001, 0.01, 0.02, 0.1, 1]
+    level = layer_of(chart, "rule")["transform"][-1]
+    assert level == {"as": "p_corrected", "calculate": "0.02"}
     assert "0.02" in text_of(chart)
 
 
-@pytest.mark.parametrize("name", ["significance_curves", "power_curves", "stability_curves"])
+LINES_OF_MEASURES = [
+    "significance_curves",
+    "sample_size_curves of power",
+    "sample_size_curves of stability",
+]
+
+
+@pytest.mark.parametrize("name", LINES_OF_MEASURES)
 def test_of_more_measures_than_colours_the_first_have_one_and_a_name(name):
     frame = ROWS[name].frame(3, 5).filter(measure="ndcg")
     many = pl.concat(frame.with_columns(measure=pl.lit(f"m{i}")) for i in range(12))
     chart = ROWS[name].draw(many)
-    named = chart.data.drop_nulls("label_at")["measure"].to_list()
+    named = chart.data.drop_nulls("label")["measure"].to_list()
     assert named == [f"m{i}" for i in range(10)]
-    colour = layer_of(chart, "line")["encoding"]["color"]
+    colour = spec_of(chart)["encoding"]["color"]
     assert colour["value"] == style.REST
     assert set(colour["condition"]["test"]["oneOf"]) == set(named)
-
-
-@pytest.mark.parametrize("name", ["significance_curves", "power_curves", "stability_curves"])
-def test_measures_have_the_same_colours_in_all_charts_and_no_legend(name):
-    chart = ROWS[name].of(3, 8)
-    for encoding in encodings(spec_of(chart)):
-        if "color" in encoding:
-            assert encoding["color"]["legend"] is None
-            assert encoding["color"]["scale"] == {
-                "domain": ["mu_ap", "ndcg"],
-                "range": style.PALETTE,
-            }
-    assert spec_of(chart)["resolve"] == {"scale": {"color": "independent"}}
-
-
-@pytest.mark.parametrize("name", ["significance_curves", "power_curves", "stability_curves"])
-def test_panels_beside_another_chart_keep_their_colours(name):
-    frame = pl.concat(ROWS[name].frame(3, 8).with_columns(of=pl.lit(each)) for each in "ab")
-    panels, bars = ROWS[name].draw(frame, panel="of"), ROWS["strategy_bars"].of(2, 8)
-    assert isinstance(panels, alt.FacetChart)
-    assert drawn_marks(panels | bars) == sorted(drawn_marks(panels) + drawn_marks(bars))
 
 
 # How many queries
 
 
 def test_the_queries_at_hand_are_marked_once_on_each_line():
-    chart = charts.power_curves(ROWS["power_curves"].frame(6, 40))
-    filled = layer_of(chart, "point")["mark"]
-    assert filled["opacity"] == 0
+    chart = charts.sample_size_curves(power_of(6, 40))
     assert chart.data.filter("at_hand")["queries"].to_list() == [40, 40]
-    hand = spec_of(chart)["layer"][-1]
-    assert hand["transform"] == [{"filter": "datum.at_hand"}]
-    # The two large points are the only ones that can be seen.
-    seen = [mark for mark in drawn_marks(chart) if mark[0] == "mark-symbol" and mark[4] != "0"]
-    assert len([mark for mark in seen if mark[3] == "1" or mark[4] == "1"]) == 2
+    hand = [each for each in spec_of(chart)["layer"] if each["mark"].get("size") == 90]
+    assert [each["transform"] for each in hand] == [[{"filter": "datum.at_hand"}]]
 
 
 def test_the_line_of_the_power_that_is_wanted_is_where_it_is_said():
-    chart = charts.power_curves(ROWS["power_curves"].frame(6, 40), power=0.9)
-    assert layer_of(chart, "rule")["encoding"]["y"]["datum"] == 0.9
+    chart = charts.sample_size_curves(power_of(6, 40), power=0.9)
+    assert layer_of(chart, "rule")["transform"][-1] == {"as": "power", "calculate": "0.9"}
     assert "0.9" in text_of(chart)
 
 
@@ -165,7 +133,7 @@ def test_a_line_crosses_the_power_where_queries_needed_says():
     per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
     [needed] = pg.trust.queries_needed(per_query, difference=0.05)["queries_needed"]
     curve = pg.trust.power_curve(per_query, queries=[needed - 1, needed], difference=0.05)
-    drawn = charts.power_curves(curve).data.sort("queries")
+    drawn = charts.sample_size_curves(curve).data.sort("queries")
     assert drawn.filter(queries=needed - 1)["power"].item() < 0.8
     assert drawn.filter(queries=needed)["power"].item() >= 0.8
 
@@ -173,57 +141,16 @@ def test_a_line_crosses_the_power_where_queries_needed_says():
 # How sure the order is
 
 
-def test_bands_of_more_than_three_measures_are_only_in_panels():
-    frame = ROWS["stability_curves"].frame(3, 8).filter(measure="ndcg")
-    for count, banded in ((3, True), (4, False)):
-        some = pl.concat(frame.with_columns(measure=pl.lit(f"m{i}")) for i in range(count))
-        chart = charts.stability_curves(some)
-        marks = [layer["mark"]["type"] for layer in spec_of(chart)["layer"]]
-        assert ("area" in marks) == banded
-        lowest = layer_of(chart, "line")["encoding"]["y"]["scale"]["domain"][0]
-        # Of 2, 5 and 8 of 8 queries τ is 1/4 at the lowest, and 1/4 - 0.2 the end of the band.
-        assert lowest == (0.0 if banded else 0.2)
-        panels = charts.stability_curves(some, panel="measure")
-        assert layer_of(panels, "area")["encoding"]["y2"]["field"] == "tau_high"
-        assert panels.data["label"].null_count() == panels.data.height  # as above the panels
-
-
-def test_names_of_lines_that_all_end_at_1_stand_as_the_lines_lie():
-    rows = [("low", 5, 0.2), ("low", 9, 1.0), ("high", 5, 0.9), ("high", 9, 1.0)]
-    frame = pl.DataFrame(rows, ["measure", "queries", "tau"], orient="row").with_columns(
-        tau_low="tau", tau_high="tau"
-    )
-    drawn = charts.stability_curves(frame).data.drop_nulls("label").sort("label_at")
-    assert drawn["label"].to_list() == ["low", "high"]
-
-
-def rates(*classes: tuple[int, float, int, int]) -> pl.DataFrame:
-    """Rows of queries, the lower end of a class 0.01 wide, comparisons and swaps."""
-    columns = ["queries", "difference_from", "comparisons", "swaps"]
-    return pl.DataFrame(classes, columns, orient="row").with_columns(
-        measure=pl.lit("ap"),
-        difference_to=pl.col("difference_from") + 0.01,
-        swap_rate=pl.col("swaps") / pl.col("comparisons"),
-    )
-
-
-def test_classes_of_few_comparisons_at_the_end_are_left_out():
-    frame = rates((5, 0.0, 9000, 900), (5, 0.01, 950, 30), (5, 0.02, 40, 0), (5, 0.03, 10, 10))
-    # From the third on 50 of 10,000 lie, from the second on more than one in fifty.
-    assert charts.swap_rates(frame).data["difference"].to_list() == pytest.approx([0.005, 0.015])
-    alone = rates((5, 0.0, 4, 2), (5, 0.01, 2, 0))
-    assert charts.swap_rates(alone).data["difference"].to_list() == [0.005]
-
-
-def test_more_queries_are_darker():
-    chart = ROWS["swap_rates"].of(4, 5)
-    scale = layer_of(chart, "line")["encoding"]["stroke"]["scale"]
-    assert scale["domain"] == [1, 2, 3, 4]
-    light = [sum(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for colour in scale["range"]]
-    assert light == sorted(light, reverse=True)
-    assert min(a - b for a, b in pairwise(light)) > 100  # so that the legend can be read
-    [only] = layer_of(ROWS["swap_rates"].of(1, 5), "line")["encoding"]["stroke"]["scale"]["range"]
-    assert only == scale["range"][-1]
+@pytest.mark.parametrize(("count", "lowest"), [(3, 0.0), (4, 0.2)])
+def test_the_axis_encloses_only_bands_that_are_drawn(count, lowest):
+    frame = stability_of(3, 8).filter(measure="ndcg")
+    some = pl.concat(frame.with_columns(measure=pl.lit(f"m{i}")) for i in range(count))
+    chart = charts.sample_size_curves(some)
+    # Of 2, 5 and 8 of 8 queries τ is 1/4 at the lowest, and 1/4 - 0.2 the end of the band.
+    assert spec_of(chart)["encoding"]["y"]["scale"]["domain"][0] == lowest
+    panels = charts.sample_size_curves(some, panel="measure")
+    assert layer_of(panels, "area")["encoding"]["y2"]["field"] == "tau_high"
+    assert "label" not in panels.data.columns
 
 
 # What other judgments would have said
@@ -468,8 +395,7 @@ def test_panels_are_drawn_in_the_order_in_which_they_come():
 
 ERRORS = {
     "significance_curves": ({"confidence": 1}, "`confidence` must be below 1, got 1"),
-    "power_curves": ({"power": 0}, "`power` must be above 0, got 0"),
-    "swap_rates": ({"rate": 2}, "`rate` must be below 1, got 2"),
+    "sample_size_curves of power": ({"power": 0}, "`power` must be above 0, got 0"),
     "grading_profile": (
         {"show": "mean"},
         "`show` must be one of 'means', 'differences', 'places', got 'mean'",
@@ -487,9 +413,8 @@ def test_a_wrong_value_is_an_error_that_says_what_is_wrong(name):
 
 NUMBERS = {
     "significance_curves": ("levels", "place"),
-    "power_curves": ("curve", "queries"),
-    "stability_curves": ("stability", "tau_low"),
-    "swap_rates": ("rates", "comparisons"),
+    "sample_size_curves of power": ("curve", "queries"),
+    "sample_size_curves of stability": ("curve", "tau_low"),
     "grading_profile": ("robustness", "place"),
     "unjudged_bounds": ("bounds", "value_if_best"),
     "overview": ("table", "judged@10"),
@@ -628,16 +553,12 @@ def test_where_one_strategy_never_wins_only_the_other_side_has_names():
 
 def test_measures_of_one_panel_are_not_joined():
     frame = datasets.example()
-    values = evaluate(frame, "ap", "ndcg@10", by=["strong", "weak"])
-    rates = trust.swap_rate(values)
     profiles = trust.robustness_to_grading(frame, "ap", "ndcg@10", by=["strong", "weak"])
-    for draw, rows in ((charts.swap_rates, rates), (charts.grading_profile, profiles)):
-        lines = [
-            each for each in draw(rows, panel=None).to_dict()["layer"] if "detail" in str(each)
-        ]
-        assert lines
-        for line in lines:
-            assert {each["field"] for each in line["encoding"]["detail"]} >= {"measure"}
+    drawn = charts.grading_profile(profiles, panel=None).to_dict()["layer"]
+    lines = [each for each in drawn if "detail" in str(each)]
+    assert lines
+    for line in lines:
+        assert {each["field"] for each in line["encoding"]["detail"]} >= {"measure"}
 
 
 def test_two_results_are_no_single_line():

@@ -263,8 +263,9 @@ def _thin_lines(table: pl.DataFrame, position: str) -> pl.DataFrame:
     """Sort the rows by line and position; drop positions if there are many."""
     keys = ["panel", "measure"] if "panel" in table.columns else ["measure"]
     chart_checks.check_lines("frame", table, keys, position)
-    first_row = pl.int_range(pl.len()).min().over(keys)
-    return curve_rows.thin_by_position(table.sort(first_row, position), position)
+    first_row = pl.col("row").min().over(keys)
+    table = table.with_row_index("row").sort(first_row, position).drop("row")
+    return curve_rows.thin_by_position(table, position)
 
 
 def _draw_level(field: str, value: float) -> alt.Chart:
