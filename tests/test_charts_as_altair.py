@@ -13,8 +13,8 @@ from chart_registry import ROWS, Row
 
 from polars_graded import charts
 
-BLUE, ORANGE = "#4c78a8", "#f58518"
-"""The first two colours of Vega."""
+BLUE, ORANGE = "#0072b2", "#e69f00"
+"""The first two colours."""
 
 
 def svg_of(chart: Any) -> str:
@@ -171,6 +171,9 @@ def test_colours_of_strategies_can_be_changed(name: str):
     domain = sorted(chart.data[drawn].drop_nulls().unique())
     own = ["#ff0000", "#00ff00", "#0000ff"]
     configured = svg_of(chart.configure_range(category=own))
+    if isinstance(chart, alt.LayerChart):
+        panels = chart.facet(f"{drawn}:N", columns=2).configure_range(category=own)
+        assert {BLUE, ORANGE}.isdisjoint(colours_of(svg_of(panels)))
     assert set(own[: len(domain)]) <= colours_of(configured)
     assert {BLUE, ORANGE}.isdisjoint(colours_of(configured))
     encoded = svg_of(chart.encode(color=alt.value("#123456")))

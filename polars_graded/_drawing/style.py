@@ -55,13 +55,17 @@ dark that small text has a contrast of at least 4.5. They were then adjusted so 
 and without a colour vision deficiency can distinguish them.
 """
 
-TABLEAU_10 = [
-    *("#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b"),
-    *("#eeca3b", "#b279a2", "#ff9da6", "#9d755d", "#bab0ac"),
+OKABE_ITO = [
+    *("#0072b2", "#e69f00", "#009e73", "#cc79a7"),
+    *("#56b4e9", "#d55e00", "#f0e442", "#000000"),
 ]
-"""Colours of names in Vega, if neither a theme nor the caller passes others."""
+"""Colours of names, as published by Okabe and Ito (2008, "Color universal design").
 
-MAX_COLOURS = len(PALETTE)
+Readers with and without a colour vision deficiency can distinguish them. Blue and orange are first,
+because they differ most. On a dark background, the colour of text replaces black.
+"""
+
+MAX_COLOURS = len(OKABE_ITO)
 """Maximum number of strategies with a colour of their own."""
 
 REST = "#b4b8bf"
@@ -139,6 +143,17 @@ class Layers(alt.LayerChart):
     def __iadd__(self, other: alt.LayerChart | alt.Chart) -> alt.LayerChart:  # type: ignore[override, misc]
         return self + other
 
+    def facet(self, *facets: Any, **options: Any) -> Panels:
+        """Return a chart with a panel for each value of a field."""
+        return Panels(**super().facet(*facets, **options)._kwds)
+
+    def configure_range(self, *ranges: Any, **named_ranges: Any) -> Layers:
+        """Return a copy with other colours."""
+        chart: Layers = super().configure_range(*ranges, **named_ranges)
+        if "category" in named_ranges:
+            chart.encoding = _drop_default_colours(chart.encoding)
+        return chart
+
 
 class Panels(alt.FacetChart):
     """A chart with a panel per value, in which sizes and encodings are those of every panel."""
@@ -155,6 +170,30 @@ class Panels(alt.FacetChart):
         chart = self.copy()
         chart.spec = chart.spec.encode(*channels, **named_channels)
         return chart
+
+    def configure_range(self, *ranges: Any, **named_ranges: Any) -> Panels:
+        """Return a copy with other colours."""
+        chart: Panels = super().configure_range(*ranges, **named_ranges)
+        if "category" in named_ranges:
+            chart.spec = chart.spec.copy()
+            chart.spec.encoding = _drop_default_colours(chart.spec.encoding)
+        return chart
+
+
+def _drop_default_colours(encoding: Any) -> Any:
+    """Return a shared encoding without our colours, which would hide a configured range.
+
+    Colours that the caller passed to the chart function stay.
+    """
+    if not isinstance(encoding, alt.SchemaBase):
+        return encoding
+    encoding = encoding.copy(deep=True)
+    color: Any = encoding["color"]
+    channel = color["condition"] if isinstance(color, dict) else getattr(color, "_kwds", {})
+    scale = channel.get("scale")
+    if isinstance(scale, alt.Scale) and scale["range"] == _list_colours():
+        scale["range"] = alt.Undefined
+    return encoding
 
 
 FRAMELESS = {"view": {"stroke": None}}
@@ -421,10 +460,9 @@ def encode_names(
 ) -> Any:
     """Return one encoding of colours for all layers of a chart.
 
-    The scale has a domain, in the order of `names`. It has no range unless the caller passes
-    `colours` or `highlight`, so that themes and `configure_range` set the colours. If there are
-    more than `MAX_COLOURS` names, only the first of `prioritised` have a colour, and the others are
-    grey.
+    The domain of the scale is in the order of `names`. Its range contains the colours of Okabe and
+    Ito, unless the theme has its own. `Layers.configure_range` removes this range. If there are more
+    than `MAX_COLOURS` names, only the first of `prioritised` have a colour, and the others are grey.
     """
     names = [*dict.fromkeys(names)]
     chosen = {str(name): colour for name, colour in (colours or {}).items()}
@@ -434,7 +472,7 @@ def encode_names(
     if len(names) > MAX_COLOURS:
         first = [*chosen, *([] if highlight is None else [str(highlight)]), *prioritised]
         coloured = sort_naturally([*dict.fromkeys(first)][:MAX_COLOURS])
-    scale = alt.Scale(domain=coloured)
+    scale = alt.Scale(domain=coloured, range=_list_colours() or alt.Undefined)
     if chosen or highlight is not None:
         range_ = dict(zip(coloured, cycle(find_category_colours()), strict=False))
         if highlight is not None:
@@ -464,9 +502,17 @@ def _check_drawn(argument: str, chosen: Sequence[str], names: Sequence[str]) -> 
 
 
 def find_category_colours() -> list[str]:
-    """Return the colours of names under the active theme, by default those of Tableau 10."""
+    """Return the colours of names under the active theme, by default those of Okabe and Ito."""
     colours = _read_theme()[1].get("range", {}).get("category")
-    return colours if isinstance(colours, list) else TABLEAU_10
+    return colours if isinstance(colours, list) else _list_colours() or OKABE_ITO
+
+
+def _list_colours() -> list[str]:
+    """Return the colours of Okabe and Ito; none if the active theme has its own colours."""
+    if has_theme_colours():
+        return []
+    black = find_ink() if find_ink_and_paper()[1] != "white" else OKABE_ITO[-1]
+    return [*OKABE_ITO[:-1], black]
 
 
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def for_print(
     >>> import polars as pl
     >>> from polars_graded import charts
     >>> frame = pl.DataFrame({"strategy": ["ours"] * 2, "rank": [1, 2], "dcg": [1.0, 1.5]})
-    >>> figure = charts.dcg_curves(frame, "dcg").pipe(charts.for_print, width=240)
+    >>> figure = charts.for_print(charts.dcg_curves(frame, "dcg"), width=240)
     >>> figure.width, figure.config.axis.labelFontSize
     (240, 8)
     """
@@ -66,8 +66,7 @@ def for_print(
             msg += f"got {width}"
             raise ValueError(msg)
         chart = chart.properties(width=width)  # type: ignore[attr-defined]
-    else:
-        chart = chart.copy()  # type: ignore[attr-defined]
+    chart = chart.configure_range(category=PRINT_COLOURS)
     text: dict[str, Any] = {"labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE}
     title: dict[str, Any] = {"fontSize": FONT_SIZE + 1, "subtitleFontSize": FONT_SIZE}
     settings = alt.Config(
@@ -77,7 +76,7 @@ def for_print(
         header=alt.HeaderConfig(**text),
         legend=alt.LegendConfig(symbolSize=40, **text),
         line=alt.LineConfig(strokeWidth=1.25),
-        range=alt.RangeConfig(category=PRINT_COLOURS),
+        range=chart.config.range,
         text=alt.MarkConfig(fontSize=FONT_SIZE),
         title=alt.TitleConfig(**title),
     )
