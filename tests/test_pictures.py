@@ -17,14 +17,8 @@ from scenes import boxes_of, marks_of, scene_of, texts_of
 from test_charts import TO_XYZ, linear
 
 from polars_graded import charts, compare, overview, rank_strategies, summarise
-from polars_graded._drawing import line_names, style
-from polars_graded.trust import (
-    order_stability,
-    power_curve,
-    robustness_to_grading,
-    significance_levels,
-    swap_rate,
-)
+from polars_graded._drawing import style
+from polars_graded.trust import order_stability, robustness_to_grading
 
 if TYPE_CHECKING:
     pass
@@ -196,28 +190,6 @@ def test_bars_of_queries_do_not_overlap(n):
 # Names of lines
 
 
-def test_names_stand_where_lines_are_apart():
-    meeting = pl.DataFrame(
-        {"strategy": [*"aabbcc"], "recall": [0.0, 1.0] * 3, "cg": [0.9, 0.5, 0.6, 0.5, 0.2, 0.5]}
-    )
-    at_start = charts.recall_precision_curves(meeting, "cg").data.drop_nulls("label_at")
-    assert at_start["recall"].to_list() == [0.0] * 3
-    turned = meeting.with_columns(recall=1 - pl.col("recall")).sort("strategy", "recall")
-    at_end = charts.recall_precision_curves(turned, "cg").data.drop_nulls("label_at")
-    assert at_end["recall"].to_list() == [1.0] * 3
-    same = pl.DataFrame({"strategy": ["a", "a"], "recall": [0.0, 1.0], "value": [0.5, 0.5]})
-    assert line_names.choose_place(same, "recall", "value", (0.0, 1.0)) == 1
-
-
-def test_lines_of_measures_are_named_where_they_are_apart():
-    curve = power_curve(short(), "ndcg", "ap", difference=0.1, unit="range")
-    named = charts.power_curves(curve).data.drop_nulls("label_at")
-    assert named["measure"].sort().to_list() == ["ap", "ndcg"]
-    assert named["queries"].n_unique() == 1
-    assert named["label_at"].to_list() == pytest.approx(named["power"].to_list())
-    assert abs(named["power"][0] - named["power"][1]) >= line_names.LABEL_SHARE
-
-
 @pytest.mark.parametrize("panel", [None, "measure"])
 def test_lines_that_hide_each_other_are_named_in_a_note(panel):
     curves = pl.DataFrame({"strategy": [*"aabbcc"], "rank": [1, 2] * 3, "cg": [1, 2] * 2 + [1, 3]})
@@ -228,24 +200,6 @@ def test_lines_that_hide_each_other_are_named_in_a_note(panel):
     assert "one line" not in str(charts.dcg_curves(apart, "cg").to_dict()["title"])
     many = pl.concat(curves[:2].with_columns(strategy=pl.lit(name)) for name in SHORT_NAMES)
     assert "a, b, c and 6 more coincide" in subtitle_of(charts.dcg_curves(many, "cg"))
-
-
-@pytest.mark.parametrize("confidence", [0.95, 0.8])
-def test_the_name_of_a_significance_curve_stands_on_its_line(confidence):
-    levels = significance_levels(short(), "ndcg", "ap", test="t", correction="none")
-    data = charts.significance_curves(levels, confidence=confidence).data
-    named = data.drop_nulls("label_at")
-    assert named["measure"].sort().to_list() == ["ap", "ndcg"]
-    assert named["label_at"].n_unique() == 2
-    for name in named.rows(named=True):
-        line = data.filter(measure=name["measure"]).sort("place")
-        low, high = (
-            line.filter(side)["p_corrected"]
-            for side in (pl.col("place") >= name["label_x"], pl.col("place") <= name["label_x"])
-        )
-        assert low.max() <= name["label_at"] <= high.min()
-    one = charts.significance_curves(levels.filter(measure="ap"), confidence=confidence).data
-    assert one.drop_nulls("label_at")["label_at"].item() == pytest.approx(1 - confidence)
 
 
 def test_names_above_rankings_differ():
@@ -332,8 +286,8 @@ def test_only_few_bands_are_drawn_at_once(n):
     areas = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "area"]
     assert areas
     assert {area["opacity"] > 0 for area in areas} == {n == 3}
-    pointed = "" if n == 3 else " of the line under the pointer"
-    assert f"band: 90 % interval of the mean{pointed}" in chart.to_dict()["title"]["subtitle"]
+    pointed = "" if n == 3 else ", at the pointer"
+    assert f"band: pointwise 90 % interval of the mean{pointed}" in subtitle_of(chart)
 
 
 def test_letters_stand_behind_the_names_of_a_diagram():
@@ -424,24 +378,13 @@ def test_a_page_of_many_queries_is_small():
     assert len(chart.to_json(indent=None)) < 1_300_000
 
 
-def test_the_legend_of_swap_rates_names_every_line_with_the_fewest_queries_at_the_top():
-    rates = swap_rate(hard_results(SHORT_NAMES, 100), "ndcg", samples=200)
-    chart = charts.swap_rates(rates)
-    sizes = [f"{size}" for size in chart.data["queries"].unique().sort()]
-    assert len(sizes) == 4
-    texts = texts_of(scene_of(chart))
-    places = [texts[size].y for size in sizes]
-    assert places == sorted(places)
-    assert "queries in a sample" in texts
-
-
 def test_the_band_of_stability_names_its_confidence():
     for confidence in (0.95, 0.8):
         stability = order_stability(short(), "ndcg", samples=20, confidence=confidence)
-        note = subtitle_of(charts.stability_curves(stability))
-        assert f"band: {100 * confidence:g} % of the samples" in note
-    note = subtitle_of(charts.stability_curves(stability.drop("confidence")))
-    assert "band: most of the samples" in note
+        note = subtitle_of(charts.sample_size_curves(stability))
+        assert f"band: {100 * confidence:g} % of samples" in note
+    note = subtitle_of(charts.sample_size_curves(stability.drop("confidence")))
+    assert "band: most of samples" in note
 
 
 @pytest.mark.parametrize("scale", ["linear", "symlog"])

@@ -77,7 +77,7 @@ def estimate_width(names: pl.Series) -> int:
     return NAME_OFFSET + min(MAX_NAME_WIDTH, LETTER_WIDTH * (longest or 0))
 
 
-def reserve_width(chart: style.Layers, width: int) -> style.Layers:
+def reserve_width(chart: style.LayerChart, width: int) -> style.LayerChart:
     """Return the chart with an empty axis to the right, as wide as the names.
 
     Vega places legends and titles beside axes, but over marks that extend beyond the frame. The

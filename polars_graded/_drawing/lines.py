@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_graded._drawing import chart_rows, style
 from polars_graded._drawing.axis_ends import AxisEnds
-from polars_graded._drawing.style import MAX_COLOURS, Chart, Layers
+from polars_graded._drawing.style import MAX_COLOURS, Chart, LayerChart
 from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import shorten_names
 
@@ -282,7 +282,7 @@ def _draw_names(
     return [leader, text.encode(text="label:N", color=alt.value(style.find_ink()))]
 
 
-def _reserve_width(chart: Layers, labels: pl.Series) -> Layers:
+def _reserve_width(chart: LayerChart, labels: pl.Series) -> LayerChart:
     """Return the chart with an empty axis to the right, as wide as the names.
 
     Vega places legends and titles beside axes, but over marks that extend beyond the frame. The

@@ -128,52 +128,52 @@ class Words(NamedTuple):
     """Description that a screen reader reads after the finding; by default the axes."""
 
 
-class Layers(alt.LayerChart):
+class LayerChart(alt.LayerChart):
     """A layered chart whose layers share the channels that a caller may replace by `encode`."""
 
-    def __add__(self, other: alt.LayerChart | alt.Chart) -> alt.LayerChart:
+    def __add__(self, other: Any) -> LayerChart:
         """Lay another chart over this one.
 
         Altair appends the other chart to the layers, where it would get the shared channels too.
         """
         shared = self.copy()
-        shared.data = alt.Undefined
-        return alt.layer(shared, other, data=self.data)
+        shared.data = shared.title = alt.Undefined
+        return LayerChart(data=self.data, layer=[shared, other], title=self.title)
 
-    def __iadd__(self, other: alt.LayerChart | alt.Chart) -> alt.LayerChart:  # type: ignore[override, misc]
+    def __iadd__(self, other: Any) -> LayerChart:
         return self + other
 
-    def facet(self, *facets: Any, **options: Any) -> Panels:
+    def facet(self, *facets: Any, **options: Any) -> FacetChart:
         """Return a chart with a panel for each value of a field."""
-        return Panels(**super().facet(*facets, **options)._kwds)
+        return FacetChart(**super().facet(*facets, **options)._kwds)  # noqa: SLF001 (every option of the facets)
 
-    def configure_range(self, *ranges: Any, **named_ranges: Any) -> Layers:
+    def configure_range(self, *ranges: Any, **named_ranges: Any) -> LayerChart:
         """Return a copy with other colours."""
-        chart: Layers = super().configure_range(*ranges, **named_ranges)
+        chart: LayerChart = super().configure_range(*ranges, **named_ranges)
         if "category" in named_ranges:
             chart.encoding = _drop_default_colours(chart.encoding)
         return chart
 
 
-class Panels(alt.FacetChart):
+class FacetChart(alt.FacetChart):
     """A chart with a panel per value, in which sizes and encodings are those of every panel."""
 
-    def properties(self, **properties: Any) -> Panels:
+    def properties(self, **properties: Any) -> FacetChart:
         """Return a copy with other properties; width and height are those of a panel."""
         size = {name: properties.pop(name) for name in ("width", "height") if name in properties}
-        chart: Panels = super().properties(**properties)
+        chart: FacetChart = super().properties(**properties)
         chart.spec = chart.spec.properties(**size)
         return chart
 
-    def encode(self, *channels: Any, **named_channels: Any) -> Panels:
+    def encode(self, *channels: Any, **named_channels: Any) -> FacetChart:
         """Return a copy with other encodings in every panel."""
         chart = self.copy()
         chart.spec = chart.spec.encode(*channels, **named_channels)
         return chart
 
-    def configure_range(self, *ranges: Any, **named_ranges: Any) -> Panels:
+    def configure_range(self, *ranges: Any, **named_ranges: Any) -> FacetChart:
         """Return a copy with other colours."""
-        chart: Panels = super().configure_range(*ranges, **named_ranges)
+        chart: FacetChart = super().configure_range(*ranges, **named_ranges)
         if "category" in named_ranges:
             chart.spec = chart.spec.copy()
             chart.spec.encoding = _drop_default_colours(chart.spec.encoding)
@@ -238,7 +238,9 @@ def draw_panels(
     chart = _combine_layers(layers, table, Words(described=""), independent, **size)
     described = f"{words.described or describe_axes(layers)}, {len(panel_names)} panels"
     chart.data = alt.Undefined
-    facets: Any = Panels(data=table.rename(escape_text), spec=chart, facet=facet, columns=columns)
+    facets: Any = FacetChart(
+        data=table.rename(escape_text), spec=chart, facet=facet, columns=columns
+    )
     panels = facets.resolve_scale(x=x)
     panels.spacing = PANEL_SPACING
     panels.description = _join_description(words.finding, described)
@@ -258,14 +260,15 @@ def draw_layers(
     *,
     independent: Collection[str] = (),
     **size: Any,
-) -> alt.LayerChart:
+) -> LayerChart:
     """Draw the layers as one chart of one data set.
 
     Such a chart can be faceted. If the chart is placed beside another, both charts share the scales
     of channels such as `color`, but not those of x and y. A channel in `independent` has its own
     scale in each layer, and shares no scale with the other chart.
     """
-    return escape_chart(_combine_layers(layers, table, words, independent, **size))
+    chart: LayerChart = escape_chart(_combine_layers(layers, table, words, independent, **size))
+    return chart
 
 
 def _combine_layers(
@@ -287,7 +290,7 @@ def _combine_layers(
         size["description"] = _join_description(finding, described)
     if finding or notes:
         size["title"] = build_title(finding, notes)
-    chart: Any = Layers(data=table, layer=list(layers), **size)
+    chart: Any = LayerChart(data=table, layer=list(layers), **size)
     resolutions = dict.fromkeys(independent, "independent")
     return chart.resolve_scale(**resolutions) if resolutions else chart
 
@@ -461,8 +464,9 @@ def encode_names(
     """Return one encoding of colours for all layers of a chart.
 
     The domain of the scale is in the order of `names`. Its range contains the colours of Okabe and
-    Ito, unless the theme has its own. `Layers.configure_range` removes this range. If there are more
-    than `MAX_COLOURS` names, only the first of `prioritised` have a colour, and the others are grey.
+    Ito, unless the theme has its own. `LayerChart.configure_range` removes this range. If there are
+    more than `MAX_COLOURS` names, only the first of `prioritised` have a colour, and the others are
+    grey.
     """
     names = [*dict.fromkeys(names)]
     chosen = {str(name): colour for name, colour in (colours or {}).items()}

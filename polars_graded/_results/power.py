@@ -410,7 +410,7 @@ def power_curve(
 
     See Also
     --------
-    charts.power_curves : Chart of the power, with the number of given queries marked.
+    charts.sample_size_curves : Chart of the power, with the number of given queries marked.
 
     Examples
     --------

@@ -92,7 +92,6 @@ def swap_rate(
     See Also
     --------
     trust.order_stability : Correlation of the orders of all strategies.
-    charts.swap_rates : Chart of the rates, one line per size.
 
     References
     ----------
@@ -199,7 +198,7 @@ def order_stability(
     --------
     trust.swap_rate : How often two samples of queries reverse a pair of strategies.
     trust.rank_correlation : Correlation of the orders by two measures.
-    charts.stability_curves : Chart of the correlations, one line per measure.
+    charts.sample_size_curves : Chart of the correlations, one line per measure.
 
     References
     ----------

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import altair as alt
 
 from polars_graded._checks import check_whole_number
-
-AnyChart = TypeVar("AnyChart", bound=alt.TopLevelMixin)
 
 PRINT_COLOURS = [
     *("#440154", "#35b779", "#31688e", "#b5de2b", "#482878"),
@@ -25,8 +23,8 @@ FONT_SIZE = 8
 
 
 def for_print(
-    chart: AnyChart, *, width: int | None = None, font: str = "Helvetica, Arial, sans-serif"
-) -> AnyChart:
+    chart: Any, *, width: int | None = None, font: str = "Helvetica, Arial, sans-serif"
+) -> Any:
     """Return a chart with the fonts, sizes and colours of a printed page.
 
     Texts have 8 points, titles 9 points, the background is white, and the colours of strategies
@@ -65,7 +63,7 @@ def for_print(
             msg = "`width` must be None for concatenated charts, which keep their widths, "
             msg += f"got {width}"
             raise ValueError(msg)
-        chart = chart.properties(width=width)  # type: ignore[attr-defined]
+        chart = chart.properties(width=width)
     chart = chart.configure_range(category=PRINT_COLOURS)
     text: dict[str, Any] = {"labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE}
     title: dict[str, Any] = {"fontSize": FONT_SIZE + 1, "subtitleFontSize": FONT_SIZE}
@@ -80,5 +78,5 @@ def for_print(
         text=alt.MarkConfig(fontSize=FONT_SIZE),
         title=alt.TitleConfig(**title),
     )
-    chart.config = settings  # type: ignore[attr-defined]
+    chart.config = settings
     return chart

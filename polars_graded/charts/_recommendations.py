@@ -231,14 +231,9 @@ def catalogue_curves(
     table = table.sort(*groups, "items", "recommendations")
     table = curve_rows.thin_by_value(table, "items", curve_rows.compute_max_points(n_lines), groups)
     highest_first = lines.find_best_lines(table, None, "recommendations")
-    share = {"labelExpr": style.PERCENT_LABEL, "tickCount": 5}
-    x, y = (
-        channel(f"{field}:Q", title=title, **style.bound_axis((0, 1), **share))
-        for channel, field, title in (
-            (alt.X, "items", "share of the items, least recommended first"),
-            (alt.Y, "recommendations", "share of the recommendations"),
-        )
-    )
+    axis = style.bound_axis((0, 1), labelExpr=style.PERCENT_LABEL, tickCount=5)
+    x = alt.X("items:Q", title="share of the items, least recommended first", **axis)
+    y = alt.Y("recommendations:Q", title="share of the recommendations", **axis)
     panels = f", {n:,} panels" if panel and (n := table["panel"].n_unique()) > 1 else ""
     n_strategies = format_count(len(highest_first), "strategies")
     headline = f"Lorenz curves of {n_strategies}{panels}"

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_level, check_number
+from polars_graded._checks import check_collected, check_level, check_number
 from polars_graded._drawing import (
     axis_ends,
     chart_checks,
@@ -176,7 +176,7 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: str | None = 
     └─────────┴────────┴─────────┴───────┘
     """
     power = check_number("power", power, above=0, below=1)
-    curve = curve.lazy().collect()
+    curve = check_collected("curve", curve)
     if "tau" in curve.columns:
         return _draw_stability(curve, panel)
     numbers, positions = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
