@@ -89,7 +89,7 @@ def draw_lines(
     has_panels = chart_rows.has_panels(table)
     drawn = table[field].unique().to_list()
     chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
-    named = [*dict.fromkeys(map(str, [*chosen, *best]))][:MAX_COLOURS]
+    labelled = [*dict.fromkeys(map(str, [*chosen, *best]))][:MAX_COLOURS]
     color = style.encode_names(
         sort_naturally({*names}),
         title,
@@ -133,8 +133,8 @@ def draw_lines(
     shared = alt.Encoding(x=x, y=y, color=color)
     if has_panels:
         return style.draw_panels(layers, table, panel, words, encoding=shared)
-    table = _add_labels(table, x_field, field, named, labels)
-    names_ = _draw_names(x_field, y_field, height, ends, field, named, table)
+    table = _add_labels(table, x_field, field, labelled, labels)
+    names_ = _draw_names(x_field, y_field, height, ends, field, labelled, table)
     layers += [each.encode(**fade_others(selections, 1)) for each in names_]
     chart = style.draw_layers(layers, table, words, encoding=shared)
     return _reserve_width(chart, table["label"])
@@ -214,11 +214,11 @@ def _add_labels(
     table: pl.DataFrame,
     x: str,
     field: str,
-    named: Collection[str],
+    labelled: Collection[str],
     labels: Mapping[str, str] | None,
 ) -> pl.DataFrame:
     """Add the column `label`: the name of a line in its last row, null in other rows."""
-    ends = table.group_by(field).agg(pl.col(x).max()).filter(pl.col(field).is_in([*named]))
+    ends = table.group_by(field).agg(pl.col(x).max()).filter(pl.col(field).is_in([*labelled]))
     names = ends[field].to_list()
     texts = shorten_names([(labels or {}).get(name, name) for name in names])
     ends = ends.with_columns(pl.Series("label", texts, dtype=pl.String))
@@ -231,7 +231,7 @@ def _draw_names(
     height: str | None,
     ends: AxisEnds,
     field: str,
-    named: Sequence[str],
+    labelled: Sequence[str],
     table: pl.DataFrame,
 ) -> list[alt.Chart]:
     """Draw the texts in the column `label`, to the right of their points.
@@ -251,7 +251,7 @@ def _draw_names(
         for k in neighbours
     ]
     order: Any = [alt.SortField(at, "descending"), alt.SortField("order", "ascending")]
-    place = f"indexof({json.dumps([*named])}, datum['{field}'])"
+    place = f"indexof({json.dumps([*labelled])}, datum['{field}'])"
     base = alt.Chart().transform_filter("isValid(datum.label)").transform_calculate(order=place)
     # Without `groupby`, Vega-Lite cannot draw the transform in panels.
     base = base.transform_window(fields, sort=order, groupby=[])

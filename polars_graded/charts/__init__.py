@@ -1,12 +1,13 @@
 """Altair charts of rankings, results, differences, relevance and agreement.
 
-Each function takes a frame (a LazyFrame is collected) and returns a new chart, which you can
-concatenate like any other. A chart without panels can also be layered and faceted, except that of
-`explore`, which has several views. The title describes what is drawn. If the rows come from a test,
-such as those of `compare` and `rank_strategies`, the title states what the test found. The lines
-below the title explain the marks, and in many charts also state the measure in words and the number
-of queries. A screen reader reads the title first and then a description. Change the title, the size
-and the theme with `.properties(title=...)` and `alt.theme`.
+Each function takes a frame (a LazyFrame is collected) and returns a new chart. All calls that
+Altair users know change it: `.encode`, `.properties`, `.configure_*`, `.interactive`, themes, `|`
+and `&`; without panels, also `.facet` and `+`. `.encode(color=...)`, `x` and `y` replace the axes
+and colours that all layers share. `explore` and `overview` have several views, which share less.
+
+The title describes what is drawn. If the rows come from a test, such as those of `compare` and
+`rank_strategies`, the title states what the test found. A screen reader reads the title first and
+then a description.
 
 `chart.data` contains the drawn rows, with the columns that each function documents. If a chart has
 more than 3000 points, only some are drawn, at equal steps; `explore` draws up to 5000 queries.
@@ -14,14 +15,12 @@ Null, NaN and infinite values are left out. There are two exceptions: charts wit
 `missing` treat these values as `compare` does, and `relevance_function` and `rankings` raise an
 error for NaN and infinity. A null strategy, query or panel is called "null".
 
-Up to ten strategies have colours of their own, the same in all charts with the same strategies.
-Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
-active theme take precedence. If there are more than ten lines, ten lines have a colour, and the
-others are grey. `precision_histogram` has the first two colours of the theme. In `dcg_curves`, the
-ten lines that end highest have a colour. If `trade_off` has more than ten points, the ten highest
-have a colour. If any other chart has more than ten points or bars, all of them have the same
-colour. Charts that are side by side share the colours of strategies. Two copies of a chart with a
-selection can be concatenated, but Altair cannot layer them.
+Strategies have the colours of Okabe and Ito, which readers with and without a colour vision
+deficiency can distinguish, the same in all charts with the same strategies. `colours` and
+`highlight` of a chart, the category colours of a theme and `.configure_range(category=...)` replace
+them. Up to eight strategies have a colour, and more are grey: lines that end lower, and points that
+are lower. `for_print` prepares a chart for paper. Two copies of a chart with a selection can be
+concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.

@@ -272,8 +272,8 @@ def _draw_level(field: str, value: float) -> alt.Chart:
     """Draw a dashed line at a value of a field, over the whole width."""
     line = style.build_one_row().transform_calculate(**{field: repr(value)})
     line = line.mark_rule(strokeDash=[4, 3])
-    whole: dict[str, Any] = {"x": alt.value(0), "x2": alt.value("width")}
-    return line.encode(y=alt.Y(f"{field}:Q"), color=alt.value(style.DOUBT), **whole)
+    width: dict[str, Any] = {"x": alt.value(0), "x2": alt.value("width")}
+    return line.encode(y=alt.Y(f"{field}:Q"), color=alt.value(style.DOUBT), **width)
 
 
 def _build_queries_axis(table: pl.DataFrame) -> alt.X:
