@@ -160,7 +160,8 @@ def precision_histogram(
     names = rows["query"].to_list()
     step = HISTOGRAM_SIZE["width"] // len(names)
     axis: dict[str, Any] = {"labels": has_names or order == "query", "ticks": has_names}
-    axis |= {"labelOverlap": not has_names, "labelLimit": 120, "titleLimit": 400}
+    overlap = {"labelOverlap": "greedy", "labelSeparation": -3} if has_names else {}
+    axis |= {"labelOverlap": True, "labelLimit": 120, "titleLimit": 400} | overlap
     title = "queries, sorted by difference" if order == "difference" else query
     x = alt.X(title=title, **style.order_axis(names, **style.fit_name_axis(names, step, **axis)))
     y_title = f"{titles.name_measure(measure)}: {' − '.join(shorten_names(both, 16))}"
