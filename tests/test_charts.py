@@ -743,7 +743,7 @@ def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey(name
     ends = chart.data.filter(rank=last)
     best = ends.sort("value", descending=True)["strategy"].head(8)
     colour = next(each["color"] for each in encodings(spec_of(chart)) if "color" in each)
-    assert colour["value"] == style.REST
+    assert colour["value"] == style.find_rest()
     shown = colour["condition"]
     assert shown["test"] == {"field": "strategy", "oneOf": sort_naturally(best)}
     assert shown["scale"] == {"domain": sort_naturally(best), "range": style.OKABE_ITO}
@@ -2588,7 +2588,7 @@ def test_a_baseline_is_no_grey_line():
     rows = [(f"s{n}", query, [0.1 * n, 0.2]) for n in range(9) for query in range(3)]
     frame = pl.DataFrame(rows, schema=["strategy", "query", "dcg_curve@2"], orient="row")
     assert "grey" not in " ".join(charts.dcg_curves(frame, baseline="s0").title["subtitle"])
-    assert "grey: the other" in " ".join(charts.dcg_curves(frame).title["subtitle"])
+    assert "grey: 1 other" in " ".join(charts.dcg_curves(frame).title["subtitle"])
 
 
 def test_a_renamed_similarity_is_not_mirrored():

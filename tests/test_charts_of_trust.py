@@ -109,7 +109,7 @@ def test_of_more_measures_than_colours_the_first_have_one_and_a_name(name):
     named = chart.data.drop_nulls("label")["measure"].to_list()
     assert named == [f"m{i}" for i in range(8)]
     colour = spec_of(chart)["encoding"]["color"]
-    assert colour["value"] == style.REST
+    assert colour["value"] == style.find_rest()
     assert set(colour["condition"]["test"]["oneOf"]) == set(named)
 
 

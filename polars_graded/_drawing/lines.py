@@ -90,6 +90,11 @@ def draw_lines(
     drawn = table[field].unique().to_list()
     chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
     labelled = [*dict.fromkeys(map(str, [*chosen, *best]))][:MAX_COLOURS]
+    if len(drawn) > MAX_COLOURS or highlight is not None:
+        # Vega draws lines in the order of their rows, so that grey lines are below the others.
+        front = {name: -place for place, name in enumerate(labelled)}
+        order = pl.col(field).replace_strict(front, default=-MAX_COLOURS, return_dtype=pl.Int64)
+        table = table.sort(order, maintain_order=True)
     color = style.encode_names(
         sort_naturally({*names}),
         title,

@@ -22,6 +22,7 @@ from polars_graded._sentences import (
     LARGEST_P,
     MAX_NAME_LETTERS,
     SMALLEST_P,
+    format_count,
     format_p,
     shorten_names,
 )
@@ -368,8 +369,7 @@ def write_rest_note(names: Collection[str], reason: str = "") -> list[str]:
     """
     n_others = len(names) - MAX_COLOURS
     clause = f", with {reason}" if reason else ""
-    others = "other" if n_others == 1 else f"{n_others:,} others"
-    return [f"grey: the {others}{clause}"] if n_others > 0 else []
+    return [f"grey: {format_count(n_others, 'others')}{clause}"] if n_others > 0 else []
 
 
 def _join_description(finding: str, description: str) -> str:
@@ -487,8 +487,7 @@ def encode_names(
     if chosen or highlight is not None:
         range_ = dict(zip(coloured, cycle(find_category_colours()), strict=False))
         if highlight is not None:
-            rest = mix_colours(*find_ink_and_paper(), REST_SHARE)
-            range_ |= {name: rest for name in coloured if name != str(highlight)}
+            range_ |= {name: find_rest() for name in coloured if name != str(highlight)}
         scale = alt.Scale(domain=coloured, range=[*(range_ | chosen).values()])
     if isinstance(legend, bool):
         # A chart beside this one shares the legend, and may add up to `MAX_NAMED_MARKS` names.
@@ -500,7 +499,7 @@ def encode_names(
     if coloured == names:
         return colour
     is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
-    return alt.condition(is_coloured, colour, alt.value(REST))
+    return alt.condition(is_coloured, colour, alt.value(find_rest()))
 
 
 def _check_drawn(argument: str, chosen: Sequence[str], names: Sequence[str]) -> None:
@@ -564,6 +563,11 @@ def find_ink_and_paper() -> tuple[str, str]:
         return INK, "white"
     lightness = sum(split_colour(paper)) / (3 * 255)
     return (INK if lightness > 0.5 else LIGHT_INK), paper  # noqa: PLR2004
+
+
+def find_rest() -> str:
+    """Return the colour of marks without a colour of their own, under the active theme."""
+    return mix_colours(*find_ink_and_paper(), REST_SHARE)
 
 
 def find_ink() -> str:
