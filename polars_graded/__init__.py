@@ -1,8 +1,12 @@
 """Ranking evaluation with graded relevance, as a Polars expression namespace.
 
-Importing this package, usually as `pg`, registers `.graded` on expressions.
+Importing this package, usually as `pg`, registers `.graded` on expressions and on frames.
 `help(pl.col("grade").graded)` lists the measures. `help(pg.evaluate)` explains the function
 `evaluate`. Each function below has such a help text. The modules below are loaded on first use.
+
+The functions of frames are also methods, for chaining:
+``df.graded.evaluate("ndcg@10", by=["old", "new"]).graded.compare(baseline="old")``. Charts are too:
+``df.graded.charts.strategy_bars()``.
 
 Measures of columns
     Graded               the class of `.graded`, whose methods rank rows and compute measures
@@ -55,6 +59,7 @@ show_versions   the versions of this package and its dependencies
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from polars_graded._frame_methods import GradedFrame as _GradedFrame  # noqa: F401 (registers)
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.fusing import fuse
 from polars_graded._frames.judging import join_judgments
