@@ -9,9 +9,10 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scenes import marks_of, scene_of
 
-from polars_graded import charts
+from polars_graded import charts, datasets, evaluate
 from polars_graded._drawing.lines import NAME_HEIGHT
 
 NAMES = ["bm25", "dense", "fusion", "hybrid", "ltr", "rm3", "splade", "tilde"]
@@ -122,3 +123,16 @@ def test_the_axis_encloses_drawn_marks_alone(n):
     highest = max(drawn.row(0))
     assert low == 0
     assert highest <= high <= highest * 1.25
+
+
+def test_curves_of_queries_that_several_columns_identify():
+    frame = datasets.example(12).with_columns(market=pl.col("query") % 3, term=pl.col("query") % 4)
+    measures = ("dcg_curve@10", "interpolated_precision")
+    one = evaluate(frame, *measures, by=["weak", "strong"])
+    other = evaluate(
+        frame.drop("query"), *measures, by=["weak", "strong"], query=["term", "market"]
+    )
+    for draw in (charts.dcg_curves, charts.recall_precision_curves):
+        # Sums of values in another order can differ in their last bits.
+        assert_frame_equal(draw(one).data, draw(other).data, check_exact=False)
+        assert draw(one).title["subtitle"] == draw(other).title["subtitle"] == ["12 queries"]

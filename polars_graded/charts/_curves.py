@@ -8,13 +8,13 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice
+from polars_graded._checks import check_choice, check_collected
 from polars_graded._drawing import axis_ends, chart_rows, curve_rows, lines, marks, pair_rows, style
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns
+from polars_graded._results.keys import Columns, find_keys
 from polars_graded._sentences import format_percent, shorten_name, titles
 
 IDEAL_DASH = [4, 3]
@@ -29,7 +29,7 @@ def dcg_curves(
     baseline: Any = None,
     confidence: float | None = None,
     panel: str | None = None,
-    query: Columns = "query",
+    query: Columns | None = None,
     strategy: str = "strategy",
     rank: str = "rank",
     show: Literal["curves", "differences"] = "curves",
@@ -69,7 +69,8 @@ def dcg_curves(
         each of several segments, as with `average_curves(segments=)`, each segment gets a panel by
         default.
     query, strategy, rank
-        The columns of queries, of strategies, and of the ranks.
+        The columns of queries, of strategies, and of the ranks. If each query has a list, the
+        columns of queries are found as by `summarise`.
     show
         With `"differences"` and without `baseline`, the baseline is the strategy whose curve ends
         highest. Curves that nearly coincide can then be distinguished.
@@ -114,7 +115,7 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
+    frame, query = _collect_curves(frame, query, strategy)
     things = "pairs of strategies" if pair_rows.has_pairs(frame, strategy) else "strategies"
     if baseline is None:
         frame = pair_rows.shorten_pair_names(frame, strategy)
@@ -155,6 +156,19 @@ def dcg_curves(
     return _draw_curves(
         table, panel, x, title, names, strategy, words, is_cumulated=is_cumulated, **chosen
     )
+
+
+def _collect_curves(frame: Frame, query: Columns | None, strategy: str) -> tuple[pl.DataFrame, str]:
+    """Return the frame and its column of queries.
+
+    If each query has a list and `query` is not passed, the columns of queries are found as by
+    `summarise`.
+    """
+    frame = check_collected("frame", frame)
+    has_lists = any(isinstance(dtype, pl.List) for dtype in frame.schema.values())
+    if query is None and has_lists and strategy in frame.columns:
+        query = find_keys(frame, {"strategy": strategy})["query"]
+    return chart_rows.join_query_columns("frame", frame, query or "query", strategy)
 
 
 def _collect_curve_facts(
@@ -202,7 +216,7 @@ def recall_precision_curves(
     *,
     confidence: float | None = None,
     panel: str | None = None,
-    query: Columns = "query",
+    query: Columns | None = None,
     strategy: str = "strategy",
     recall: str = "recall",
     colours: Mapping[str, str] | None = None,
@@ -254,7 +268,7 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
+    frame, query = _collect_curves(frame, query, strategy)
     if curve is None:
         curve = curve_rows.find_only_curve(
             frame, "recall", recall, (query, strategy, recall, panel)
