@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_graded import DataWarning, evaluate, join_judgments, read_qrels, read_run
+from polars_graded import DataWarning, datasets, evaluate, join_judgments, read_qrels, read_run
 
 
 def frame_of(columns: str, *rows: tuple[object, ...]) -> pl.DataFrame:
@@ -820,3 +820,45 @@ def test_the_column_of_lists_may_be_the_column_of_grades():
         run, pl.DataFrame({"query": ["q"], "relevant": [["a"]]}), grade="relevant"
     )
     assert joined["relevant"].to_list() == [1]
+
+
+@pytest.mark.filterwarnings("ignore:3 of 11 judged queries")
+@pytest.mark.parametrize("lazy", [False, True])
+def test_several_columns_name_a_query(lazy):
+    df = datasets.example(12).filter((pl.col("query") * pl.col("doc")) % 7 > 0)
+    df = df.with_columns(term=(pl.col("query") % 4).cast(pl.String), market=pl.col("query") % 3)
+    run = df.filter(pl.col("term") != "0", pl.col("doc") % 3 > 0).rename({"strong": "score"})
+    one, several = (
+        join_judgments(*frames, query=query)
+        for query in ("query", ["term", "market"])
+        for frames in [
+            [
+                each.select(*([query] if query == "query" else query), "doc", column)
+                for each, column in ((run, "score"), (df, "grade"))
+            ]
+        ]
+        for frames in [[each.lazy() if lazy else each for each in frames]]
+    )
+    keys = df.select("query", "term", "market").unique()
+    expected = one.lazy().collect().join(keys, on="query").drop("query")
+    several = several.lazy().collect()
+    assert several.columns == ["term", "market", "doc", "score", "grade"]
+    assert_frame_equal(several, expected.select(several.columns), check_row_order=False)
+
+
+def test_a_part_of_a_query_is_neither_null_nor_missing():
+    row = {"term": "a", "market": pl.Series([None], dtype=pl.String), "doc": "x", "score": 1.0}
+    run = pl.DataFrame(row)
+    judgments = pl.DataFrame({"term": ["a"], "market": ["de"], "doc": ["x"], "grade": [1]})
+    with pytest.raises(ValueError, match="null"):
+        join_judgments(run, judgments, query=["term", "market"])
+    with pytest.raises(
+        pl.exceptions.ColumnNotFoundError, match="`judgments` has no column 'market'"
+    ):
+        join_judgments(
+            run.with_columns(market=pl.lit("de")),
+            judgments.drop("market"),
+            query=["term", "market"],
+        )
+    with pytest.raises(TypeError, match="`run` must be a data frame"):
+        join_judgments({"q": {"x": 1.0}}, judgments, query=["term", "market"])

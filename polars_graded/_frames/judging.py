@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_number
+from polars_graded._checks import (
+    check_column_name,
+    check_column_names,
+    check_columns,
+    check_frame,
+    check_number,
+)
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.inputs import build_grader_table, build_run_table, gather_subtopics
 from polars_graded._frames.judged_rows import judged_rows
@@ -19,7 +25,7 @@ __all__ = ["join_judgments"]
 class _Options(TypedDict, total=False):
     """The keywords of `join_judgments`."""
 
-    query: str
+    query: str | Sequence[str]
     doc: str
     grade: str
     strategy: str | None
@@ -38,7 +44,7 @@ def join_judgments(
     run: Any,
     judgments: Any,
     *,
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     doc: str = "doc",
     grade: str = "grade",
     strategy: str | None = None,
@@ -67,7 +73,8 @@ def join_judgments(
         to any of these, or a frame with a column `"grader"`. The result then has one column of
         grades per grader, for `evaluate(grade=[...])`.
     query
-        The column of both frames that names the query.
+        The column of both frames that names the query, or a list of columns, such as the term and
+        the market.
     doc
         The column of both frames that names the document. It may also hold one list per query, of
         ids or of structs whose fields become columns. In `run`, a list is in rank order. If this
@@ -182,7 +189,14 @@ def join_judgments(
     │ 1     ┆ b   ┆ null ┆ null  ┆ 1     │
     └───────┴─────┴──────┴───────┴───────┘
     """
-    for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
+    columns = check_column_names("query", query)
+    query = ", ".join(columns)
+    if len(columns) > 1:
+        run, judgments = (
+            _pack_query(argument, frames, columns, query)
+            for argument, frames in (("run", run), ("judgments", judgments))
+        )
+    for argument, name in (("doc", doc), ("grade", grade)):
         check_column_name(argument, name)
     if strategy is not None:
         check_column_name("strategy", strategy)
@@ -196,4 +210,21 @@ def join_judgments(
         return engine.join_rows(run, judgments, query, doc, grade, strategy, unjudged_below)
     runs = build_run_table(run, query, doc, strategy)
     judged, grades = build_grader_table(judgments, query, doc, grade)
-    return judged_rows(runs, judged, query, doc, grades, unjudged_below)
+    rows = judged_rows(runs, judged, query, doc, grades, unjudged_below)
+    return rows if len(columns) == 1 else rows.unnest(query)
+
+
+def _pack_query(argument: str, frames: Any, columns: Sequence[str], query: str) -> Any:
+    """Return a frame, or frames by name, with the columns of queries as one column of structs.
+
+    The query is null if one of its columns is null.
+    """
+    if isinstance(frames, Mapping):
+        return {
+            name: _pack_query(argument, frame, columns, query) for name, frame in frames.items()
+        }
+    frame = check_frame(argument, frames)
+    check_columns(argument, columns, frame.collect_schema().names(), argument="query")
+    is_known = pl.all_horizontal(pl.col(*columns).is_not_null())
+    packed = pl.when(is_known).then(pl.struct(*columns)).alias(query)
+    return frame.select(packed, pl.exclude(*columns))
