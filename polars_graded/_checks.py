@@ -180,6 +180,20 @@ def check_column_names(name: str, value: Any) -> list[str]:
     return columns
 
 
+def pack_query(argument: str, frames: Any, columns: Sequence[str], query: str) -> Any:
+    """Return a frame, or frames by name, with the columns of a query as one column of structs.
+
+    The column `query` is null if one of its parts is null. `.unnest(query)` restores the parts.
+    """
+    if isinstance(frames, Mapping):
+        return {name: pack_query(argument, frame, columns, query) for name, frame in frames.items()}
+    frame = check_frame(argument, frames)
+    check_columns(argument, columns, frame.collect_schema().names(), argument="query")
+    is_known = pl.all_horizontal(pl.col(*columns).is_not_null())
+    packed = pl.when(is_known).then(pl.struct(*columns)).alias(query)
+    return frame.select(packed, pl.exclude(*columns))
+
+
 def check_not_series(name: str, value: Any) -> None:
     """Raise if a column is passed as a Series."""
     if isinstance(value, pl.Series) or type(value).__name__ == "Series":

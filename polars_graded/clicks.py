@@ -6,7 +6,8 @@ clicks of rankings that no user saw.
 A log is any data frame with one row per document shown, clicked or not. Each function uses some of
 the columns `query`, `doc`, `rank` (from 1), `clicked` (Boolean, or 0 and 1), and `session`, which
 distinguishes result lists of the same query. If your columns have other names, pass the names by
-keyword. Rows of a LazyFrame are streamed.
+keyword. `query` may be a list of columns, such as the term and the market. Rows of a LazyFrame are
+streamed.
 """
 
 from __future__ import annotations

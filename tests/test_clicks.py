@@ -942,3 +942,46 @@ def test_propensities_of_any_scale_give_the_same_estimates(factor):
     ends = ["estimate", "ci_low", "ci_high"]
     one, other = (table.select(ends).row(0) for table in tables)
     assert other == pytest.approx([each / factor for each in one], rel=1e-12)
+
+
+def split_queries(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with a term and a market in place of each query."""
+    number = pl.col("query").rank("dense") - 1
+    parts = {"term": number % 7, "market": (number // 7).cast(pl.String)}
+    return frame.with_columns(**parts).drop("query")
+
+
+@pytest.mark.filterwarnings("ignore:the log shows")
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("describe_log", "estimate_propensities", "estimate_ctr", "estimate_coec"),
+        *("estimate_pbm", "estimate_sdbn", "estimate_clicks"),
+    ],
+)
+def test_several_columns_name_a_query(name, lazy):
+    log = simulated_log(300, documents=5, seed=1)
+    ranking = log.select("query", "doc").unique()
+    ranking = ranking.with_columns(rank=pl.col("doc").rank("ordinal").over("query"))
+    function, arguments = getattr(clicks, name), [log]
+    if name == "estimate_clicks":
+        arguments.append(ranking)
+    several = [split_queries(each) for each in arguments]
+    if lazy:
+        arguments, several = ([each.lazy() for each in frames] for frames in (arguments, several))
+    one = function(*arguments).lazy().collect()
+    other = function(*several, query=["term", "market"]).lazy().collect()
+    if "query" in one.columns:
+        assert other.columns[:2] == ["term", "market"]
+        one = split_queries(one)
+    assert_frame_equal(one, other.select(one.columns), check_row_order=False)
+
+
+def test_a_part_of_a_query_is_no_null():
+    log = split_queries(simulated_log(30, documents=3, seed=1))
+    log = log.with_columns(market=pl.when(pl.col("rank") > 1).then("market"))
+    with pytest.raises(ValueError, match="column 'term, market' of `log` must not be null"):
+        clicks.estimate_ctr(log, query=["term", "market"])
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="`log` has no column 'device'"):
+        clicks.estimate_ctr(log, query=["term", "device"])

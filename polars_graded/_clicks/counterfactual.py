@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -49,7 +50,7 @@ def estimate_clicks(
     propensity: str | None = None,
     strategy: str | None = None,
     confidence: float = 0.95,
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     doc: str = "doc",
     rank: str = "rank",
     clicked: str = "clicked",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
@@ -35,7 +37,7 @@ VALID_RANK = pl.when(pl.col("rank") >= 1).then("rank")
 def describe_log(
     log: Log,
     *,
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     doc: str = "doc",
     rank: str = "rank",
     clicked: str = "clicked",

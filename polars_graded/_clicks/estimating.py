@@ -40,7 +40,7 @@ Prior = tuple[float, float] | None
 def estimate_ctr(
     log: Log,
     *,
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     doc: str = "doc",
     clicked: str = "clicked",
     impressions: str | None = None,
@@ -134,7 +134,7 @@ def estimate_ctr(
 def estimate_coec(
     log: Log,
     *,
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     doc: str = "doc",
     rank: str = "rank",
     clicked: str = "clicked",
@@ -231,7 +231,7 @@ def estimate_coec(
 def estimate_sdbn(
     log: Log,
     *,
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     doc: str = "doc",
     rank: str = "rank",
     clicked: str = "clicked",
@@ -381,7 +381,7 @@ def estimate_pbm(
     log: Log,
     *,
     propensities: Method | Mapping[int, float] | pl.DataFrame = "em",
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     doc: str = "doc",
     rank: str = "rank",
     clicked: str = "clicked",

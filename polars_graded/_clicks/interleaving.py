@@ -53,7 +53,7 @@ def compare_interleaved(
     confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 10_000,
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     rank: str = "rank",
     clicked: str = "clicked",
     session: str = "session",
@@ -203,7 +203,7 @@ def compare_interleaved(
         pl.concat([values, baseline_values]),
         {"preference": "highest"},
         baseline=names[1],
-        query=[query, session] if unit == "list" else query,
+        query=[str(query), session] if unit == "list" else query,
         segments=segments, cluster=cluster, test=test, correction=correction,
         confidence=confidence, seed=seed, resamples=resamples,
     )  # fmt: skip

@@ -15,10 +15,12 @@ import polars as pl
 
 from polars_graded._checks import (
     check_column_name,
+    check_column_names,
     check_columns,
     check_comparable,
     check_frame,
     check_level,
+    pack_query,
 )
 from polars_graded._frames.sources import scan_frames
 
@@ -265,11 +267,24 @@ def takes_log(
     function: Callable[Concatenate[Log, P], pl.DataFrame | pl.LazyFrame],
 ) -> LogFunction[P]: ...
 def takes_log(function: Any) -> Any:
-    """Decorate a function of a `Log` to take a frame and column names instead."""
+    """Decorate a function of a `Log` to take a frame and column names instead.
+
+    If several columns name a query, the function gets them as one column of structs, and the caller
+    gets them back.
+    """
     defaults = {name: value for name, value in function.__kwdefaults__.items() if name in COLUMNS}
 
     @wraps(function)
     def call(log: Any, *args: Any, **options: Any) -> Any:
+        columns = check_column_names("query", options.get("query", "query"))
+        if len(columns) > 1:
+            query = ", ".join(columns)
+            rows = pack_query("log", log, columns, query)
+            if args and isinstance(args[0], pl.DataFrame | pl.LazyFrame):
+                args = (pack_query("ranking", args[0], columns, query), *args[1:])
+            result = call(rows, *args, **(options | {"query": query}))
+            has_queries = query in result.collect_schema()
+            return result.unnest(query) if has_queries else result
         names = {name: options.get(name, default) for name, default in defaults.items()}
         if names.get("impressions", "") is None:
             del names["impressions"]

@@ -6,7 +6,7 @@ by the same probability for the first rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -33,7 +33,7 @@ def estimate_propensities(
     log: Log,
     method: Method = "em",
     *,
-    query: str = "query",
+    query: str | Sequence[str] = "query",
     doc: str = "doc",
     rank: str = "rank",
     clicked: str = "clicked",

@@ -7,13 +7,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 import polars as pl
 
-from polars_graded._checks import (
-    check_column_name,
-    check_column_names,
-    check_columns,
-    check_frame,
-    check_number,
-)
+from polars_graded._checks import check_column_name, check_column_names, check_number, pack_query
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.inputs import build_grader_table, build_run_table, gather_subtopics
 from polars_graded._frames.judged_rows import judged_rows
@@ -193,7 +187,7 @@ def join_judgments(
     query = ", ".join(columns)
     if len(columns) > 1:
         run, judgments = (
-            _pack_query(argument, frames, columns, query)
+            pack_query(argument, frames, columns, query)
             for argument, frames in (("run", run), ("judgments", judgments))
         )
     for argument, name in (("doc", doc), ("grade", grade)):
@@ -212,19 +206,3 @@ def join_judgments(
     judged, grades = build_grader_table(judgments, query, doc, grade)
     rows = judged_rows(runs, judged, query, doc, grades, unjudged_below)
     return rows if len(columns) == 1 else rows.unnest(query)
-
-
-def _pack_query(argument: str, frames: Any, columns: Sequence[str], query: str) -> Any:
-    """Return a frame, or frames by name, with the columns of queries as one column of structs.
-
-    The query is null if one of its columns is null.
-    """
-    if isinstance(frames, Mapping):
-        return {
-            name: _pack_query(argument, frame, columns, query) for name, frame in frames.items()
-        }
-    frame = check_frame(argument, frames)
-    check_columns(argument, columns, frame.collect_schema().names(), argument="query")
-    is_known = pl.all_horizontal(pl.col(*columns).is_not_null())
-    packed = pl.when(is_known).then(pl.struct(*columns)).alias(query)
-    return frame.select(packed, pl.exclude(*columns))
