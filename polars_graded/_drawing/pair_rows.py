@@ -143,3 +143,9 @@ def add_other_sides(pairs: pl.DataFrame) -> pl.DataFrame:
         .unique(maintain_order=True)
         .join(both, on=keys, nulls_equal=True, maintain_order="left_right")
     )
+
+
+def compare_all_with(pairs: pl.DataFrame, strategy: str) -> pl.DataFrame:
+    """Return the pairs of one strategy, which becomes the baseline of each."""
+    is_first = pl.col("strategy") == strategy
+    return _exchange_strategies(pairs.filter(is_first | (pl.col("baseline") == strategy)), is_first)

@@ -1,8 +1,7 @@
-"""Build the overview and the documents of the page from the evaluated frame."""
+"""Build the overview, similarities and rankings of a page from the evaluated frame."""
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,37 +12,50 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_frame
-from polars_graded._drawing.chart_rows import join_query_columns
-from polars_graded._drawing.curve_rows import choose_equal_steps
-from polars_graded._frames.contributions import RANK, rank_rows_of_strategies
+from polars_graded._drawing.chart_rows import build_name_column, format_names, join_query_columns
+from polars_graded._frames.contributions import check_sum
 from polars_graded._frames.directions import name_columns
+from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request, parse_by, selects_columns
 from polars_graded._measuring.names import Measure
-from polars_graded._report.packing import format_cell, round_number, round_numbers
-from polars_graded._report.payload import Overview, PageRankings
+from polars_graded._report.drawing import Charts, Figure
+from polars_graded._report.tables import MISSING_VALUE, Cell, Table, build_cell, build_count
 from polars_graded._results.per_query import Grid
 from polars_graded._results.regrading import unjudged_bounds
-from polars_graded._sentences import capitalise, format_count
+from polars_graded._sentences import capitalise, format_count, format_percent
 from polars_graded._sentences.titles import MANY_TIED, title_gaps, write_many_ties
+from polars_graded.charts import rankings
 
 MAX_SHOWN_RANKS = 10
 """Maximum number of documents of a ranking that are shown."""
 
-MAX_DOCUMENT_NAME_LETTERS = 160
-"""Maximum number of letters of a document's name or title."""
-
-MAX_SHOWN_DOCUMENTS = 300_000
-"""Maximum number of documents that are shown, over all strategies and queries."""
+MAX_SHOWN_RANKINGS = 4
+"""Maximum number of rankings side by side."""
 
 MAX_REGRADED_ROWS = 20_000_000
-"""Maximum size of a frame in `compute_unjudged_means`.
+"""Maximum size of a frame in `compute_best_means`.
 
 The size is the number of rows times the number of scores in `by`.
 """
 
-MAX_DOCUMENT_LETTERS = 3_000_000
-"""Maximum number of letters in the JSON of all shown documents."""
+MAX_COMPARED_ROWS = 50_000_000
+"""Maximum of (number of rows) × (number of scores in `by`) × (number of strategies) for which
+similarities are computed."""
+
+MAX_PAIRED_STRATEGIES = 10
+"""Maximum number of strategies for which the similarity of every pair is shown."""
+
+RANKING_OPTIONS = ("query", "by", "descending", "strategy")
+"""Keywords of `evaluate` that define the rankings. `ties` is not among them, so that documents with
+equal scores remain tied."""
+
+SIMILARITY_NOTE = (
+    "Means over {queries}. Overlap is the share of the first ten documents that both strategies "
+    "have. Rank-biased overlap compares whole rankings, and the top ranks count most (p = 0.9). Both "
+    "are 1 for equal rankings and 0 without a common document, and use no grades. The rankings that "
+    "differ most come first."
+)
 
 OVERVIEW_COLUMNS = {
     "queries": ("queries", "count"),
@@ -63,13 +75,6 @@ OVERVIEW_COLUMNS = {
 }
 """Titles of the columns of `overview` in the page, and the formats of their values."""
 
-DOCUMENT_COLUMNS = {"doc": "document", "titles": "title"}
-"""Titles of columns in the table of documents.
-
-Each key is an argument of `report` that names a column of the frame. Its value is the title of this
-column in the page.
-"""
-
 UNBROKEN_TIES = "the order of rows decides"
 """Description of the order of tied documents if no column breaks the ties."""
 
@@ -82,7 +87,7 @@ class RankedFrame:
     options: dict[str, Any]
     """The keywords of `evaluate` from which the request was built."""
     request: Request
-    shown: dict[str, str]
+    columns: dict[str, str]
     """The arguments `doc` and `titles`, mapped to column names. An argument of None is left out."""
 
     @classmethod
@@ -146,19 +151,19 @@ class RankedFrame:
         }
         return {name: text for name, text in settings.items() if text}
 
-    def build_overview(self) -> Overview:
+    def build_overview(self) -> Table:
         """Return the table of `overview` with a note on rows, ties and gaps."""
-        table = self.table
-        key, *columns = table.columns
-        strategy = pl.col(key).cast(pl.String).fill_null("null").alias("strategy")
-        gaps = title_gaps(table.select(strategy, *columns).rows(named=True))
-        rows = table.with_columns(pl.col(key).cast(pl.String)).iter_rows()
-        return {
-            "note": f"{format_count(self.frame.height, 'rows')} of documents. {gaps}.",
-            "columns": [OVERVIEW_COLUMNS[name] for name in columns],
-            "mostTies": MANY_TIED,
-            "rows": [[*map(format_cell, row)] for row in rows],
-        }
+        key, *columns = self.table.columns
+        names = pl.col(key).cast(pl.String).fill_null("null")
+        gaps = title_gaps(self.table.select(names.alias("strategy"), *columns).rows(named=True))
+        formats = [OVERVIEW_COLUMNS[name][1] for name in columns]
+        rows = [
+            [Cell(name), *map(_format_overview, formats, values)]
+            for name, *values in self.table.with_columns(names).iter_rows()
+        ]
+        heads = ["strategy", *(OVERVIEW_COLUMNS[name][0] for name in columns)]
+        note = f"{format_count(self.frame.height, 'rows')} of documents. {gaps}."
+        return Table("Ranked and judged documents", "overview", heads, rows, note)
 
     def warn_of_ties(self) -> str:
         """Return a warning about strategies with more than half of scores tied.
@@ -167,20 +172,15 @@ class RankedFrame:
         """
         names = self.table.to_series().cast(pl.String).fill_null("null")
         ties = write_many_ties(dict(zip(names, self.table["tied"], strict=True)))
-        return f"{capitalise(ties)}: the order of ties decides the means." if ties else ""
+        return f"{capitalise(ties)}: the order of ties decides the means. " if ties else ""
 
-    def compute_unjudged_means(
-        self, grid: Grid, names: Sequence[str]
-    ) -> dict[str, list[list[float | None]]]:
-        """Return two means per measure and strategy.
+    def compute_best_means(self, grid: Grid) -> dict[str, list[float | None]]:
+        """Return the means if all unjudged documents had the highest grade.
 
-        The first mean counts unjudged documents as irrelevant. The second mean gives unjudged
-        documents the best grade. The result maps each measure to a list with one pair of means per
-        strategy. Queries without a value for some strategy are left out of the means.
+        The result maps a measure to a mean per strategy, over the queries with a value for every
+        strategy. A measure is left out
 
-        A measure is left out
-
-        - if giving unjudged documents the best grade leaves all of its values unchanged;
+        - if the highest grade leaves all of its values unchanged;
         - if its formula is unknown, or needs further columns of documents;
         - if its values in `grid` differ from those of the frame, for example because `grid` was
           evaluated with other keywords.
@@ -188,10 +188,9 @@ class RankedFrame:
         The result is empty if all retrieved documents are judged, if the frame is too large, or if
         unjudged documents are dropped.
         """
-        formulas = {name: grid.formulas.get(name, name) for name in names}
-        parsed = {name: Measure.parsed(formula) for name, formula in formulas.items()}
+        parsed = {name: Measure.parsed(grid.formulas.get(name, name)) for name in grid.measures}
         measures = {
-            name: formulas[name]
+            name: grid.formulas.get(name, name)
             for name, measure in parsed.items()
             if measure and not measure.definition.inputs
         }
@@ -202,112 +201,128 @@ class RankedFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the evaluation has already warned
             bounds = unjudged_bounds(self.frame, measures, **self.options)
-        texts = pl.nth(0, 1).cast(pl.String)
-        keys, bounds = grid.frame.select(texts), bounds.with_columns(pl.nth(1, 2).cast(pl.String))
-        by_measure = {}
+        keys = grid.frame.select(pl.nth(0, 1).cast(pl.String))
+        names = dict(zip(bounds.columns[1:3], keys.columns, strict=True))
+        bounds = bounds.rename(names).with_columns(pl.col(keys.columns).cast(pl.String))
+        options: dict[str, Any] = {"on": keys.columns, "nulls_equal": True}
+        means = {}
         for name in measures:
-            bounds_of_measure = bounds.filter(measure=name).drop("measure")
             rows = keys.join(
-                bounds_of_measure,
-                on=keys.columns,
-                how="left",
-                nulls_equal=True,
-                maintain_order="left",
+                bounds.filter(measure=name), how="left", maintain_order="left", **options
+            )
+            given, best = (
+                rows[column].to_numpy().reshape(grid.shape) for column in ("value", "value_if_best")
             )
             values = grid.get_values(name)
-            is_complete = np.isfinite(values).all(axis=0)
-            columns = rows.select("value", "value_if_best").to_numpy().reshape(*grid.shape, 2)
-            columns = columns[:, is_complete]
-            has_moved = np.nanmax(np.ptp(columns, axis=2), initial=0) > 1e-12  # noqa: PLR2004
-            if has_moved and np.allclose(columns[:, :, 0], values[:, is_complete], 1e-9, 1e-12):
-                by_measure[name] = [round_numbers(each) for each in columns.mean(axis=1)]
-        return by_measure
+            used = np.isfinite(values).all(axis=0)
+            if not used.any() or not np.allclose(given[:, used], values[:, used], 1e-9, 1e-12):
+                continue
+            if not np.allclose(best[:, used], given[:, used], 0, 1e-12):
+                means[name] = best[:, used].mean(axis=1).tolist()
+        return means
 
-    def build_rankings(
-        self, strategies: Sequence[str], queries: pl.Series, size: int
-    ) -> PageRankings | None:
-        """Return the first documents of each strategy and query.
+    def build_similarity(self, names: Sequence[str], baseline: str) -> Table | None:
+        """Return the mean similarities of the rankings of each pair of strategies.
 
-        Return None if the argument `doc` was None.
-
-        Each shown query has an entry. In an entry, "documents" lists the shown documents of all
-        strategies, each once, with titles and grades. "ranked" has an item per strategy: a list of
-        indices in "documents", in rank order. The item is None if the strategy retrieved no
-        document. If no strategy retrieved a document, the entry is `EMPTY_ENTRY`.
-
-        With too many documents, or with more than `size` letters in all entries, only some queries
-        are shown. These queries are evenly spaced.
+        With more than `MAX_PAIRED_STRATEGIES` strategies, each is compared with `baseline`. The
+        result is None if the frame has fewer than two of the strategies, if it has a column of
+        strategies but no column of documents, or if it is too large.
         """
-        if "doc" not in self.shown:
+        doc, frame = self.request.document or self.columns.get("doc"), self.frame
+        shared = self.find_strategies(names)
+        strategy = self.request.strategy
+        has_many = len(shared) > MAX_PAIRED_STRATEGIES
+        n_rows = frame.height * len(self.request.by) * (1 if has_many else len(shared))
+        is_unknown = (strategy is not None and doc is None) or (has_many and baseline not in shared)
+        if len(shared) < 2 or is_unknown or n_rows > MAX_COMPARED_ROWS:  # noqa: PLR2004
             return None
-        n_queries = MAX_SHOWN_DOCUMENTS // (MAX_SHOWN_RANKS * len(strategies))
-        inspected = choose_equal_steps(len(queries), max(2, n_queries)).to_list()
-        texts = queries.cast(pl.String).gather(inspected)
-        found_entries = self._find_entries(strategies, texts)
-        if not any(found_entries.values()):
+        if strategy is not None:
+            frame = frame.with_columns(pl.col(strategy).cast(pl.String).fill_null("null"))
+        options = {name: self.options[name] for name in RANKING_OPTIONS if name in self.options}
+        options |= {"doc": doc, "baseline": baseline if has_many else None, "progress": False}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the evaluation has already warned
+            values = similarity(frame, {"overlap": "overlap@10", "rbo": "rbo"}, **options)
+        values = values.filter(*(pl.col(side).is_in(shared) for side in "ab"))
+        means = values.group_by("a", "b", maintain_order=True).agg(pl.col("overlap", "rbo").mean())
+        rows = [
+            [Cell(a), Cell(b), *map(build_cell, pair)]
+            for a, b, *pair in means.sort("rbo", nulls_last=True).iter_rows()
+        ]
+        queries = format_count(values[self.request.query[0]].n_unique(), "queries")
+        heads = ["strategy", "and", "overlap@10", "rank-biased overlap"]
+        note = SIMILARITY_NOTE.format(queries=queries)
+        return Table("Similarity of the rankings", "similarity", heads, rows, note)
+
+    def find_strategies(self, names: Sequence[str]) -> list[str]:
+        """Return those of the strategies that the frame ranks."""
+        strategy = self.request.strategy
+        if strategy is None:
+            return [name for name in names if name in self.request.by]
+        available = {*self.frame[strategy].cast(pl.String).fill_null("null")}
+        return [name for name in names if name in available]
+
+    def draw_rankings(
+        self, charts: Charts, queries: Sequence[str], names: Sequence[str], grid: Grid
+    ) -> dict[str, Figure]:
+        """Draw the rankings of queries, and return their figures.
+
+        The first `MAX_SHOWN_RANKINGS` of the strategies in `names` are drawn, with what each
+        document adds to the first measure that is a sum over ranks. Without a column of
+        documents, nothing is drawn.
+        """
+        if "doc" not in self.columns:
+            return {}
+        [query], strategy = self.request.query, self.request.strategy
+        shown = self.find_strategies(names)[:MAX_SHOWN_RANKINGS]
+        is_drawn = pl.col(query).is_not_null() & build_name_column(query).is_in(queries)
+        rows = self.frame.filter(is_drawn)
+        if not shown or rows.is_empty():
+            first = ", ".join(map(repr, names[:3]))
             msg = (
                 "`frame` must have the strategies and queries of `per_query`, got none of "
-                f"{', '.join(map(repr, strategies[:3]))} for {texts.to_list()[:3]}"
+                f"{first} for {[*queries[:3]]}"
             )
             raise ValueError(msg)
-        entries = [found_entries.get(text, EMPTY_ENTRY) for text in texts]
-        sizes = pl.Series([len(json.dumps(entry, ensure_ascii=False)) for entry in entries])
-        kept, allowed = len(entries), max(0, min(size, MAX_DOCUMENT_LETTERS))
-        while sizes[kept_entries := choose_equal_steps(len(entries), kept)].sum() > allowed:
-            kept = int(kept * 0.9)
-        return {
-            "ranks": MAX_SHOWN_RANKS,
-            "columns": [*(DOCUMENT_COLUMNS[argument] for argument in self.shown), "grade"],
-            "inspected": [inspected[index] for index in kept_entries],
-            "entries": [entries[index] for index in kept_entries],
-        }
+        options = dict(self.options)
+        if strategy is None:
+            options["by"] = {name: options["by"][name] for name in shown}
+            options["descending"] = {name: options["descending"][name] for name in shown}
+        else:
+            rows = rows.filter(pl.col(strategy).cast(pl.String).fill_null("null").is_in(shown))
+        options |= {"n": MAX_SHOWN_RANKS, "doc": self.columns["doc"]}
+        options |= {"title": self.columns.get("titles"), "measure": _find_sum(grid)}
+        by_query = rows.partition_by(query, as_dict=True)
+        found = {name: value for (value,) in by_query for name in format_names([value])}
 
-    def _find_entries(
-        self, strategies: Sequence[str], texts: pl.Series
-    ) -> dict[str | None, dict[str, Any]]:
-        """Return a mapping from the text of a query to its entry.
+        def draw(name: str) -> Figure:
+            """Draw the rankings of the query with a name."""
+            value = found[name]
+            return charts.draw(lambda: rankings(by_query[value,], value, **options), fill=False)
 
-        A query has no entry if no strategy retrieved a document for this query.
-        """
-        [query] = self.request.query
-        text = pl.col(query).cast(pl.String)
-        rows = self.frame.filter(text.is_in(texts.implode(), nulls_equal=True))
-        grade = pl.col(self.request.grade).cast(pl.Float64)
-        entries: dict[str | None, dict[str, Any]] = {}
-        for strategy, ranked in rank_rows_of_strategies(self.request, rows):
-            if strategy not in strategies:
-                continue
-            strategy_index = strategies.index(strategy)
-            first_rows = ranked.filter(pl.col(RANK) <= MAX_SHOWN_RANKS).select(
-                text=text, **self.shown, last=grade
-            )
-            for query_text, *names, value in first_rows.iter_rows():
-                empty_entry = {"documents": {}, "ranked": [None] * len(strategies)}
-                entry = entries.setdefault(query_text, empty_entry)
-                document_numbers, document = (
-                    entry["documents"],
-                    (*map(_shorten_text, names), round_number(value)),
-                )
-                ranked_documents = entry["ranked"][strategy_index] = (
-                    entry["ranked"][strategy_index] or []
-                )
-                ranked_documents.append(
-                    document_numbers.setdefault(document, len(document_numbers))
-                )
-        for entry in entries.values():
-            entry["documents"] = list(entry["documents"])
-        return entries
+        return {name: draw(name) for name in queries if name in found}
 
 
-EMPTY_ENTRY: dict[str, Any] = {"documents": [], "ranked": []}
-"""The entry of a query for which no strategy of the page retrieved a document."""
+def _find_sum(grid: Grid) -> str | None:
+    """Return the first measure to which each document adds an amount."""
+    for name in grid.measures:
+        try:
+            return check_sum(grid.formulas.get(name, name)).name
+        except ValueError:
+            continue
+    return None
 
 
-def _shorten_text(value: Any) -> str | None:
-    """Return a name or title as text, shortened to `MAX_DOCUMENT_NAME_LETTERS`."""
-    text = "null" if value is None else str(value)
-    return (
-        text
-        if len(text) <= MAX_DOCUMENT_NAME_LETTERS
-        else f"{text[: MAX_DOCUMENT_NAME_LETTERS - 1]}…"
-    )
+def _format_overview(kind: str, value: Any) -> Cell:
+    """Return a cell of the overview; `kind` is its format in `OVERVIEW_COLUMNS`."""
+    if value is None:
+        return Cell(MISSING_VALUE, "number")
+    if kind == "count":
+        return build_count(value)
+    if kind == "grades":
+        counts = ((row["grade"], row["rows"]) for row in value)
+        return Cell(
+            "; ".join(f"{'unjudged' if g is None else f'{g:g}'}: {n:,}" for g, n in counts)
+        )
+    is_alarming = kind == "ties" and value > MANY_TIED
+    return Cell(format_percent(value), "number alarm" if is_alarming else "number")

@@ -1,99 +1,143 @@
-// Shows the choice of the reader in all parts of the page.
+// Draws the charts that are visible, and shows the parts that a reader selects.
 
-const selects = document.querySelectorAll("select");
-const show = () => {
-  see();
-  const { query } = state;
-  $("#query").value = seen.query ?? "";
-  $("#clear").disabled = query === null;
-  const means = `Means over ${nQueries(page.total)} are shown.`;
-  $("#status").textContent = query === null ? means : `Query ${seen.query} is shown.`;
-  const shown = { ...state, against: against(), a: seen.both[0], b: seen.both[1] };
-  for (const select of selects) {
-    select.selectedIndex = select.length > 1 ? shown[select.name] : 0;
-    // The choice is stated on paper, and if there is nothing else to choose.
-    select.nextElementSibling.textContent = select.value;
+const bytes = Uint8Array.from(atob(document.getElementById("charts").textContent), (c) => c.charCodeAt(0));
+const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+const { charts, datasets } = await new Response(unpacked).json();
+
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const root = document.documentElement;
+const main = document.querySelector("main");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => dark.matches && !root.classList.contains("printed");
+const embedOptions = { actions: false, renderer: "svg", tooltip: { theme: "light" } };
+
+// Returns the specification of a chart with its rows.
+const specOf = (id, mode) => {
+  const { specs, data } = charts[id];
+  return { ...specs[mode], datasets: Object.fromEntries(data.map((name) => [name, datasets[name]])) };
+};
+
+// Draws a chart, unless it is drawn with the same colours. If that fails, an error takes its place.
+const draw = async (holder) => {
+  const mode = Number(isDark());
+  const drawn = `${holder.dataset.chart} ${mode}`;
+  if (holder.drawn === drawn) return;
+  holder.drawn = drawn;
+  try {
+    holder.view?.finalize();
+    const { view } = await vegaEmbed(holder, specOf(holder.dataset.chart, mode), embedOptions);
+    holder.view = view;
+    // A screen reader reads the description of the chart instead of its parts.
+    holder.firstElementChild?.setAttribute("aria-hidden", "true");
+    if (holder.closest(".pair")) holder.onclick = (event) => showBar(view, event, holder);
+  } catch (error) {
+    console.error(error);
+    const message = document.createElement("p");
+    message.className = "failed";
+    message.textContent = `This chart could not be drawn: ${error.message}`;
+    holder.replaceChildren(message);
   }
-  if (measures.length) showVerdict();
-  showStrategies();
-  if (page.certainty.length) showCertainty();
-  if (page.similarity) showSimilarity();
-  if (page.segments) showSegments();
-  if (comparable) showComparison();
-  showCurves("rank");
-  showCurves("recall");
-  showLegend();
-  if (comparable) showHistogram();
-  if (comparable) showExplore();
-  if (page.rankings) showDocuments();
+};
+const drawVisible = async () => {
+  main.setAttribute("aria-busy", "true");
+  for (const holder of all(".chart")) if (holder.checkVisibility()) await draw(holder);
+  main.setAttribute("aria-busy", "false");
 };
 
-const change = (changes) => {
-  Object.assign(state, changes);
-  // The two compared strategies are different, and both are among the chosen ones.
-  for (const [side, other] of [["a", "b"], ["b", "a"]]) {
-    if (!(side in changes)) continue;
-    state.chosen.add(state[side]);
-    if (state[other] === state[side]) state[other] = null;
+// Shows one of several parts.
+const show = (parts, name) => {
+  for (const part of parts) part.hidden = part.dataset.name !== name;
+  return drawVisible();
+};
+const measure = document.getElementById("measure");
+const showMeasure = () => show(all(".measure"), measure.value);
+measure?.addEventListener("change", () => {
+  try {
+    history.replaceState(null, "", `#${encodeURIComponent(measure.value)}`);
+  } catch {
+    // A page inside another, as in a notebook, does not have its own address.
   }
-  remember();
-  show();
+  showMeasure();
+});
+for (const select of all("select.pair")) {
+  const parts = all("div.pair", select.closest(".measure"));
+  select.addEventListener("change", () => show(parts, select.value));
+}
+
+// Shows the rankings of a query. The page contains those of some queries.
+const query = document.getElementById("query");
+const status = document.querySelector("#rankings [role=status]");
+const showQuery = (name) => {
+  const option = [...(query?.options ?? [])].find(({ text }) => text === name);
+  if (!query) return;
+  if (!option) {
+    status.textContent = `The page contains the rankings of ${query.length} queries, but not those of ${name}.`;
+  } else {
+    status.textContent = "";
+    query.value = option.value;
+    const holder = document.querySelector("#rankings .chart");
+    holder.dataset.chart = option.dataset.chart;
+    holder.setAttribute("aria-label", option.dataset.description);
+    draw(holder);
+  }
+  document.getElementById("rankings").scrollIntoView({ behavior: "smooth" });
 };
-const arrive = () => {
-  const address = location.hash.slice(1);
-  Object.assign(state, fromAddress(address));
-  for (const end of ENDS) $(`#${end}`).value = new URLSearchParams(address).get(end);
-  show();
+query?.addEventListener("change", () => showQuery(query.value));
+for (const button of all("[data-query]")) button.onclick = () => showQuery(button.dataset.query);
+
+// A click anywhere above or below a bar selects its query.
+const showBar = (view, event, holder) => {
+  const { left } = holder.querySelector("svg").getBoundingClientRect();
+  const name = view.scale("x").invert(event.clientX - left - view.origin()[0]);
+  if (name !== undefined) showQuery(String(name));
 };
 
-// Sets the texts that never change.
-if (page.overview) showOverview();
-if (page.graders) {
-  const { spec, description } = page.graders;
-  draw($("#graders .chart"), { key: "graders", rows: [], spec, description });
-}
-$("#queries").append(...queries.map((value) => element("option", "", { value })));
-
-// Responds to the reader.
-const STRATEGY_LISTS = ["against", "a", "b"];
-for (const select of selects) {
-  // Long names of strategies are shortened to the words in which they differ.
-  const short = STRATEGY_LISTS.includes(select.name) ? page.choices : [];
-  const shown = (name) => short[strategies.indexOf(name)] ?? name;
-  select.append(...NAMES[select.name].map((name) => element("option", shown(name), { title: name })));
-  select.addEventListener("change", () => change({ [select.name]: select.selectedIndex }));
-}
-$("#strategies").addEventListener("change", () => {
-  const boxes = document.querySelectorAll("#strategies input:checked");
-  change({ chosen: new Set(Array.from(boxes, ({ value }) => Number(value))) });
-});
-$("#all").addEventListener("click", () => change({ chosen: new Set(strategies.keys()) }));
-$("#none").addEventListener("click", () => change({ chosen: new Set() }));
-$("#explore .controls").addEventListener("input", () => {
-  remember();
-  showExplore();
-});
-const find = () => {
-  const text = $("#query").value;
-  const query = text === "" ? null : queries.indexOf(text);
-  if (query === -1) $("#status").textContent = `There is no query ${text}.`;
-  else if (query !== state.query) change({ query });
+// Saves charts with the colours of a light screen, and tables.
+const quote = (value) => {
+  const text = String(value ?? "");
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
-$("#query").addEventListener("change", find);
-$("#query").addEventListener("input", (event) => {
-  $("#clear").disabled = $("#query").value === "";
-  // Choosing from the list is an `input` event; `change` follows only when the field loses focus.
-  if (!(event instanceof InputEvent) || event.inputType === "insertReplacementText") find();
-});
-$("#clear").addEventListener("click", () => change({ query: null }));
-for (const [id, step] of [["previous", -1], ["next", 1]]) {
-  $(`#${id}`).addEventListener("click", () => {
-    const { rows } = seen;
-    const place = rows.findIndex(({ at }) => at === state.query);
-    const next = place < 0 ? Math.min(step, 0) : (place + step) % rows.length;
-    change({ query: rows.at(next)?.at ?? null });
-  });
+const csvAddress = (rows) => {
+  const text = rows.map((row) => `${row.map(quote).join(",")}\r\n`).join("");
+  return URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+};
+const textOf = (cell) =>
+  cell.className.includes("number") ? cell.textContent.replaceAll("\u2212", "-") : cell.textContent;
+const addressOf = async (holder, format) => {
+  const { chart } = holder.dataset;
+  if (format === "CSV") {
+    const rows = datasets[charts[chart].data[0]];
+    return csvAddress([Object.keys(rows[0]), ...rows.map(Object.values)]);
+  }
+  const spec = specOf(chart, 0);
+  const width = spec.width === "container" ? holder.clientWidth : spec.width;
+  const { view } = await vegaEmbed(document.createElement("div"), { ...spec, width }, embedOptions);
+  return view.toImageURL(format.toLowerCase(), 2);
+};
+for (const button of all(".save button")) {
+  button.onclick = async () => {
+    const format = button.textContent;
+    const holder = button.closest("figure")?.querySelector(".chart");
+    const table = button.closest(".table")?.querySelector("table");
+    const link = document.createElement("a");
+    link.href = holder
+      ? await addressOf(holder, format)
+      : csvAddress([...table.rows].map((row) => [...row.cells].map(textOf)));
+    link.download = `${button.parentElement.dataset.file}.${format.toLowerCase()}`;
+    link.click();
+  };
 }
-window.addEventListener("hashchange", arrive);
-arrive();
-drawing.then(() => $("main").setAttribute("aria-busy", "false"));
+
+// A printed page has all measures, in the colours of a light screen.
+const print = (isPrinted) => {
+  root.classList.toggle("printed", isPrinted);
+  return drawVisible();
+};
+addEventListener("beforeprint", () => print(true));
+addEventListener("afterprint", () => print(false));
+dark.addEventListener("change", drawVisible);
+for (const details of all("details")) details.addEventListener("toggle", drawVisible);
+
+const wanted = decodeURIComponent(location.hash.slice(1));
+if (measure && [...measure.options].some(({ text }) => text === wanted)) measure.value = wanted;
+await (measure ? showMeasure() : drawVisible());

@@ -1,7 +1,7 @@
 """Phrase the findings of tests as sentences.
 
 A sentence is a list of texts and strategies. In the title of a chart, a strategy is its name. In
-the report, a strategy is its index, and the page writes the name in the colour of the strategy.
+the report, a strategy is its index, which the report replaces by the name.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class Facts(NamedTuple):
     """Findings for the verdict on one measure."""
 
     measure: Mapping[str, Any]
-    """`name` is the name of the measure. `best` states which values are better: "highest", "lowest"
+    """`name` is the column of the measure, and `title` its name for readers. `best` states which values are better: "highest", "lowest"
     or "none". `queries` is the number of queries. `means` and `margins` have a value per strategy.
     `best_strategies` contains the indices of the strategies with the best mean. `order` contains
     the indices of all strategies, the best first."""
@@ -259,10 +259,10 @@ class Facts(NamedTuple):
     """Number of measures whose `best` is not "none"."""
 
 
-def write_verdict(facts: Facts) -> Sentence:
-    """Write the verdict on one measure, with the numbers that support it."""
+def write_headline(facts: Facts) -> Sentence:
+    """State the best mean of a measure, its lead, and what the test of this lead found."""
     measure, tested = facts.measure, facts.tested
-    name, n, means = measure["name"], measure["queries"], measure["means"]
+    name, n, means = measure["title"], measure["queries"], measure["means"]
     if not n:
         return [f"There is no query in which every strategy has a value of {name}."]
     over = f"over {format_count(n, 'queries')}"
@@ -274,42 +274,43 @@ def write_verdict(facts: Facts) -> Sentence:
         mean = f"{format_number(means[0])}{reach} {over}"
         return [0, f" is the only strategy: its mean {name} is {mean}."]
     leaders = measure["best_strategies"]
-    if len(leaders) > 1 and tested.baseline is None:
-        best = f"{format_number(means[leaders[0]])} {over}"
-        return [f"{NO_FIRST}: ", *list_strategies(leaders), f" share the best mean {name}, {best}."]
-    return [*_write_answer(facts), *_write_lead(facts, leaders, over), *_write_by_measures(facts)]
-
-
-def _write_answer(facts: Facts) -> Sentence:
-    """State what the tests found about the baseline or the first place."""
-    baseline = facts.tested.baseline
-    if baseline is not None:
-        only = facts.pairs[0]["strategy"] if len(facts.pairs) == 1 else None
-        return [*compare_with_baseline(facts.counts, baseline, only), ". "]
-    if facts.may_be_first == [facts.measure["order"][0]]:
-        return [facts.measure["order"][0], " is clearly first: "]
-    return [f"{NO_FIRST}: "]
-
-
-def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
-    """State the best mean, its lead over another mean, and the test result."""
-    measure, pair, tested = facts.measure, facts.lead_pair, facts.tested
-    name, means = measure["name"], measure["means"]
-    best = f" the best mean {name}, {format_number(means[leaders[0]])} {over}"
+    best = f"{name}, {format_number(means[leaders[0]])} {over}"
+    pair = facts.lead_pair
     if len(leaders) > 1 or pair is None:
-        return [*list_strategies(leaders), f" share{best}. "]
+        answer = [f"{NO_FIRST}: "] if tested.baseline is None else []
+        return [*answer, *list_strategies(leaders), f" share the best mean {best}."]
     [leader] = leaders
     other = pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
     side = "below" if measure["best"] == "lowest" else "above"
-    role = "the baseline " if other == tested.baseline else ""
-    gap = f"{format_number(abs(means[leader] - means[other]))} {side} that of {role}"
+    gap = f"{format_number(abs(means[leader] - means[other]))} {side}"
+    interval = _write_interval(pair, leader, side, tested)
+    if tested.baseline == other:
+        answer = [leader, " is better than"]
+        if not pair["significant"]:
+            answer = ["Undecided whether ", *answer]
+        compared = [" the baseline ", other, f": its mean {best}, is {gap}"]
+        return [*answer, *compared, f"{interval}."]
+    if tested.baseline is None and facts.may_be_first == [leader]:
+        return [leader, f" is clearly first: its mean {best}, is {gap} that of ", other, f"{interval}."]
+    answer = [f"{NO_FIRST}: ", leader] if tested.baseline is None else ["The baseline ", leader]
+    return [*answer, f" has the best mean {best}, {gap} that of ", other, f"{interval}."]
+
+
+def write_details(facts: Facts) -> Sentence:
+    """State the test of the lead in the headline, and its support by other measures.
+
+    The sentence is empty if the headline names no lead and no shared best mean.
+    """
+    measure, pair = facts.measure, facts.lead_pair
+    if not measure["queries"] or measure["best"] == "none" or len(measure["means"]) == 1:
+        return []
+    leaders = measure["best_strategies"]
+    if pair is None:
+        return [] if facts.tested.baseline is None else _write_by_measures(facts)
     return [
-        leader,
-        f" has{best}, {gap}",
-        other,
-        f"{_write_interval(pair, leader, side, tested)}. ",
-        *_write_finding(facts, pair, leader),
-        *_write_others(facts, leader),
+        *_write_finding(facts, pair, leaders[0]),
+        *_write_others(facts, leaders[0]),
+        *_write_by_measures(facts),
     ]
 
 
@@ -348,14 +349,14 @@ def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
     p = f"{tested.p} {p}" if p.startswith("<") else f"{tested.p} = {p}"
     if pair["p_corrected"] is None:
         why = "one query is too few for a test" if n == 1 else "it could not be tested"
-        return [f"That difference is undecided: {why}. ", *counts]
+        return [f"The difference in the headline is undecided: {why}. ", *counts]
     if pair["significant"]:
         by = f"; the test {COMPARES_RANKS}" if tested.of_ranks else ""
-        return [f"That difference is significant ({p}{by}). ", *counts]
+        return [f"The difference in the headline is significant ({p}{by}). ", *counts]
     if pair["p_corrected"] <= ALPHA:
         why = f"the signed ranks favour the other strategy ({p})"
-        return [f"That difference is undecided: {why}. ", *counts]
-    return [f"That difference is undecided ({p}). ", *counts, *_write_more_queries(facts, n)]
+        return [f"The difference in the headline is undecided: {why}. ", *counts]
+    return [f"The difference in the headline is undecided ({p}). ", *counts, *_write_more_queries(facts, n)]
 
 
 def _write_more_queries(facts: Facts, n: int) -> Sentence:

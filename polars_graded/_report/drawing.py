@@ -1,0 +1,110 @@
+"""Build the specifications of a page's charts, each for a light and for a dark screen."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import altair as alt
+from altair.utils import schemapi
+
+from polars_graded._drawing.style import INK, LIGHT_INK, Chart
+
+FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif"
+THEME = "polars_graded report"
+
+
+def _build_config(paper: str, ink: str, line: str) -> dict[str, Any]:
+    """Return the settings of charts on a page with these colours."""
+    return {
+        # The page describes each chart in a sentence, so marks need no labels for screen readers.
+        "aria": False,
+        "background": paper,
+        "font": FONT,
+        "axis": {"gridColor": line, "domainColor": line, "tickColor": line},
+        "header": {"labelColor": ink, "titleColor": ink},
+        "style": {"guide-label": {"fill": ink}, "guide-title": {"fill": ink}},
+        "text": {"color": ink},
+        "title": {"color": ink, "subtitleColor": ink},
+        "view": {"stroke": line},
+    }
+
+
+CONFIGS = (_build_config("#ffffff", INK, "#d0d7de"), _build_config("#14181d", LIGHT_INK, "#3a424b"))
+"""Settings of charts on a light and on a dark screen. `page.css` has the same backgrounds."""
+
+FILLED: dict[str, Any] = {
+    "width": "container",
+    "autosize": alt.AutoSizeParams(type="fit-x", contains="padding"),
+}
+"""Properties of a chart that is as wide as its place."""
+
+
+class Figure(NamedTuple):
+    """A chart of the page."""
+
+    id: str
+    """The name of its specifications in `Charts`."""
+    description: str
+    """Text for screen readers."""
+    is_filled: bool
+    """True if the chart is as wide as its place."""
+
+
+class Charts:
+    """The specifications of all charts of a page, and their rows."""
+
+    def __init__(self) -> None:
+        self.specs: dict[str, dict[str, Any]] = {}
+        """For each chart, a specification for each of `CONFIGS`, and the names of its data sets.
+        The first of these contains the rows of the chart."""
+        self.datasets: dict[str, list[dict[str, Any]]] = {}
+
+    def draw(
+        self, build: Callable[[], Chart], *, fill: bool = True, height: int | None = None
+    ) -> Figure:
+        """Add a chart, and return its figure.
+
+        If `fill` is true and the chart has no panels, the chart becomes as wide as its place.
+        Such a chart needs a `height` if its own height is a multiple of its rows.
+        """
+        size = FILLED if height is None else FILLED | {"height": height}
+        specs, description, is_filled = [], "", False
+        for config in CONFIGS:
+            with _use_theme(config):
+                chart = build()
+                is_filled = fill and isinstance(chart, alt.LayerChart)
+                if is_filled:
+                    chart = chart.properties(**size)
+                # The chart is valid by construction, and validation by Altair takes much time.
+                spec: dict[str, Any] = chart.to_dict(validate=False)
+            description = spec.get("description", "")
+            datasets = spec.pop("datasets", {})
+            self.datasets |= datasets
+            specs.append(spec)
+        first = specs[0].get("data", {}).get("name")
+        names = sorted(datasets, key=lambda name: name != first)
+        figure = Figure(f"chart-{len(self.specs) + 1}", description, is_filled)
+        self.specs[figure.id] = {"specs": specs, "data": names}
+        return figure
+
+    def pack(self) -> str:
+        """Return all specifications and rows as compressed JSON in Base64."""
+        page = {"charts": self.specs, "datasets": self.datasets}
+        text = json.dumps(page, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
+
+
+@contextmanager
+def _use_theme(config: dict[str, Any]) -> Iterator[None]:
+    """Build charts with these settings instead of the user's theme, and without validation."""
+    alt.theme.register(THEME, enable=False)(lambda: alt.theme.ThemeConfig(config=config))
+    try:
+        with alt.theme.enable(THEME), schemapi.debug_mode(False):
+            yield
+    finally:
+        alt.theme.unregister(THEME)
