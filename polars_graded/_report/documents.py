@@ -321,8 +321,7 @@ def _format_overview(kind: str, value: Any) -> Cell:
         return build_count(value)
     if kind == "grades":
         counts = ((row["grade"], row["rows"]) for row in value)
-        return Cell(
-            "; ".join(f"{'unjudged' if g is None else f'{g:g}'}: {n:,}" for g, n in counts)
-        )
+        grades = [f"{'unjudged' if grade is None else f'{grade:g}'}: {n:,}" for grade, n in counts]
+        return Cell("; ".join(grades), "wide")
     is_alarming = kind == "ties" and value > MANY_TIED
     return Cell(format_percent(value), "number alarm" if is_alarming else "number")

@@ -44,6 +44,13 @@ FILLED: dict[str, Any] = {
 """Properties of a chart that is as wide as its place."""
 
 
+NARROW_TITLE = {
+    "limit": {"expr": "containerSize()[0]"},
+    "fontSize": {"expr": "containerSize()[0] > 0 && containerSize()[0] < 450 ? 11 : 13"},
+}
+"""Properties of a title, so that it fits on a phone."""
+
+
 class Figure(NamedTuple):
     """A chart of the page."""
 
@@ -82,6 +89,8 @@ class Charts:
                     chart = chart.properties(**size)
                 # The chart is valid by construction, and validation by Altair takes much time.
                 spec: dict[str, Any] = chart.to_dict(validate=False)
+            if is_filled and "title" in spec:
+                spec["title"] |= NARROW_TITLE
             description = spec.get("description", "")
             datasets = spec.pop("datasets", {})
             self.datasets |= datasets

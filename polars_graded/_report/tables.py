@@ -106,30 +106,33 @@ def _build_mean(facts: Facts, place: int) -> Cell:
     return build_cell(mean, is_best=is_best)
 
 
-def build_differences(
-    facts: Facts, pairs: Iterable[Pair], names: Sequence[str], note: str = ""
-) -> Table:
-    """Return the table of differences; `pairs` are rows of `compare`."""
-    tested = facts.tested
-    heads = ["strategy", "compared with", "difference of means", "95 % interval", tested.p]
-    heads += ["better in queries", "equal", "worse"]
+def build_differences(facts: Facts, pairs: Sequence[Pair], names: Sequence[str]) -> Table:
+    """Return the table of differences; `pairs` are rows of `compare`.
+
+    The column of baselines is left out if all pairs have the same one, which the caption names.
+    """
+    baselines = {pair["baseline"] for pair in pairs}
+    sides = ["strategy"] if len(baselines) == 1 else ["strategy", "baseline"]
+    caption = f"Differences of {facts.measure['name']}"
+    if len(baselines) == 1:
+        caption += f" from {names[baselines.pop()]}"
+    heads = [*sides, "difference", "95 % interval", facts.tested.p, "better in", "equal", "worse"]
     rows = []
-    for pair in pairs:
+    for pair in sorted(pairs, key=lambda pair: pair["difference"], reverse=True):
         low, high = pair["simultaneous_low"], pair["simultaneous_high"]
         if low is None:
             low, high = pair["ci_low"], pair["ci_high"]
         look = "number best" if pair["significant"] else "number"
         rows.append(
             [
-                *(Cell(names[pair[side]]) for side in ("strategy", "baseline")),
+                *(Cell(names[pair[side]]) for side in sides),
                 Cell(format_number(pair["difference"]), look),
                 build_interval(low, high),
                 Cell(format_p(pair["p_corrected"]), "number"),
                 *(build_count(pair[count]) for count in ("wins", "ties", "losses")),
             ]
         )
-    caption = f"Differences of {facts.measure['name']}"
-    return Table(caption, "differences", heads, rows, note)
+    return Table(caption, "differences", heads, rows)
 
 
 def build_extremes(rows: pl.DataFrame, names: Sequence[str], measure: str, n: int) -> Table:
