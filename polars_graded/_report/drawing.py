@@ -71,33 +71,27 @@ class Charts:
         The first of these contains the rows of the chart."""
         self.datasets: dict[str, list[dict[str, Any]]] = {}
 
-    def draw(
-        self, build: Callable[[], Chart], *, fill: bool = True, height: int | None = None
-    ) -> Figure:
+    def draw(self, build: Callable[[], Chart], height: int | None = None) -> Figure:
         """Add a chart, and return its figure.
 
-        If `fill` is true and the chart has no panels, the chart becomes as wide as its place.
-        Such a chart needs a `height` if its own height is a multiple of its rows.
+        If a height is passed, the chart becomes as wide as its place.
         """
-        size = FILLED if height is None else FILLED | {"height": height}
-        specs, description, is_filled = [], "", False
+        specs = []
         for config in CONFIGS:
             with _use_theme(config):
-                chart = build()
-                is_filled = fill and isinstance(chart, alt.LayerChart)
-                if is_filled:
-                    chart = chart.properties(**size)
+                chart: Any = build()
+                if height is not None and isinstance(chart, alt.LayerChart):
+                    chart = chart.properties(height=height, **FILLED)
                 # The chart is valid by construction, and validation by Altair takes much time.
-                spec: dict[str, Any] = chart.to_dict(validate=False)
-            if is_filled and "title" in spec:
-                spec["title"] |= NARROW_TITLE
-            description = spec.get("description", "")
-            datasets = spec.pop("datasets", {})
+                specs.append(chart.to_dict(validate=False))
+            datasets = specs[-1].pop("datasets", {})
             self.datasets |= datasets
-            specs.append(spec)
-        first = specs[0].get("data", {}).get("name")
-        names = sorted(datasets, key=lambda name: name != first)
-        figure = Figure(f"chart-{len(self.specs) + 1}", description, is_filled)
+            if specs[-1].get("width") == "container":
+                specs[-1]["title"] |= NARROW_TITLE
+        spec, name = specs[0], f"chart-{len(self.specs) + 1}"
+        rows = spec.get("data", {}).get("name")
+        figure = Figure(name, spec.get("description", ""), spec.get("width") == "container")
+        names = sorted(datasets, key=lambda name: name != rows)
         self.specs[figure.id] = {"specs": specs, "data": names}
         return figure
 
@@ -111,9 +105,10 @@ class Charts:
 @contextmanager
 def _use_theme(config: dict[str, Any]) -> Iterator[None]:
     """Build charts with these settings instead of the user's theme, and without validation."""
-    alt.theme.register(THEME, enable=False)(lambda: alt.theme.ThemeConfig(config=config))
+    theme: Any = {"config": config}
+    alt.theme.register(THEME, enable=False)(lambda: theme)
     try:
-        with alt.theme.enable(THEME), schemapi.debug_mode(False):
+        with alt.theme.enable(THEME), schemapi.debug_mode(arg=False):
             yield
     finally:
         alt.theme.unregister(THEME)

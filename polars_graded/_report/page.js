@@ -64,17 +64,20 @@ for (const select of all("select.pair")) {
   select.addEventListener("change", () => show(parts, select.value));
 }
 
+// Charts add a zero-width space to some names, such as "constructor".
+const plain = (name) => name.replaceAll("\u200b", "");
+
 // Shows the rankings of a query. The page contains those of some queries.
 const query = document.getElementById("query");
 const status = document.querySelector("#rankings [role=status]");
 const showQuery = (name) => {
-  const option = [...(query?.options ?? [])].find(({ text }) => text === name);
+  const option = [...(query?.options ?? [])].find(({ dataset }) => plain(dataset.query) === plain(name));
   if (!query) return;
   if (!option) {
     status.textContent = `The page contains the rankings of ${query.length} queries, but not those of ${name}.`;
   } else {
     status.textContent = "";
-    query.value = option.value;
+    option.selected = true;
     const holder = document.querySelector("#rankings .chart");
     holder.dataset.chart = option.dataset.chart;
     holder.setAttribute("aria-label", option.dataset.description);
@@ -82,8 +85,8 @@ const showQuery = (name) => {
   }
   document.getElementById("rankings").scrollIntoView({ behavior: "smooth" });
 };
-query?.addEventListener("change", () => showQuery(query.value));
-for (const button of all("[data-query]")) button.onclick = () => showQuery(button.dataset.query);
+query?.addEventListener("change", () => showQuery(query.selectedOptions[0].dataset.query));
+for (const button of all("button[data-query]")) button.onclick = () => showQuery(button.dataset.query);
 
 // A click anywhere above or below a bar selects its query.
 const showBar = (view, event, holder) => {

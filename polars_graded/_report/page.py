@@ -28,6 +28,7 @@ from polars_graded._results.per_query import (
     MeasureColumns,
     Missing,
     collect_rows,
+    find_index,
     find_measures_and_curves,
     sort_naturally,
 )
@@ -185,15 +186,8 @@ def report(
     tests = Options(test, correction)
     scripts = load_drawing_scripts()
     all_results = per_query = per_query.lazy().collect()
-    key_arguments = {
-        "query": query,
-        "strategy": strategy,
-        "measures": measures,
-        "segments": segments,
-    }
-    grader, per_query = select_grader(
-        split_by_grader(all_results, key_arguments), grader or trusted
-    )
+    given = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
+    grader, per_query = select_grader(split_by_grader(all_results, given), grader or trusted)
     per_query, one = chart_rows.join_query_columns("per_query", per_query, query, strategy)
     numbers, curves = find_measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
@@ -205,25 +199,28 @@ def report(
     # These modules import Altair, which `import polars_graded` does not load.
     from polars_graded._report.documents import RankedFrame
     from polars_graded._report.parts import Contents
+    from polars_graded._report.tables import build_segments
 
+    strategies = _sort_strategies(results[strategy].unique())
+    place = None if baseline is None else find_index(strategies, baseline)
+    text = pl.col(strategy).cast(pl.String).fill_null("null").alias("strategy")
+    results = results.select(text, pl.col(one).alias("query"), *numbers, *curves)
+    names = strategies.cast(pl.String).fill_null("null").alias("strategy")
+    grid, curve_grid = (
+        Grid(results.drop(others), missing, names, measures) for others in (curves, numbers)
+    )
+    contents = Contents(grid, curve_grid, place, tests)
+    keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
+    contents.segments = build_segments(per_query, grid, segments, keys)
+    if grader is not None:
+        contents.add_graders(all_results, trusted, baseline, keys | {"query": query})
     documents = None
     if frame is not None:
         documents = RankedFrame.of(frame, doc, titles, strategy=strategy, query=query, **options)
-    order = _sort_strategies(results[strategy].unique())
-    contents = Contents(
-        Grid(results.drop(curves), missing, order, measures),
-        Grid(results.drop(numbers), missing, order, measures),
-        documents,
-        baseline,
-        tests,
-    )
-    keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
-    contents.add_segments(per_query, segments, keys)
-    if grader is not None:
-        contents.add_graders(all_results, grader, trusted, keys | {"query": query})
+    contents.documents = documents
     page_settings = {} if grader is None else {"Grades": f"of {grader}"}
     page_settings |= {} if documents is None else documents.settings
-    page_settings = contents.settings | page_settings | (settings or {})
+    page_settings = contents.settings | page_settings | dict(settings or {})
     page = _render_page(title, contents, _list_settings(page_settings, date), scripts)
     with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
@@ -269,6 +266,7 @@ def load_drawing_scripts() -> str:
     version = wanted if wanted in versions else [wanted, *same][-1]
     bundle: Any = vl_convert.javascript_bundle
     return bundle(vl_version=version)
+
 
 def _list_settings(settings: Mapping[str, str], date: dt.date | None) -> list[tuple[str, str]]:
     """List the settings of the page, with versions and date at the end."""

@@ -13,7 +13,6 @@ from polars_graded._sentences import (
     COMPARES_RANKS,
     capitalise,
     conjugate,
-    format_any,
     format_count,
     format_number,
     format_p,
@@ -234,10 +233,11 @@ class Facts(NamedTuple):
     """Findings for the verdict on one measure."""
 
     measure: Mapping[str, Any]
-    """`name` is the column of the measure, and `title` its name for readers. `best` states which values are better: "highest", "lowest"
-    or "none". `queries` is the number of queries. `means` and `margins` have a value per strategy.
-    `best_strategies` contains the indices of the strategies with the best mean. `order` contains
-    the indices of all strategies, the best first."""
+    """`name` is the column of the measure, and `title` its name for readers. `best` states which
+    values are better: "highest", "lowest" or "none". `queries` is the number of queries. `means`
+    and `margins` have a value per strategy. `best_strategies` contains the indices of the
+    strategies with the best mean. `order` contains the indices of all strategies, the best first.
+    """
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     lead_pair: Mapping[str, Any] | None
@@ -246,20 +246,11 @@ class Facts(NamedTuple):
     lead, or if there is only one strategy."""
     needed: QueriesNeeded | None
     """Queries that would show the difference of `lead_pair`; None if it was not computed."""
-    counts: FindingCounts
-    """Numbers of better, worse and undecided differences from the baseline. Without a baseline, the
-    differences of all pairs are counted."""
     may_be_first: Sequence[int]
     """Strategies for which no other strategy is significantly better."""
-    n_supporting: int
-    """With a baseline, the number of measures by which at least one strategy is significantly
-    better than the baseline. Without a baseline, the number of measures by which the leader of this
-    measure is clearly first."""
-    n_measures: int
-    """Number of measures whose `best` is not "none"."""
 
 
-def write_headline(facts: Facts) -> Sentence:
+def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per case)
     """State the best mean of a measure, its lead, and what the test of this lead found."""
     measure, tested = facts.measure, facts.tested
     name, n, means = measure["title"], measure["queries"], measure["means"]
@@ -291,27 +282,22 @@ def write_headline(facts: Facts) -> Sentence:
         compared = [" the baseline ", other, f": its mean {best}, is {gap}"]
         return [*answer, *compared, f"{interval}."]
     if tested.baseline is None and facts.may_be_first == [leader]:
-        return [leader, f" is clearly first: its mean {best}, is {gap} that of ", other, f"{interval}."]
+        return [
+            leader,
+            f" is clearly first: its mean {best}, is {gap} that of ",
+            other,
+            f"{interval}.",
+        ]
     answer = [f"{NO_FIRST}: ", leader] if tested.baseline is None else ["The baseline ", leader]
     return [*answer, f" has the best mean {best}, {gap} that of ", other, f"{interval}."]
 
 
 def write_details(facts: Facts) -> Sentence:
-    """State the test of the lead in the headline, and its support by other measures.
-
-    The sentence is empty if the headline names no lead and no shared best mean.
-    """
-    measure, pair = facts.measure, facts.lead_pair
-    if not measure["queries"] or measure["best"] == "none" or len(measure["means"]) == 1:
-        return []
-    leaders = measure["best_strategies"]
+    """State what the test of the lead in the headline found; [] without a lead."""
+    pair, leaders = facts.lead_pair, facts.measure["best_strategies"]
     if pair is None:
-        return [] if facts.tested.baseline is None else _write_by_measures(facts)
-    return [
-        *_write_finding(facts, pair, leaders[0]),
-        *_write_others(facts, leaders[0]),
-        *_write_by_measures(facts),
-    ]
+        return []
+    return [*_write_finding(facts, pair, leaders[0]), *_write_others(facts, leaders[0])]
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
@@ -356,7 +342,11 @@ def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
     if pair["p_corrected"] <= ALPHA:
         why = f"the signed ranks favour the other strategy ({p})"
         return [f"The difference in the headline is undecided: {why}. ", *counts]
-    return [f"The difference in the headline is undecided ({p}). ", *counts, *_write_more_queries(facts, n)]
+    return [
+        f"The difference in the headline is undecided ({p}). ",
+        *counts,
+        *_write_more_queries(facts, n),
+    ]
 
 
 def _write_more_queries(facts: Facts, n: int) -> Sentence:
@@ -389,48 +379,3 @@ def _write_others(facts: Facts, leader: int) -> Sentence:
     if not undecided:
         return [leader, f"{text}. "]
     return [leader, f"{text}; undecided: ", *list_strategies(undecided), ". "]
-
-
-def _write_by_measures(facts: Facts) -> Sentence:
-    """State by how many measures a strategy is better or clearly first."""
-    if facts.n_measures < 2:  # noqa: PLR2004
-        return []
-    by = format_part(facts.n_supporting, facts.n_measures, "measures")
-    by_none = f"by {format_any(facts.n_measures, 'measures')}"
-    if facts.tested.baseline is not None:
-        if not facts.n_supporting:
-            return [f"No strategy is significantly better than the baseline {by_none}."]
-        return [f"At least one strategy is significantly better than the baseline by {by}."]
-    if not facts.n_supporting:
-        return [facts.measure["order"][0], f" is not clearly first {by_none}."]
-    return [facts.measure["order"][0], f" is clearly first by {by}."]
-
-
-def write_power(
-    name: str,
-    queries: int,
-    detectable: float,
-    other_difference: float,
-    share: float,
-    needed: int | None,
-) -> str:
-    """State the smallest difference that a number of queries shows.
-
-    This difference is `detectable`. The text also states that showing `other_difference` takes
-    `needed` queries, or an unrealistic number if `needed` is None. `other_difference` is `share`
-    times the magnitude of the best mean, and can be larger than `detectable`. If `other_difference`
-    is 0, the text omits it.
-    """
-    takes = (
-        "an unrealistic number of queries" if needed is None else format_count(needed, "queries")
-    )
-    other_clause = (
-        f"; showing a difference of {format_number(other_difference)} ({format_percent(share)} "
-        f"of the best mean) takes {takes}"
-    )
-    return (
-        f"With {format_count(queries, 'queries')}, {name} shows a difference of "
-        f"{format_number(detectable)} or more with {format_percent(POWER)} probability"
-        f"{other_clause if other_difference else ''} (paired t test of one pair at {ALPHA:g}, with "
-        "the variance of these strategies)."
-    )
