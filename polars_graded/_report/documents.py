@@ -86,10 +86,7 @@ class RankedFrame:
 
         Documents with equal scores count as tied, even if a column in `ties` breaks their ties.
         """
-        table = overview(self.frame, **self.options)
-        if not self.request.ties:
-            return table
-        return table.with_columns(overview(self.frame, **self.options | {"ties": None})["tied"])
+        return overview(self.frame, **self.options | {"ties": None})
 
     @property
     def settings(self) -> dict[str, str]:
@@ -104,15 +101,14 @@ class RankedFrame:
             tie_order = f"broken by {self.request.tie_column}, the highest first"
         low, high, lowest_relevant = ranking.irrelevant, ranking.max_grade, ranking.relevant_from
         undefined = self.options.get("undefined_as", "default")
-        omission = "are left out" if undefined is None else ""
         settings = {
             "Ties": f"broken by {', '.join(ties)}, the highest first" if ties else tie_order,
             "Irrelevant": low and f"grades up to {low:g}",
             "Relevant": lowest_relevant is not None and f"grades from {lowest_relevant:g} on",
             "Highest grade": high is not None and f"{high:g}",
             "Unjudged documents": ranking.condensed and "dropped from the rankings",
-            "Queries without a relevant document": omission
-            or (undefined != "default" and f"count as {undefined:g}"),
+            "Queries without a relevant document": undefined != "default"
+            and ("are left out" if undefined is None else f"count as {undefined:g}"),
         }
         return {name: text for name, text in settings.items() if text}
 
@@ -138,9 +134,8 @@ class RankedFrame:
         The similarity is left out if the frame has fewer than two of the strategies, if it has a
         column of strategies but no column of documents, or if it is too large.
         """
-        overviewed, strategy = self.table, self.request.strategy
-        key = overviewed.columns[0]
-        figure = page.draw(lambda: charts.overview(overviewed, strategy=key))
+        table, strategy = self.table, self.request.strategy
+        figure = page.draw(lambda: charts.overview(table, strategy=table.columns[0]))
         sections = {"Ranked and judged documents": [figure]}
         doc, shared = self.request.document or self.columns.get("doc"), self.find_strategies(names)
         is_large = self.frame.height * len(self.request.by) * len(shared) > MAX_COMPARED_ROWS
@@ -169,11 +164,8 @@ class RankedFrame:
         shown = self.find_strategies(names)[:MAX_SHOWN_RANKINGS]
         rows = self.frame.filter(pl.col(query).cast(pl.String).is_in(queries))
         if not shown or rows.is_empty():
-            first = ", ".join(map(repr, names[:3]))
-            msg = (
-                "`frame` must have the strategies and queries of `per_query`, got none of "
-                f"{first} for {[*queries[:3]]}"
-            )
+            both = f"{', '.join(map(repr, names[:3]))} for {[*queries[:3]]}"
+            msg = f"`frame` must have the strategies and queries of `per_query`, got none of {both}"
             raise ValueError(msg)
         options = {**self.options, "n": MAX_SHOWN_RANKS, "doc": self.columns["doc"]}
         options |= {"title": self.columns.get("titles"), "measure": _find_sum(grid)}

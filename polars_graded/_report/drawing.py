@@ -37,19 +37,6 @@ def _build_config(paper: str, ink: str, line: str) -> dict[str, Any]:
 CONFIGS = (_build_config("#ffffff", INK, "#d0d7de"), _build_config("#14181d", LIGHT_INK, "#3a424b"))
 """Settings of charts on a light and on a dark screen. `page.css` has the same backgrounds."""
 
-FILLED: dict[str, Any] = {
-    "width": "container",
-    "autosize": alt.AutoSizeParams(type="fit-x", contains="padding"),
-}
-"""Properties of a chart that is as wide as its place."""
-
-
-NARROW_TITLE = {
-    "limit": {"expr": "containerSize()[0]"},
-    "fontSize": {"expr": "containerSize()[0] > 0 && containerSize()[0] < 450 ? 11 : 13"},
-}
-"""Properties of a title, so that it fits on a phone."""
-
 
 class Figure(NamedTuple):
     """A chart of the page."""
@@ -74,26 +61,22 @@ class Charts:
     def draw(self, build: Callable[[], Chart], height: int | None = None) -> Figure:
         """Add a chart, and return its figure.
 
-        If a height is passed, the chart becomes as wide as its place.
+        If a height is passed, the script makes the chart as wide as its place.
         """
-        specs = []
+        specs, is_filled = [], False
         for config in CONFIGS:
             with _use_theme(config):
                 chart: Any = build()
-                if height is not None and isinstance(chart, alt.LayerChart):
-                    chart = chart.properties(height=height, **FILLED)
+                is_filled = height is not None and isinstance(chart, alt.LayerChart)
+                chart = chart.properties(height=height) if is_filled else chart
                 # The chart is valid by construction, and validation by Altair takes much time.
                 specs.append(chart.to_dict(validate=False))
             datasets = specs[-1].pop("datasets", {})
             self.datasets |= datasets
-            if specs[-1].get("width") == "container":
-                specs[-1]["title"] |= NARROW_TITLE
-        spec, name = specs[0], f"chart-{len(self.specs) + 1}"
-        rows = spec.get("data", {}).get("name")
-        figure = Figure(name, spec.get("description", ""), spec.get("width") == "container")
+        name, rows = f"chart-{len(self.specs) + 1}", specs[0].get("data", {}).get("name")
         names = sorted(datasets, key=lambda name: name != rows)
-        self.specs[figure.id] = {"specs": specs, "data": names}
-        return figure
+        self.specs[name] = {"specs": specs, "data": names}
+        return Figure(name, specs[0].get("description", ""), is_filled)
 
     def pack(self) -> str:
         """Return all specifications and rows as compressed JSON in Base64."""

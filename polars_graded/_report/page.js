@@ -11,21 +11,27 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => dark.matches && !root.classList.contains("printed");
 const embedOptions = { actions: false, renderer: "svg", tooltip: { theme: "light" } };
 
-// Returns the specification of a chart with its rows.
-const specOf = (id, mode) => {
-  const { specs, data } = charts[id];
-  return { ...specs[mode], datasets: Object.fromEntries(data.map((name) => [name, datasets[name]])) };
+// Returns the specification of the chart of an element, with its rows. Some charts are as wide as
+// the element, and their titles have smaller letters on a phone.
+const specOf = (holder, mode) => {
+  const { specs, data } = charts[holder.dataset.chart];
+  const spec = { ...specs[mode] };
+  spec.datasets = Object.fromEntries(data.map((name) => [name, datasets[name]]));
+  if (!holder.classList.contains("filled")) return spec;
+  const width = holder.clientWidth;
+  const title = { ...spec.title, limit: width, fontSize: width < 450 ? 11 : 13 };
+  return { ...spec, title, width, autosize: { type: "fit-x", contains: "padding" } };
 };
 
 // Draws a chart, unless it is drawn with the same colours. If that fails, an error takes its place.
 const draw = async (holder) => {
   const mode = Number(isDark());
-  const drawn = `${holder.dataset.chart} ${mode}`;
+  const drawn = `${holder.dataset.chart} ${mode} ${holder.clientWidth}`;
   if (holder.drawn === drawn) return;
   holder.drawn = drawn;
   try {
     holder.view?.finalize();
-    const { view } = await vegaEmbed(holder, specOf(holder.dataset.chart, mode), embedOptions);
+    const { view } = await vegaEmbed(holder, specOf(holder, mode), embedOptions);
     holder.view = view;
     // A screen reader reads the description of the chart instead of its parts.
     holder.firstElementChild?.setAttribute("aria-hidden", "true");
@@ -112,9 +118,7 @@ const addressOf = async (holder, format) => {
     const rows = datasets[charts[chart].data[0]];
     return csvAddress([Object.keys(rows[0]), ...rows.map(Object.values)]);
   }
-  const spec = specOf(chart, 0);
-  const width = spec.width === "container" ? holder.clientWidth : spec.width;
-  const { view } = await vegaEmbed(document.createElement("div"), { ...spec, width }, embedOptions);
+  const { view } = await vegaEmbed(document.createElement("div"), specOf(holder, 0), embedOptions);
   return view.toImageURL(format.toLowerCase(), 2);
 };
 for (const button of all(".save button")) {
@@ -139,6 +143,11 @@ const print = (isPrinted) => {
 addEventListener("beforeprint", () => print(true));
 addEventListener("afterprint", () => print(false));
 dark.addEventListener("change", drawVisible);
+let resized;
+addEventListener("resize", () => {
+  clearTimeout(resized);
+  resized = setTimeout(drawVisible, 200);
+});
 for (const details of all("details")) details.addEventListener("toggle", drawVisible);
 
 const wanted = decodeURIComponent(location.hash.slice(1));

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Mapping, Sequence
-from importlib import resources
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
@@ -30,7 +29,7 @@ from polars_graded._results.per_query import (
     collect_rows,
     find_index,
     find_measures_and_curves,
-    sort_naturally,
+    order_strategies,
 )
 from polars_graded._results.significance import CorrectionName, Options, TestName
 from polars_graded._versions import __version__
@@ -201,27 +200,24 @@ def report(
     from polars_graded._report.parts import Contents
     from polars_graded._report.tables import build_segments
 
-    strategies = _sort_strategies(results[strategy].unique())
+    strategies = order_strategies(results[strategy])
     place = None if baseline is None else find_index(strategies, baseline)
     text = pl.col(strategy).cast(pl.String).fill_null("null").alias("strategy")
     results = results.select(text, pl.col(one).alias("query"), *numbers, *curves)
     names = strategies.cast(pl.String).fill_null("null").alias("strategy")
-    grid, curve_grid = (
-        Grid(results.drop(others), missing, names, measures) for others in (curves, numbers)
-    )
-    contents = Contents(grid, curve_grid, place, tests)
+    grid = Grid(results.drop(curves), missing, names, measures)
+    contents = Contents(grid, Grid(results.drop(numbers), missing, names, measures), place, tests)
     keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
     contents.segments = build_segments(per_query, grid, segments, keys)
+    page_settings = contents.settings
     if grader is not None:
+        page_settings["Grades"] = f"of {grader}"
         contents.add_graders(all_results, trusted, baseline, keys | {"query": query})
-    documents = None
     if frame is not None:
-        documents = RankedFrame.of(frame, doc, titles, strategy=strategy, query=query, **options)
-    contents.documents = documents
-    page_settings = {} if grader is None else {"Grades": f"of {grader}"}
-    page_settings |= {} if documents is None else documents.settings
-    page_settings = contents.settings | page_settings | dict(settings or {})
-    page = _render_page(title, contents, _list_settings(page_settings, date), scripts)
+        ranked = RankedFrame.of(frame, doc, titles, strategy=strategy, query=query, **options)
+        contents.documents = ranked
+        page_settings |= ranked.settings
+    page = _render_page(title, contents, page_settings | dict(settings or {}), date, scripts)
     with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return ReportFile(path)
@@ -259,48 +255,26 @@ def load_drawing_scripts() -> str:
         raise ImportError(msg) from None
     import altair as alt
 
-    major, minor, *_ = alt.SCHEMA_VERSION.removeprefix("v").split(".")
-    versions = vl_convert.get_vegalite_versions()
+    wanted = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    versions, major = vl_convert.get_vegalite_versions(), wanted.partition(".")[0]
     same = [version for version in versions if version.startswith(f"{major}.")]
-    wanted = f"{major}.{minor}"
-    version = wanted if wanted in versions else [wanted, *same][-1]
     bundle: Any = vl_convert.javascript_bundle
-    return bundle(vl_version=version)
-
-
-def _list_settings(settings: Mapping[str, str], date: dt.date | None) -> list[tuple[str, str]]:
-    """List the settings of the page, with versions and date at the end."""
-    import altair as alt
-
-    versions = f"polars_graded {__version__}, Polars {pl.__version__}, Altair {alt.__version__}"
-    made = dt.datetime.now().astimezone().date() if date is None else date
-    return [*settings.items(), ("Made with", versions), ("Date", f"{made:%Y-%m-%d}")]
-
-
-def _sort_strategies(strategies: pl.Series) -> pl.Series:
-    """Sort strategies naturally; they get their colours in this order."""
-    texts = strategies.cast(pl.String).to_list()
-    return strategies[[texts.index(name) for name in sort_naturally(texts)]]
-
-
-def _read_part(name: str) -> str:
-    """Read the text of a file in this package."""
-    return resources.files("polars_graded._report").joinpath(name).read_text(encoding="utf-8")
+    return bundle(vl_version=wanted if wanted in versions else [wanted, *same][-1])
 
 
 def _render_page(
-    title: str, contents: Contents, settings: Sequence[tuple[str, str]], scripts: str
+    title: str, contents: Contents, settings: dict[str, str], date: dt.date | None, scripts: str
 ) -> str:
     """Render the HTML of the page."""
-    from jinja2 import StrictUndefined, Template
+    import altair as alt
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    files = {name: _read_part(f"page.{name}") for name in ("css", "js")}
+    versions = f"polars_graded {__version__}, Polars {pl.__version__}, Altair {alt.__version__}"
+    made = dt.datetime.now().astimezone().date() if date is None else date
+    settings |= {"Made with": versions, "Date": f"{made:%Y-%m-%d}"}
     # StrictUndefined raises an error if the template uses a name that is not defined. By default,
     # Jinja would write an empty text.
-    template = Template(
-        _read_part("page.html"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
-    )
-    page = contents.build()
-    return template.render(
-        page, title=title, settings=settings, vega=scripts, charts=contents.charts.pack(), **files
-    )
+    options: Any = {"autoescape": True, "trim_blocks": True, "undefined": StrictUndefined}
+    environment = Environment(loader=PackageLoader("polars_graded", "_report"), **options)  # noqa: S701
+    page = contents.build() | {"charts": contents.charts.pack(), "settings": settings}
+    return environment.get_template("page.html").render(page, title=title, vega=scripts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from itertools import chain, zip_longest
 from typing import Any
@@ -12,7 +11,6 @@ import polars as pl
 
 from polars_graded import charts
 from polars_graded._drawing import curve_rows, pair_rows
-from polars_graded._measuring.names import Measure
 from polars_graded._report import tables
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.drawing import Charts, Figure
@@ -31,7 +29,6 @@ from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.significance import Options
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import ALPHA, Facts, write_details, write_headline
-from polars_graded.namespace import Graded
 
 MAX_PAIRED_STRATEGIES = 4
 """Maximum number of strategies for which a page without a baseline shows all pairs. With more, all
@@ -49,9 +46,6 @@ MAX_EXTREMES = 5
 CHART_HEIGHT = 280
 """Height of a histogram and of a chart of curves, in pixels."""
 
-MIN_RANKED_STRATEGIES = 3
-"""Minimum number of strategies for which a page shows intervals of ranks."""
-
 UNDEFINED = "If a measure is undefined for a query, the query is left out of that measure."
 MISSING = {
     "error": "",
@@ -60,20 +54,6 @@ MISSING = {
     "zero": "Missing values count as 0.",
 }
 """Sentences on missing values, by the argument `missing`."""
-
-
-def explain_measure(name: str, formula: str | None = None) -> str:
-    """Explain a measure or curve in a line; return "" for a column that is not a measure.
-
-    `formula` is the measure that the column contains, such as "ndcg@10". If the column has another
-    name, the formula precedes the explanation.
-    """
-    measure = Measure.parsed(formula or name)
-    method = measure and getattr(Graded, measure.function, None)
-    line = (inspect.getdoc(method) or "").split("\n", maxsplit=1)[0] if method else ""
-    line = line.removeprefix("Return ")  # a page describes the value, not the call
-    line = line[:1].upper() + line[1:]
-    return f"{formula}: {line}" if formula and formula != name else line
 
 
 class Contents:
@@ -99,8 +79,8 @@ class Contents:
             name = None if baseline is None else self.names[baseline]
             self.comparison = compare_grid(grid, tests, name)
             n_pairs = self.comparison.height // len(grid.measures)
-        single = "query" if len(grid.queries) == 1 else None
-        self.tested = describe_test(tests.test, tests.correction, baseline, n_pairs, single)
+        options = baseline, n_pairs, "query" if len(grid.queries) == 1 else None
+        self.tested = describe_test(tests.test, tests.correction, *options)
         self.summary = summarise_grid(grid, 1 - ALPHA) if grid.measures else pl.DataFrame()
         self.facts = [
             collect_facts(grid, name, self.summary, self.comparison, self.tested)
@@ -113,7 +93,8 @@ class Contents:
         tested = self.tested.settings(self.names) if self.comparison is not None else {}
         lacks_values = any(self.grid.frame[name].null_count() for name in self.grid.measures)
         missing = MISSING[self.grid.missing] or UNDEFINED * lacks_values
-        return {"Data": self.about, **tested, "Missing values": missing or "none are allowed"}
+        settings = {"Data": self.about, **tested, "Missing values": missing or "none are allowed"}
+        return settings | self.grid.formulas | self.curves.formulas
 
     def add_graders(
         self, results: pl.DataFrame, trusted: str | None, baseline: Any, keys: dict[str, Any]
@@ -138,28 +119,27 @@ class Contents:
         rankings = self._draw_rankings(parts)
         if self.documents is not None:
             self.sections |= self.documents.draw_sections(self.charts, self.names)
-        formulas = {**self.grid.formulas, **self.curves.formulas}
-        names = [*self.grid.measures, *self.curves.measures]
-        definitions = {name: explain_measure(name, formulas.get(name)) for name in names}
         return {
             "about": self.about,
             "parts": parts,
             "rankings": rankings,
             "curves": [*map(self._draw_curve, self.curves.measures)],
             "sections": self.sections,
-            "definitions": {name: text for name, text in definitions.items() if text},
         }
 
     def _build_measure(self, facts: Facts, n_measures: int) -> dict[str, Any]:
         """Return the part of one measure."""
         name = facts.measure["name"]
-        others = [each for each in self.facts if each is not facts]
+        facts_of_others = [each for each in self.facts if each is not facts]
         part: dict[str, Any] = {
             **dict.fromkeys(["forest", "ranks"]),
-            "name": name, "pairs": [], "notes": [], "segments": self.segments.get(name),
+            "name": name,
+            "pairs": [],
+            "notes": [],
+            "segments": self.segments.get(name),
             "headline": self._join(write_headline(facts)),
             "details": self._join(write_details(facts)),
-            "tables": [tables.build_means(facts, others, self.names, self.summary)],
+            "tables": [tables.build_means(facts, facts_of_others, self.names, self.summary)],
         }
         if self.documents is not None:
             part["details"] = self.documents.warn_of_ties() + part["details"]
@@ -184,10 +164,8 @@ class Contents:
         pairs: Any = self.comparison
         pairs = pairs.filter(measure=part["name"])
         if self.baseline is None and len(self.names) > MAX_PAIRED_STRATEGIES:
-            part["notes"].append(
-                f"All {format_count(pairs.height, 'pairs')} were tested; those of "
-                f"{self.short_names[reference]} are shown."
-            )
+            tested = f"All {format_count(pairs.height, 'pairs')} were tested"
+            part["notes"].append(f"{tested}; those of {self.short_names[reference]} are shown.")
             pairs = pair_rows.compare_all_with(pairs, self.names[reference])
         height = _choose_height(pairs.height)
         part["forest"] = self.charts.draw(lambda: charts.comparison_forest(pairs), height)
@@ -207,10 +185,8 @@ class Contents:
         frame = frame.filter(pl.col("query").is_in(results.queries.implode(), nulls_equal=True))
         best: Any = {name: results.best}
         if n_shown < len(others):
-            part["notes"].append(
-                f"Histograms are shown for {n_shown} of {format_count(len(others), 'pairs')}: "
-                f"those of {self.short_names[reference]} and the best others."
-            )
+            note = f"Histograms are shown for the first {n_shown} of {len(others)} pairs."
+            part["notes"].append(note)
         for other in others[:n_shown]:
             both = (other, reference) if self.baseline is not None else (reference, other)
             pair = [self.names[place] for place in both]
@@ -222,9 +198,9 @@ class Contents:
             )
             table = tables.build_extremes(rows.drop("winner"), pair, name, MAX_EXTREMES)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
-            details = {"names": pair, "queries": rows["query"].to_list()}
-            part["pairs"].append({"label": label, "figure": figure, "table": table, **details})
-        if len(self.names) >= MIN_RANKED_STRATEGIES and not self.tested.of_ranks and results.n > 1:
+            shown = {"label": label, "figure": figure, "table": table, "names": pair}
+            part["pairs"].append({**shown, "queries": rows["query"].to_list()})
+        if len(self.names) > 2 and not self.tested.of_ranks and results.n > 1:  # noqa: PLR2004
             ranks = rank_strategies(frame, best, query="query", strategy="strategy", **self.tests)
             height = _choose_height(ranks.height)
             part["ranks"] = self.charts.draw(lambda: charts.strategy_ranks(ranks), height)

@@ -10,8 +10,7 @@ import polars as pl
 from polars_graded._results.comparing import summarise_grid
 from polars_graded._results.keys import check_segment_columns
 from polars_graded._results.per_query import Grid, check_per_query
-from polars_graded._results.segments import compute_interactions
-from polars_graded._sentences import format_number, format_p, list_names
+from polars_graded._sentences import format_number, format_p
 from polars_graded._sentences.verdicts import ALPHA, Facts
 
 
@@ -28,7 +27,6 @@ class Table(NamedTuple):
     caption: str
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    note: str = ""
     names_queries: bool = False
     """True if the first cell of a row is a query, whose rankings the page can show."""
 
@@ -130,11 +128,6 @@ def build_segments(
         return {}
     parts = check_per_query(per_query, [grid.get_directions(grid.measures)], segments, **keys)
     means = summarise_grid(parts, 1 - ALPHA)
-    varying = {name: list[str]() for name in grid.measures}
-    if len(grid.strategies) > 1:
-        pairs = compute_interactions(parts).filter(pl.col("p_corrected") <= ALPHA)
-        for name, *both in pairs.select("measure", keys["strategy"], "baseline").iter_rows():
-            varying[name].append(" \N{MINUS SIGN} ".join(map(str, both)))
     tables = {}
     for name in grid.measures:
         wide = means.filter(measure=name).pivot(
@@ -148,12 +141,6 @@ def build_segments(
             ]
             for row in wide.iter_rows()
         ]
-        note = (
-            "Differences that vary significantly between segments: "
-            f"{list_names(varying[name]) if varying[name] else 'none'} (Welch's analysis of "
-            f"variance of the per-query differences; p at most {ALPHA:g} after Holm's correction)."
-        )
         heads = [", ".join(columns), *wide.columns[len(columns) :]]
-        caption = f"Means of {name} in segments"
-        tables[name] = Table(caption, heads, rows, note if len(grid.strategies) > 1 else "")
+        tables[name] = Table(f"Means of {name} in segments", heads, rows)
     return tables
