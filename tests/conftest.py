@@ -8,7 +8,6 @@ import os
 import shutil
 import tomllib
 from fnmatch import fnmatch
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,26 +152,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.fixture(scope="session")
-def cached_charts() -> dict[str, Callable[..., Any]]:
-    """The functions that build the charts of a page, each with a cache."""
-    from polars_graded._report import specs
-
-    names = ("build_curve_specs", "build_forest_specs", "build_bar_specs", "build_explore_spec")
-    return {name: cache(getattr(specs, name)) for name in names}
-
-
 @pytest.fixture(scope="module")
-def charts_built_once(cached_charts: dict[str, Callable[..., Any]]) -> Iterator[None]:
-    """Build the charts of a page once, since they do not depend on its results.
+def charts_undrawn() -> Iterator[None]:
+    """Write reports without charts, which take most of their time.
 
-    They take most of the time of a report, and tests of its numbers and sentences write hundreds.
+    Tests of the numbers and sentences of reports write hundreds.
     """
-    from polars_graded._report import specs
+    from polars_graded._report import drawing
 
     with pytest.MonkeyPatch.context() as patch:
-        for name, build in cached_charts.items():
-            patch.setattr(specs, name, build)
+        figure = drawing.Figure("none", "none", False)
+        patch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
         yield
 
 

@@ -24,7 +24,7 @@ from polars_graded._results.keys import find_keys
 from polars_graded._results.significance import CORRECTIONS, TESTS
 from polars_graded.trust import rank_correlation
 
-pytestmark = pytest.mark.usefixtures("charts_built_once")
+pytestmark = pytest.mark.usefixtures("charts_undrawn")
 
 PER_QUERY = pl.DataFrame(
     {

@@ -7,11 +7,11 @@ import warnings
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from report_page import payload
+from report_page import Report
 
 import polars_graded as pg
 
-pytestmark = pytest.mark.usefixtures("charts_built_once")
+pytestmark = pytest.mark.usefixtures("charts_undrawn")
 
 FRAME = pl.DataFrame(
     {
@@ -158,11 +158,7 @@ def test_what_shows_one_grader_asks_which(tmp_path):
         pg.report(results, tmp_path / "page.html")
     assert not [*tmp_path.iterdir()]
     page = pg.report(results, tmp_path / "page.html", grader="people").read_text(encoding="utf-8")
-    assert "All results are based on the grades of people." in page
-    means = pg.summarise(results, "ndcg", grader="model")
-    best = means.sort("mean")["strategy"][-1]
-    assert f"By those of model, {best} has the best mean." in page
-    assert '["Grades","of people"]' in page.replace(", ", ",")
+    assert "<dt>Grades</dt><dd>of people</dd>" in page
     alone = results.filter(grader="people").drop_nulls("ndcg").drop("grader")
     assert pg.paper_table(results, grader="people") == pg.paper_table(alone)
     with pytest.raises(ValueError, match="`grader` must be one of 'people', 'model', got 'gpt'"):
@@ -176,38 +172,18 @@ def test_a_report_has_the_charts_of_its_graders(tmp_path, trusted):
     """The order under each, and with trusted grades what these, the model's and both say."""
     rows = [FRAME.with_columns(pl.col("query") + str(i), ours=pl.col("ours") * i) for i in (1, 2)]
     results = evaluated(frame=pl.concat(rows))
-    page = pg.report(results, tmp_path / "page.html", grader="people", trusted=trusted)
-    spec = payload(page)["graders"]["spec"]
-    charts = [pg.charts.grader_orders(pg.summarise(results))]
-    if trusted:
-        of_both = (call(results, trusted=trusted) for call in (pg.summarise, pg.compare))
-        charts += map(pg.charts.trusted_forest, of_both)
-    drawn = [
-        spec["datasets"][view.get("data", spec.get("data"))["name"]] for view in spec["vconcat"]
-    ]
-    assert drawn == [next(iter(chart.to_dict()["datasets"].values())) for chart in charts]
-
-
-def test_a_report_says_who_is_best_by_the_grades_of_others(tmp_path):
-    """Of a grader for whom no query has values of all strategies nobody is best."""
-    results = evaluated("ndcg").filter(pl.col("query") != "b")
-    lost = pl.DataFrame({"grader": "model", "strategy": BY, "query": ["a", "c"]})
-    for frame, last in (
-        (results.filter(query="a"), " By those of model, ours has the best mean."),
-        (
-            results.join(lost, on=lost.columns, how="anti"),
-            " All results are based on the grades of people.",
-        ),
-    ):
-        page = pg.report(frame, tmp_path / "page.html", grader="people", missing="drop")
-        assert payload(page)["measures"][0]["verdict"][-1] == last
+    page = Report(pg.report(results, tmp_path / "page.html", grader="people", trusted=trusted))
+    assert page.settings["Grades"] == "of people"
+    assert len(page.section("Graders")) == (2 if trusted else 1)
+    alone = Report(pg.report(results.filter(grader="people"), tmp_path / "page.html"))
+    assert alone.section("Graders") == []
 
 
 def test_a_report_of_segments_by_grader_has_them_all(tmp_path):
     results = evaluated("ndcg").drop_nulls("ndcg")
     results = results.with_columns(query=pl.col("grader") + pl.col("query"))
-    page = payload(pg.report(results, tmp_path / "page.html", segments="grader"))
-    assert [row["name"] for row in page["segments"]["measures"][0]["rows"]] == GRADERS[::-1]
+    [part] = Report(pg.report(results, tmp_path / "page.html", segments="grader")).parts
+    assert [row[0] for row in part.tables["Means of ndcg in segments"].rows] == GRADERS[::-1]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import scipy.stats
 from helpers import simulated
-from report_page import payload
+from report_page import Report
 from results import close, frame_of
 
 from polars_graded import (
@@ -23,9 +23,9 @@ from polars_graded import (
     summarise,
 )
 from polars_graded._results.significance import TESTS
-from polars_graded.trust import discriminative_power, significance_levels, unjudged_bounds
+from polars_graded.trust import discriminative_power, significance_levels
 
-pytestmark = pytest.mark.usefixtures("charts_built_once")
+pytestmark = pytest.mark.usefixtures("charts_undrawn")
 
 GAINS = np.concatenate([np.full(30, 0.02), np.full(4, -0.5)]) + np.arange(34) * 1e-4
 """Thirty small gains and four large losses of a: its mean is lower, its ranks are higher."""
@@ -66,11 +66,9 @@ def test_no_chart_and_no_page_claims_what_ranks_contradict(tmp_path):
     forest = charts.comparison_forest(comparison)
     assert forest.data["significance"].to_list() == ["not significant"]
     assert charts.comparison_matrix(comparison).data["mark"].to_list() == ["", ""]
-    page = payload(report(SKEWED, tmp_path / "page.html", test="wilcoxon"))
-    said = "".join(str(part) for part in page["measures"][0]["verdict"])
-    assert "undecided: the signed ranks favour the other strategy" in said
-    found = page["comparison"]["columns"].index("significant")
-    assert page["comparison"]["rows"][0][0][found] is False
+    [part] = Report(report(SKEWED, tmp_path / "page.html", test="wilcoxon")).parts
+    assert "undecided: the signed ranks favour the other strategy" in part.details
+    assert not any(part.tables["Differences of ap from b"].bold)
 
 
 def test_where_ranks_and_means_agree_wilcoxon_counts_as_before(tmp_path):
@@ -78,8 +76,8 @@ def test_where_ranks_and_means_agree_wilcoxon_counts_as_before(tmp_path):
     comparison = compare(frame, test="wilcoxon")
     assert charts.comparison_forest(comparison).data["significance"][0] != "not significant"
     assert "ᵇ" in paper_table(frame, test="wilcoxon")
-    page = payload(report(frame, tmp_path / "page.html", test="wilcoxon"))
-    assert "the test compares ranks, not means" in "".join(map(str, page["measures"][0]["verdict"]))
+    [part] = Report(report(frame, tmp_path / "page.html", test="wilcoxon")).parts
+    assert "the test compares ranks, not means" in part.details
 
 
 @pytest.mark.parametrize("test", [name for name in TESTS if name != "wilcoxon"])
@@ -129,16 +127,15 @@ def test_report_matrix_and_power_count_the_same(results, tmp_path):
     marked = charts.comparison_matrix(comparison).data
     power = discriminative_power(results)
     levels = significance_levels(results)
-    page = payload(report(results, tmp_path / "page.html"))
+    parts = {part.name: part for part in Report(report(results, tmp_path / "page.html")).parts}
     for name in ("ndcg@10", "precision@5"):
         count = comparison.filter(pl.col("p_corrected") <= 0.05, measure=name).height
         assert marked.filter(pl.col("mark") != "", measure=name).height == 2 * count
         [row] = power.filter(measure=name).rows(named=True)
         assert (row["significant_pairs"], row["test"], row["correction"]) == (count, "t", "holm")
         assert levels.filter(pl.col("p_corrected") <= 0.05, measure=name).height == count
-        [row] = [row for row in page["certainty"] if row["measure"] == name]
-        assert row["significant_pairs"] == count
-    assert page["testName"] == "paired t test, Holm"
+        table = parts[name].tables[f"Differences of {name}"]
+        assert sum(map(bool, table.bold)) == count
     old = discriminative_power(results, test="randomised_tukey")
     assert old["correction"].unique().to_list() == ["none"]
 
@@ -225,13 +222,11 @@ def find_titles(spec):
 
 def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
     frame = frame_of({"a": [0.5], "b": [0.25], "c": [0.75]})
-    report(frame, tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert not re.search("t test|Holm", page)
-    of_page = payload(tmp_path / "page.html")
-    assert of_page["comparison"]["note"].endswith("; one query cannot be tested.")
-    assert ["Test", "none, since one query cannot be tested"] in of_page["settings"]
-    assert "cannot be tested" in of_page["comparison"]["interval_note"]
+    page = Report(report(frame, tmp_path / "page.html"))
+    [part] = page.parts
+    assert not re.search("t test|Holm|interval", part.headline + part.details)
+    assert page.settings["Test"] == "none, since one query cannot be tested"
+    assert set(part.tables["Differences of ap"].column("95 % interval").values()) == {"–"}
 
 
 def test_of_one_cluster_no_title_claims_a_test(results):
@@ -261,14 +256,5 @@ def test_names_of_ones_own_keep_their_formula_in_the_report(tmp_path):
     )
     names, by = {"nDCG": "ndcg(gain=linear)@10"}, ["strong", "fair"]
     results = evaluate(frame, names, by=by)
-    page = payload(report(results, tmp_path / "page.html", names, frame=frame, by=by))
-    assert page["measures"][0]["about"].startswith("ndcg(gain=linear)@10: ")
-    assert "gain=linear" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    bounds = (
-        unjudged_bounds(frame, names, by=by)
-        .group_by("strategy")
-        .agg(pl.col("value", "value_if_best").mean())
-    )
-    expected = {strategy: ends for strategy, *ends in bounds.rows()}
-    for strategy, ends in zip(page["strategies"], page["unjudged"]["nDCG"], strict=True):
-        assert ends == pytest.approx(expected[strategy], abs=1e-6)
+    page = Report(report(results, tmp_path / "page.html", names, frame=frame, by=by))
+    assert page.settings["nDCG"] == "ndcg(gain=linear)@10"

@@ -94,21 +94,23 @@ class Contents:
         lacks_values = any(self.grid.frame[name].null_count() for name in self.grid.measures)
         missing = MISSING[self.grid.missing] or UNDEFINED * lacks_values
         settings = {"Data": self.about, **tested, "Missing values": missing or "none are allowed"}
-        return settings | self.grid.formulas | self.curves.formulas
+        formulas = {**self.grid.formulas, **self.curves.formulas}.items()
+        return settings | {name: formula for name, formula in formulas if name != formula}
 
     def add_graders(
         self, results: pl.DataFrame, trusted: str | None, baseline: Any, keys: dict[str, Any]
     ) -> None:
         """Add charts of graders, if there are several."""
-        best: Any = {name: best for name, best in self.grid.best.items() if best != "none"}
+        directions = self.grid.get_directions(self.grid.measures).items()
+        best: Any = {name: best for name, best in directions if best != "none"}
         if not best or results[GRADER].n_unique() == 1:
             return
         means, options = summarise(results, best, **keys), {"strategy": keys["strategy"]}
         figures = [self.charts.draw(lambda: charts.grader_orders(means, **options))]
         if trusted is not None and len(self.names) > 1:
-            first = dict([*best.items()][:1])
-            estimates = compare(results, first, trusted=trusted, baseline=baseline, **keys)
-            options["panel"] = GRADER
+            options["panel"] = GRADER  # so only the first measure is drawn
+            options_of_both = keys | {"trusted": trusted, "baseline": baseline}
+            estimates = compare(results, dict([*best.items()][:1]), **options_of_both)
             figures.append(self.charts.draw(lambda: charts.trusted_forest(estimates, **options)))
         self.sections["Graders"] = figures
 

@@ -375,7 +375,8 @@ def _write_others(facts: Facts, leader: int) -> Sentence:
         for pair in mine
         if not pair["significant"]
     ]
-    text = f" is significantly better than {len(mine) - len(undecided)} of the {len(mine)} others"
+    n_worse = len(mine) - len(undecided)
+    text = f" is significantly better than {n_worse or 'none'} of the {len(mine)} others"
     if not undecided:
         return [leader, f"{text}. "]
     return [leader, f"{text}; undecided: ", *list_strategies(undecided), ". "]
