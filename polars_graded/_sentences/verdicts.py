@@ -258,6 +258,7 @@ def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per c
         return [f"There is no query in which every strategy has a value of {name}."]
     over = f"over {format_count(n, 'queries')}"
     if measure["best"] == "none":
+        name = measure["name"]
         return [f"Neither high nor low values of {name} are better: they do not order strategies."]
     if len(means) == 1:
         margin = measure["margins"][0]

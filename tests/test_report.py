@@ -1,0 +1,669 @@
+"""What the page of a report contains: numbers of the results, charts, and names as text."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_page import Report, interval, number
+from results import drawn, frame_of, of_few
+
+from polars_graded import charts, compare, datasets, differences, evaluate, report, summarise
+from polars_graded._report import drawing
+from polars_graded._sentences import format_p
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+vl_convert = pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+
+pytestmark = of_few
+
+BY = ["fair", "strong", "weak"]
+MEASURES = ["ndcg@10", "e_measure@5", "n_relevant"]
+CURVES = ["dcg_curve@5", "ideal_dcg_curve@5", "interpolated_precision"]
+FOUR = {"a": [0.5, 0.6, 0.7, 0.9], "b": [0.4, 0.3, 0.5, 0.1]}
+
+
+@pytest.fixture(scope="module")
+def ranked() -> pl.DataFrame:
+    frame = datasets.example(25, seed=3).with_columns(
+        doc=pl.format("d{}", "doc"), title=pl.format("Title of {} <b>", "doc")
+    )
+    unjudged = pl.when(pl.col("doc") != "d3").then("grade").alias("grade")
+    return frame.with_columns(unjudged, pl.when(pl.col("doc") != "d5").then("weak").alias("weak"))
+
+
+@pytest.fixture(scope="module")
+def per_query(ranked) -> pl.DataFrame:
+    return evaluate(ranked, MEASURES, CURVES, by=BY)
+
+
+@pytest.fixture(scope="module")
+def page(per_query, ranked, tmp_path_factory) -> Report:
+    file = tmp_path_factory.mktemp("report") / "page.html"
+    return Report(report(per_query, file, baseline="fair", frame=ranked, by=BY, titles="title"))
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[..., Report]:
+    def made(results: pl.DataFrame, /, *measures: Any, **options: Any) -> Report:
+        return Report(report(results, tmp_path / "page.html", *measures, **options))
+
+    return made
+
+
+@pytest.fixture
+def undrawn(monkeypatch) -> None:
+    """Charts take most of the time of a report."""
+    figure = drawing.Figure("none", "none", is_filled=False)
+    monkeypatch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
+
+
+def close(value: Any) -> Any:
+    return pytest.approx(value, abs=5.1e-5)
+
+
+# Numbers.
+
+
+def test_means_are_those_of_summarise_and_counts_have_one_decimal(page, per_query):
+    summary = summarise(per_query, *MEASURES)
+    assert [part.name for part in page.parts] == MEASURES[:2]
+    for part, measure in zip(page.parts, MEASURES, strict=False):
+        table = part.tables[f"Means, ordered by {measure}"]
+        rows = summary.filter(measure=measure).sort("mean", descending=measure == "ndcg@10")
+        assert [row[0] for row in table.rows] == rows["strategy"].to_list()
+        for row in rows.iter_rows(named=True):
+            name = row["strategy"]
+            assert table.numbers(f"mean {measure}")[name] == close(row["mean"])
+            ends = interval(table.column("95 % interval")[name])
+            assert ends == close((row["ci_low"], row["ci_high"]))
+        best = {cell for cells in table.bold for cell in cells}
+        assert table.column(f"mean {measure}")[rows["strategy"][0]] in best
+        [mean] = {*table.column("mean n_relevant").values()}
+        assert mean == f"{summary.filter(measure='n_relevant')['mean'][0]:.1f}"
+        assert mean not in best
+
+
+def check_differences(part, comparison: pl.DataFrame, caption: str) -> None:
+    table = part.tables[caption]
+    assert len(table.rows) == comparison.height
+    for row in comparison.iter_rows(named=True):
+        [cells] = [each for each in table.rows if each[0] == row["strategy"]]
+        ends = "simultaneous_low", "simultaneous_high"
+        expected = format_p(row["p_corrected"])
+        difference, shown, p, *counts = cells[1:]
+        assert number(difference) == close(row["difference"])
+        assert interval(shown) == close(tuple(row[end] for end in ends))
+        assert p == expected
+        assert [*map(int, counts)] == [row["wins"], row["ties"], row["losses"]]
+        bold = table.bold[table.rows.index(cells)]
+        assert bool(bold) == (row["p_corrected"] <= 0.05)
+
+
+def test_differences_are_those_of_compare(page, per_query):
+    comparison = compare(per_query, *MEASURES[:2], baseline="fair")
+    for part in page.parts:
+        rows = comparison.filter(measure=part.name)
+        check_differences(part, rows, f"Differences of {part.name} from fair")
+        assert page.rows(part.charts[0]) == [
+            *map(finite, charts.comparison_forest(rows).data.rows(named=True))
+        ]
+
+
+def finite(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "panel"}
+
+
+@given(st.integers(5, 8), st.sampled_from(["ap", "e_measure@5"]), st.integers(0, 99))
+@settings(max_examples=5)
+def test_many_strategies_are_compared_with_the_best(n, measure, seed):
+    frame = frame_of(drawn(12, n, seed), measure)
+    with pytest.MonkeyPatch.context() as patch:
+        figure = drawing.Figure("none", "none", is_filled=False)
+        patch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
+        folder = Path(pytest.importorskip("tempfile").mkdtemp())
+        [part] = Report(report(frame, folder / "page.html")).parts
+    means = summarise(frame, measure).sort("mean", descending=measure == "ap")
+    best = means["strategy"][0]
+    rows = compare(frame, measure)
+    turned = {name: -pl.col(name) for name in ("difference",)}
+    turned |= {"strategy": pl.col("baseline"), "wins": pl.col("losses"), "losses": pl.col("wins")}
+    turned |= {"simultaneous_low": -pl.col("simultaneous_high")}
+    turned |= {"simultaneous_high": -pl.col("simultaneous_low")}
+    with_best = [rows.filter(baseline=best), rows.filter(strategy=best).with_columns(**turned)]
+    check_differences(part, pl.concat(with_best), f"Differences of {measure} from {best}")
+    assert f"All {n * (n - 1) // 2} pairs were tested" in part.details
+
+
+def test_histograms_have_every_query_and_their_table_the_extremes(page, per_query):
+    for part in page.parts:
+        _, *histograms, _ = part.charts
+        assert len(histograms) == len(part.pairs) == 2
+        for label, chart in zip(part.pairs, histograms, strict=True):
+            a, b = label.split(" − ")
+            assert b == "fair"
+            expected = differences(per_query, part.name, a, b)
+            rows = {row["query"]: row["difference"] for row in page.rows(chart)}
+            assert rows == dict(expected.select(pl.col("query").cast(str), "difference").rows())
+        best = "strong" if part.name == "ndcg@10" else part.pairs[0].split(" − ")[0]
+        assert part.pairs[0] == f"{best} − fair"
+
+
+def test_the_queries_with_the_largest_differences_are_listed(made):
+    n = 40
+    frame = frame_of({"a": [query / 100 for query in range(n)], "b": [0.2] * n})
+    [part] = made(frame).parts
+    table = part.tables["Queries with the largest differences of ap"]
+    assert table.heads == ["query", "b", "a", "difference"]
+    assert [row[0] for row in table.rows] == [*map(str, (0, 1, 2, 3, 4, 35, 36, 37, 38, 39))]
+    assert table.rows[0][1:] == ["0.2000", "0.0000", "0.2000"]
+
+
+def test_curves_are_means_over_the_queries_of_all_strategies(page, per_query):
+    dcg, precision = page.figures(id="curves")
+    for chart, curve in ((dcg, "dcg_curve@5"), (precision, "interpolated_precision")):
+        for name in BY:
+            lists = per_query.filter(strategy=name)[curve].to_list()
+            shown = [row["value"] for row in page.rows(chart) if row["strategy"] == name]
+            assert shown == pytest.approx(np.mean(lists, axis=0).tolist())
+    assert "ideal" in page.rows(dcg)[0]
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("missing", ["error", "drop", "zero"])
+def test_missing_values_are_left_out_or_zero(made, missing):
+    frame = frame_of({"a": [0.5, 0.5, None, 0.5], "b": [0.25, None, None, 0.5]})
+    frame = frame if missing != "error" else frame.filter(pl.col("query") != 1)
+    page = made(frame, missing=missing)
+    expected = summarise(frame, "ap", missing=missing)
+    shown = page.parts[0].tables["Means, ordered by ap"].numbers("mean ap")
+    assert shown == close(dict(expected.select("strategy", "mean").rows()))
+    words = {"error": "undefined", "drop": "lacks", "zero": "count as 0"}
+    assert words[missing] in page.settings["Missing values"]
+
+
+def test_histograms_leave_out_the_queries_that_means_leave_out(made):
+    frame = frame_of({"a": [0.5, 0.6, 0.7], "b": [0.25, 0.2, 0.5], "c": [None, 0.1, 0.1]})
+    page = made(frame, missing="drop")
+    for chart in page.parts[0].charts[1:3]:
+        assert {row["query"] for row in page.rows(chart)} == {"1", "2"}
+
+
+# Sentences.
+
+
+HEADLINES = [
+    # Half the width is t * s / sqrt(n) = 4.302653 * 0.25 / sqrt(3).
+    (
+        {"x": [0.25, 0.5, 0.75]},
+        "ap",
+        {},
+        "x is the only strategy: its mean average precision is 0.5000 ± 0.6210 (95 % interval) over "
+        "3 queries.",
+    ),
+    (
+        {name: [0.5] for name in "vwxyz"},
+        "ap",
+        {},
+        "No strategy is clearly first: v, w, x and 2 others share the best mean average precision, "
+        "0.5000 over 1 query.",
+    ),
+    (
+        {"x": [5, 6], "y": [7, 8]},
+        "n_retrieved",
+        {},
+        "Neither high nor low values of n_retrieved are better: they do not order strategies.",
+    ),
+    (
+        {"x": [None, 0.5], "y": [0.5, None]},
+        "ap",
+        {"missing": "drop"},
+        "There is no query in which every strategy has a value of average precision.",
+    ),
+    (
+        {"x": [0.5], "y": [0.25]},
+        "ap",
+        {},
+        "No strategy is clearly first: x has the best mean average precision, 0.5000 over 1 query, "
+        "0.2500 above that of y.",
+    ),
+    (
+        {"x": [0.5], "y": [0.25]},
+        "ap",
+        {"baseline": "y"},
+        "Undecided whether x is better than the baseline y: its mean average precision, 0.5000 over "
+        "1 query, is 0.2500 above.",
+    ),
+    (
+        {"x": [0.5], "y": [0.25]},
+        "e_measure@5",
+        {"baseline": "y"},
+        "The baseline y has the best mean e measure@5, 0.2500 over 1 query, 0.2500 below that of x.",
+    ),
+]
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(("values", "measure", "options", "sentence"), HEADLINES)
+def test_headlines_of_few(made, values, measure, options, sentence):
+    [part] = made(frame_of(values, measure), measure, **options).parts
+    assert part.headline == sentence
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_an_open_lead_names_the_queries_that_would_settle_it(made):
+    values = drawn(40, 2)
+    values["s1"] = [value + 0.02 for value in values["s0"][1:] + values["s0"][:1]]
+    [part] = made(frame_of(values)).parts
+    assert "If the true difference is as large as the observed one, " in part.details
+    assert "would show it with a probability of 80 %" in part.details
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("options", "held"),
+    [
+        ({"correction": "bonferroni"}, "simultaneous for all 3 pairs"),
+        ({"test": "randomised_tukey"}, "simultaneous for all 3 pairs"),
+        ({"correction": "holm"}, "corrected by Holm's method"),
+    ],
+)
+def test_intervals_are_said_to_hold_together_where_they_do(made, options, held):
+    frame = frame_of({"a": [0.5, 0.6, 0.7], "b": [0.4, 0.6, 0.5], "c": [0.1, 0.5, 0.6]})
+    [part] = made(frame, **options).parts
+    assert f", {held})." in part.headline
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_ties_that_decide_the_means_are_named_below_the_picture(made, ranked):
+    tied = ranked.with_columns(strong=pl.lit(1.0))
+    [part] = made(evaluate(tied, "ap", by=BY, ties="order"), frame=tied, by=BY, ties="doc").parts
+    assert part.details.startswith(
+        "100 % of the scores of strong are tied: the order of ties decid"
+    )
+    assert "tied" not in part.headline
+
+
+# Settings.
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_settings_are_those_of_the_call(made):
+    date = dt.date(2024, 1, 2)
+    page = made(frame_of(FOUR), test="permutation", date=date, settings={"Judgments": "<2004>"})
+    assert page.settings["Data"] == "2 strategies, 4 queries"
+    assert page.settings["Compared"] == "every pair"
+    assert page.settings["Correction"] == "none, since there is one pair"
+    assert page.settings["Judgments"] == "<2004>"
+    assert page.settings["Made with"].endswith(f"Polars {pl.__version__}, Altair {alt.__version__}")
+    assert page.settings["Date"] == "2024-01-02"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_rows_mean_what_evaluate_was_told(made, ranked):
+    scale: dict[str, Any] = {"condensed": True, "max_grade": 5, "undefined_as": 0.5}
+    found = made(evaluate(ranked, "ap", by=BY, **scale), frame=ranked, by=BY, **scale).settings
+    assert found["Unjudged documents"] == "dropped from the rankings"
+    assert found["Highest grade"] == "5"
+    assert found["Queries without a relevant document"] == "count as 0.5"
+
+
+def test_the_same_results_and_date_make_the_same_file(tmp_path, per_query, ranked):
+    options: dict[str, Any] = {"frame": ranked, "by": BY, "date": dt.date(2024, 1, 1)}
+    files = [report(per_query, tmp_path / f"{name}.html", "ndcg@10", **options) for name in "ab"]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_notebook_shows_the_file_as_a_link(tmp_path, monkeypatch):
+    (tmp_path / "a b").mkdir()
+    monkeypatch.chdir(tmp_path)
+    file = report(frame_of(FOUR), "a b/<i>&é.html")
+    assert str(file) == "a b/<i>&é.html"
+    assert file.parent._repr_html_() is None  # a folder is no report
+    shown = file._repr_html_()
+    assert 'href="a%20b/%3Ci%3E%26%C3%A9.html"' in shown
+    assert ">&lt;i&gt;&amp;é.html</a> (" in shown
+    assert f"{file.stat().st_size / 1e6:.1f} MB, {tmp_path}/a b/&lt;i&gt;&amp;é.html)" in shown
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    file = report(frame_of(FOUR), tmp_path / "page.html")
+    assert f'href="{(tmp_path / "page.html").as_uri()}"' in file._repr_html_()
+
+
+# Charts.
+
+
+def test_charts_are_those_of_the_public_functions_light_and_dark(page, per_query):
+    part = page.parts[0]
+    light, dark = page.specs[part.charts[1]]["specs"]
+    public = charts.precision_histogram(per_query, "ndcg@10", "strong", "fair").to_dict()
+    assert light["layer"][0]["mark"] == public["layer"][0]["mark"]
+    assert light["title"] == public["title"]
+    assert (light["config"]["background"], dark["config"]["background"]) == ("#ffffff", "#14181d")
+    for end in ("background", "ink"):
+        assert f"--{'paper' if end == 'background' else end}" in page.text
+    assert f"--paper: {dark['config']['background']}" in page.text
+
+
+def test_every_chart_can_be_drawn(page):
+    for name in page.specs:
+        for mode in (0, 1):
+            spec = page.chart(name, mode)
+            svg = vl_convert.vegalite_to_svg(spec)
+            assert "NaN" not in svg
+            assert "undefined" not in svg
+
+
+def test_each_chart_and_table_has_a_name_for_screen_readers(page):
+    for chart in page.root.all("div", cls="chart"):
+        assert chart.attributes["role"] == "img"
+        assert len(chart.attributes["aria-label"]) > 20
+    for table in page.root.all("table"):
+        assert table.one("caption").text
+    heads = [each.tag for each in page.root.all() if re.fullmatch("h[1-6]", each.tag)]
+    assert heads[0] == "h1"
+    assert {*heads[1:]} == {"h2"}
+
+
+def test_the_user_s_theme_is_left_alone(per_query, tmp_path):
+    before = alt.theme.active
+    with alt.theme.enable("dark"):
+        file = report(per_query, tmp_path / "page.html", "ndcg@10", date=dt.date(2024, 1, 1))
+        assert alt.theme.active == "dark"
+    assert alt.theme.active == before
+    assert alt.theme.names() == [name for name in alt.theme.names() if "report" not in name]
+    other = report(per_query, tmp_path / "other.html", "ndcg@10", date=dt.date(2024, 1, 1))
+    assert file.read_bytes() == other.read_bytes()
+
+
+def test_ranks_need_three_strategies_and_a_test_of_means(made):
+    frame = frame_of(drawn(9, 3))
+    assert len(made(frame).parts[0].charts) == 1 + 2 + 1
+    assert len(made(frame, test="wilcoxon").parts[0].charts) == 1 + 2
+    assert len(made(frame.filter(pl.col("strategy") != "s0")).parts[0].charts) == 2
+
+
+def test_the_number_of_histograms_is_limited_and_said(made, monkeypatch):
+    from polars_graded._report import parts
+
+    monkeypatch.setattr(parts, "MAX_HISTOGRAMS", 4)
+    frame = frame_of(drawn(9, 4)).with_columns(ndcg=pl.col("ap") / 2)
+    page = made(frame)
+    for part in page.parts:
+        assert len(part.pairs) == 2
+        assert "Histograms are shown for the first 2 of 3 pairs." in part.details
+
+
+# Rankings.
+
+
+def test_rankings_are_drawn_of_the_queries_with_the_largest_differences(page, per_query, ranked):
+    assert len(page.queries) == 20
+    first = differences(per_query, "ndcg@10", "strong", "fair")["query"]
+    second = differences(per_query, "e_measure@5", page.parts[1].pairs[0].split(" − ")[0], "fair")
+    expected = [first[0], second["query"][0], first[-1], second["query"][-1]]
+    assert page.queries[:4] == [*map(str, dict.fromkeys(expected))][:4]
+    [chart] = page.figures(id="rankings")
+    public = charts.rankings(
+        ranked, int(page.queries[0]), "ndcg@10", n=10, by=["strong", "fair", "weak"], title="title"
+    )
+    shown = [(row["strategy"], row["doc"]) for row in page.rows(chart) if row["part"] == "document"]
+    rows = public.data.filter(part="document").select("strategy", "doc").rows()
+    assert sorted(shown) == sorted(rows)
+    linked = [
+        each.attributes["data-query"]
+        for each in page.root.all("button")
+        if "data-query" in each.attributes
+    ]
+    assert {*linked} <= {*page.queries}
+    assert linked
+
+
+def test_rankings_of_stacked_strategies(made, ranked):
+    stacked = ranked.unpivot(
+        BY, index=["query", "doc", "grade"], variable_name="strategy", value_name="score"
+    ).filter(pl.col("query") < 4)
+    page = made(evaluate(stacked, "ap", strategy="strategy"), frame=stacked)
+    assert sorted(page.queries) == ["1", "2", "3"]
+    [chart] = page.figures(id="rankings")
+    assert {row["strategy"] for row in page.rows(chart)} == {*BY}
+    assert len(page.section("Similarity of the rankings")) == 1
+
+
+def test_without_documents_there_is_an_overview_alone(made, ranked):
+    frame = ranked.drop("doc")
+    page = made(evaluate(frame, "ap", by=BY), frame=frame, by=BY, doc=None)
+    assert page.queries == []
+    assert len(page.section("Ranked and judged documents")) == 1
+
+
+def test_scores_and_grades_may_be_expressions(made, ranked):
+    """The page is that of a frame with the computed columns."""
+    ranked = ranked.filter(pl.col("query") < 3)
+    mixed, phi = pl.col("strong") + pl.col("weak"), pl.col("grade").graded.phi_relevance()
+    exprs: dict[str, Any] = {"by": {"mixed": mixed, "weak": pl.col("weak")}, "grade": phi}
+    computed = ranked.with_columns(mixed=mixed, grade=phi.over("query"))
+    names: dict[str, Any] = {"by": ["mixed", "weak"]}
+    results = evaluate(computed, "ap", **names, ties="doc")
+    pages = [
+        made(results, frame=frame, ties="doc", **options)
+        for frame, options in ((ranked.lazy(), exprs), (computed, names))
+    ]
+    assert pages[0].datasets == pages[1].datasets
+
+
+# Names, and what there may be none of.
+
+
+ODD = {
+    "fair": "</script><script>throw 1</script>",
+    "strong": "<!--<b onclick='x'>\"a.b[0]\"\\",
+    "weak": "слабый {{ 7 * 7 }} 🙂",
+}
+
+
+@pytest.mark.parametrize("title", ["</title><script>alert(1)</script>", 'a "b" & c {{vega}}'])
+def test_no_text_leaves_its_place(made, ranked, title):
+    odd = {"query": pl.format("</script><img src=x onerror=alert({})>", "query")}
+    frame = ranked.filter(pl.col("query") < 4).with_columns(**odd).rename(ODD)
+    by = [*ODD.values()]
+    results = evaluate(frame, "ap", "dcg_curve@3", by=by)
+    page = made(results, title=title, frame=frame, by=by, settings={title: title})
+    assert page.text.count("<script") == page.text.count("</script>") == 3
+    assert page.root.one("h1").text == page.root.one("title").text == title
+    table = page.parts[0].tables["Means, ordered by ap"]
+    assert sorted(row[0] for row in table.rows) == sorted(ODD.values())
+    assert {*page.queries} == {*frame["query"].unique()}
+    assert page.settings[title] == title
+    assert not page.root.all("img")
+    policy = page.root.all("meta")[3].attributes["content"]
+    assert policy.startswith("default-src 'none'; script-src 'unsafe-inline'")
+    assert "http" not in policy
+
+
+KINDS = {
+    "one strategy": (frame_of({"a": [0.5, 0.25]}), {}),
+    "one query": (frame_of({"a": [0.5], "b": [0.25], "c": [0.1]}), {}),
+    "one query, baseline": (frame_of({"a": [0.5], "b": [0.25], "c": [0.1]}), {"baseline": "b"}),
+    "ties": (frame_of({"a": [0.5, 0.5], "b": [0.5, 0.5]}), {}),
+    "counts alone": (frame_of({"a": [5, 6], "b": [3, 4]}, "n_relevant"), {}),
+    "curves alone": (
+        frame_of(FOUR).select("strategy", "query", pl.concat_list("ap", "ap").alias("dcg_curve@2")),
+        {},
+    ),
+    "a curve of none": (
+        frame_of(FOUR).with_columns(pl.lit(None, pl.List(pl.Float64)).alias("dcg_curve@2")),
+        {},
+    ),
+    "numbers": (
+        frame_of(FOUR).with_columns(strategy=pl.col("strategy").replace_strict({"a": 10, "b": 9})),
+        {"baseline": 9},
+    ),
+    "null": (frame_of(FOUR).with_columns(query=pl.when(pl.col("query") > 0).then("query")), {}),
+    "names of JavaScript": (frame_of({"__proto__": [0.5, 0.6], "constructor": [0.1, 0.3]}), {}),
+    "other columns": (
+        frame_of(FOUR).rename({"strategy": "model", "query": "user"}),
+        {"strategy": "model", "query": "user"},
+    ),
+    "a query of two columns": (
+        frame_of(FOUR).with_columns(day=pl.lit(1)),
+        {"query": ["query", "day"]},
+    ),
+    "an own measure": (frame_of(FOUR, "ms"), {"measures": {"ms": "lowest"}}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_results_have_a_page(made, kind):
+    frame, options = KINDS[kind]
+    options = dict(options)
+    measures = options.pop("measures", None)
+    page = made(frame, *([measures] if measures else []), **options)
+    for name in page.specs:
+        vl_convert.vegalite_to_svg(page.chart(name))
+    for part in page.parts:
+        assert part.headline.endswith(".")
+        assert part.tables
+
+
+def test_46_strategies_with_names_that_begin_alike(made):
+    names = [f"elasticsearch-8.11-bm25-k1=1.{i}-rerank-cross-encoder-v{i}" for i in range(46)]
+    rng = np.random.default_rng(0)
+    frame = frame_of({name: (rng.random(8) + i / 99).tolist() for i, name in enumerate(names)})
+    page = made(frame)
+    [part] = page.parts
+    assert {row[0] for row in part.tables["Means, ordered by ap"].rows} == {*names}
+    assert len({*part.pairs}) == len(part.pairs) == 24
+    assert len(page.rows(part.charts[0])) == 45
+
+
+def test_what_is_dropped_is_dropped(page):
+    """No words come before the picture, and no count is compared."""
+    section = page.root.all("section", cls="measure")[0]
+    tags = [each.tag for each in section.children if not isinstance(each, str)]
+    assert tags[:2] == ["h2", "div"]
+    assert "n_relevant" not in [option.text for option in page.root.one(id="measure").all("option")]
+    assert "±" not in page.root.one("main").text
+    for part in page.parts:
+        assert part.headline.count("fair") == 1
+
+
+# Size, errors.
+
+
+def test_25_strategies_and_3000_queries_are_below_5_mb(made):
+    rng = np.random.default_rng(0)
+    level = rng.random(3000)
+    values = {
+        f"system {i}": np.clip(level + rng.normal(i / 90, 0.2, 3000), 0, 1).tolist()
+        for i in range(25)
+    }
+    frame = frame_of(values).with_columns(ndcg=pl.col("ap").sqrt())
+    page = made(frame, {"ap": "highest", "ndcg": "highest"})
+    assert len(page.text) < 5_000_000
+    assert len(page.rows(page.parts[0].charts[1])) == 3000
+
+
+ERRORS = [
+    ({"measures": ["app"]}, pl.exceptions.ColumnNotFoundError, "no column 'app'"),
+    ({"query": "topic"}, pl.exceptions.ColumnNotFoundError, "no column 'topic'"),
+    ({"measures": ["ap", "ap"]}, ValueError, "each column must be named once"),
+    ({"measures": ["text"]}, TypeError, "'text' must be a number or a list of them, got String"),
+    ({"title": 3}, TypeError, "`title` must be a string, got 3"),
+    ({"settings": 3}, TypeError, "`settings` must be a mapping from names to texts, got 3"),
+    ({"date": "2024-01-01"}, TypeError, "`date` must be a date, got '2024-01-01'"),
+    ({"baseline": "best"}, ValueError, "there is no strategy 'best'"),
+    ({"test": "anova"}, ValueError, "`test` must be one of"),
+    ({"correction": "half"}, ValueError, "`correction` must be one of"),
+    ({"missing": "keep"}, ValueError, "`missing` must be one of"),
+    ({"test": "randomised_tukey", "correction": "holm"}, ValueError, "`correction` must be 'none'"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "sentence"), ERRORS)
+def test_wrong_arguments_are_refused(tmp_path, options, error, sentence):
+    options = dict(options)
+    measures = options.pop("measures", [])
+    with pytest.raises(error, match=sentence):
+        report(
+            frame_of(FOUR).with_columns(text=pl.lit("x")),
+            tmp_path / "page.html",
+            *measures,
+            **options,
+        )
+    assert not list(tmp_path.iterdir())
+
+
+FRAMES = [
+    (lambda f: f.select("strategy", "query"), "must have a column of numbers"),
+    (lambda f: pl.concat([f, f]), "each strategy must have each query once"),
+    (lambda f: f.with_columns(strategy=pl.lit(None, str)), "must not be null"),
+    (lambda f: f.with_columns(ap=pl.lit(float("inf"))), "must be finite"),
+    (
+        lambda f: f.with_columns(pl.col("ap").repeat_by(pl.col("query") + 1).alias("dcg_curve@9")),
+        "the lists of 'dcg_curve@9' must all have the same length",
+    ),
+    (lambda f: f.filter(strategy="a"), "at least two strategies"),
+    (lambda f: f.head(0), "must have a row per strategy and query to show, got none"),
+]
+
+
+@pytest.mark.parametrize(("changed", "sentence"), FRAMES)
+def test_frames_that_cannot_be_shown_are_refused(tmp_path, changed, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        report(changed(frame_of(FOUR)), tmp_path / "page.html", baseline="a")
+
+
+WRONG = [
+    ({"frame": {}}, TypeError, "`frame` must be a data frame"),
+    ({"by": "bm25"}, pl.exceptions.ColumnNotFoundError, "no column 'bm25'"),
+    ({"doc": "url"}, pl.exceptions.ColumnNotFoundError, "no column 'url'"),
+    ({"titles": 3}, TypeError, "`titles` must be"),
+    ({"by": "strong"}, ValueError, "must have the strategies and queries of `per_query`, got none"),
+    ({"descending": 1}, TypeError, "`descending` must be"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "sentence"), WRONG)
+def test_a_frame_that_is_another_is_refused(tmp_path, ranked, options, error, sentence):
+    results = evaluate(ranked, "ap", by=["fair", "weak"])
+    with pytest.raises(error, match=sentence):
+        report(results, tmp_path / "page.html", **{"frame": ranked, "by": "fair"} | options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_something_else_than_a_frame_or_a_file_is_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"`per_query` must be a data frame .*, got dict"):
+        report({}, tmp_path / "page.html")
+    with pytest.raises(TypeError, match=r"`file` must be the name of a file, .* got 3"):
+        report(frame_of(FOUR), 3)
+    with pytest.raises(FileNotFoundError):
+        report(frame_of(FOUR), tmp_path / "absent" / "page.html")
+
+
+def test_without_vl_convert_it_is_said_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(ImportError, match=re.escape('pip install "vl-convert-python>=1.9"')):
+        report(frame_of(FOUR), tmp_path / "page.html")
+
+
+def test_importing_it_loads_nothing_slow():
+    code = (
+        "import sys; from polars_graded import report;"
+        "print([name for name in ('altair', 'jinja2', 'scipy', 'vl_convert') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert json.loads(done.stdout) == []
