@@ -6,14 +6,13 @@ Nothing here calls the package but to write the report: not its reader, measures
 from __future__ import annotations
 
 import gzip
-import json
 import math
-import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from report_page import Part, Report, interval, number
 from scipy import stats
 
 import polars_graded as pg
@@ -85,15 +84,12 @@ def values(rankings: Mapping[str, Mapping[str, Sequence[int]]]) -> Values:
 
 
 @pytest.fixture(scope="module")
-def page(files: Sequence[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def page(files: Sequence[Path], tmp_path_factory: pytest.TempPathFactory) -> Report:
     """What the page of the report contains."""
     frame = pg.read_letor(files)
     by = [f"f{feature}" for feature in FEATURES]
     results = pg.evaluate(frame, *MEASURES, "dcg_curve@20", by=by, ties="order")
-    file = pg.report(results, tmp_path_factory.mktemp("report") / "page.html")
-    text = file.read_text(encoding="utf-8")
-    [payload] = re.findall(r'<script type="application/json" id="payload">(.*?)</script>', text)
-    return json.loads(payload)
+    return Report(pg.report(results, tmp_path_factory.mktemp("report") / "page.html"))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -105,84 +101,66 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
+def part_of(page: Report, measure: str) -> Part:
+    [part] = [each for each in page.parts if each.name == measure]
+    return part
+
+
+def near(value: Any) -> Any:
+    return pytest.approx(value, abs=5.1e-5)
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_means_and_intervals(page, values, measure):
-    [shown] = [each for each in page["measures"] if each["name"] == measure]
-    for strategy, mean, margin in zip(
-        page["strategies"], shown["means"], shown["margins"], strict=True
-    ):
-        own = values[measure][strategy]
-        low, high = stats.t.interval(0.95, len(own) - 1, own.mean(), stats.sem(own))
-        assert mean == pytest.approx(own.mean(), rel=1e-6)
-        assert margin == pytest.approx((high - low) / 2, rel=1e-6)
-    means = [values[measure][strategy].mean() for strategy in page["strategies"]]
-    assert shown["best_strategies"] == [int(np.argmax(means))]
-    assert page["total"] == 106
+    table = part_of(page, measure).tables[f"Means, ordered by {measure}"]
+    means = {strategy: own.mean() for strategy, own in values[measure].items()}
+    assert table.numbers(f"mean {measure}") == near(means)
+    shown = table.column("95 % interval")
+    for strategy, own in values[measure].items():
+        ends = stats.t.interval(0.95, len(own) - 1, own.mean(), stats.sem(own))
+        assert interval(shown[strategy]) == near(ends)
+    assert table.rows[0][0] == max(means, key=means.__getitem__)
+    assert page.settings["Data"] == "4 strategies, 106 queries"
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_differences_and_p_values(page, values, measure):
-    comparison = page["comparison"]
-    place = [each["name"] for each in page["measures"]].index(measure)
-    rows = [dict(zip(comparison["columns"], row, strict=True)) for row in comparison["rows"][place]]
-    pairs = list(combinations(page["strategies"], 2))
+    table = part_of(page, measure).tables[f"Differences of {measure}"]
+    pairs = list(combinations(values[measure], 2))
     differences = [values[measure][a] - values[measure][b] for a, b in pairs]
-    tests = [stats.ttest_1samp(difference, 0) for difference in differences]
-    corrected = holm([test.pvalue for test in tests])
-    shown = {
-        (page["strategies"][row["strategy"]], page["strategies"][row["baseline"]]): row
-        for row in rows
-    }
+    p_values = [stats.ttest_1samp(difference, 0).pvalue for difference in differences]
+    shown = {(row[0], row[1]): row[2:] for row in table.rows}
     assert {*shown} == {*pairs}
-    for pair, difference, test, p in zip(pairs, differences, tests, corrected, strict=True):
-        row = shown[pair]
-        low, high = test.confidence_interval(0.95)
-        assert row["difference"] == pytest.approx(difference.mean(), rel=1e-6)
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high), rel=1e-5, abs=1e-7)
+    for pair, difference, p in zip(pairs, differences, holm(p_values), strict=True):
+        mean, ends, p_text, *counts = shown[pair]
+        assert number(mean) == near(difference.mean())
+        low, high = interval(ends)
+        assert low - 1e-4 < difference.mean() < high + 1e-4
+        assert (low > 0 or high < 0) == (p <= 0.05)
         # Differences of sums in another order are equal up to rounding.
         wins, losses = (difference > 1e-12).sum(), (difference < -1e-12).sum()
-        assert (row["wins"], row["losses"]) == (wins, losses)
-        assert row["ties"] == 106 - wins - losses
-        assert row["p_corrected"] == pytest.approx(p, rel=1e-5)
-        assert row["significant"] == (p <= 0.05)
-        assert row["p"] == ("< 0.001" if p < 0.001 else f"{p:.4f}")
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_how_many_pairs_are_significant(page, values, measure):
-    [row] = [each for each in page["certainty"] if each["measure"] == measure]
-    pairs = list(combinations(FEATURES, 2))
-    p_values = holm(
-        [stats.ttest_rel(*(values[measure][f"f{each}"] for each in pair)).pvalue for pair in pairs]
-    )
-    assert (row["significant_pairs"], row["pairs"]) == (
-        sum(p <= 0.05 for p in p_values),
-        len(pairs),
-    )
-    assert row["queries"] == 106
-    # A twentieth of the best mean.
-    best = max(mean.mean() for mean in values[measure].values())
-    assert row["difference"] == pytest.approx(best / 20, rel=1e-5)
+        assert [*map(int, counts)] == [wins, 106 - wins - losses, losses]
+        assert p_text == ("< 0.001" if p < 0.001 else "1" if p > 0.99995 else f"{p:.4f}")
+        row = [each[:2] for each in table.rows].index([*pair])
+        assert bool(table.bold[row]) == (p <= 0.05)
 
 
 def test_curves(page, rankings):
-    [curve] = page["curves"]
-    assert curve["at"] == list(range(1, 21))
-    for strategy, shown in zip(page["strategies"], curve["packed"]["means"], strict=True):
-        own = np.mean([dcg(grades)[:20] for grades in rankings[strategy].values()], axis=0)
-        assert shown == pytest.approx(own.tolist(), rel=1e-5)
+    [chart] = page.figures(id="curves")
+    for strategy, lists in rankings.items():
+        own = np.mean([dcg(grades)[:20] for grades in lists.values()], axis=0)
+        shown = [row["value"] for row in page.rows(chart) if row["strategy"] == strategy]
+        assert shown == pytest.approx(own.tolist())
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_the_verdict(page, values, measure):
-    [shown] = [each for each in page["measures"] if each["name"] == measure]
-    verdict = "".join(
-        part if isinstance(part, str) else page["strategies"][part] for part in shown["verdict"]
-    )
+def test_the_headline(page, values, measure):
+    part = part_of(page, measure)
     means = {strategy: own.mean() for strategy, own in values[measure].items()}
     first, second = sorted(means, key=means.__getitem__, reverse=True)[:2]
     difference = values[measure][first] - values[measure][second]
-    above = f"{difference.mean():.4f}"
-    assert f"best mean {measure}, {means[first]:.4f} over 106 queries, {above} above" in verdict
+    assert first in part.headline
+    assert f", {means[first]:.4f} over 106 queries, " in part.headline
+    assert f"{difference.mean():.4f} above that of {second} (95 % interval " in part.headline
     wins, losses = (difference > 1e-12).sum(), (difference < -1e-12).sum()
-    assert f"better in {wins} queries, worse in {losses}" in verdict
+    assert f"better in {wins} queries, worse in {losses}" in part.details
