@@ -211,8 +211,10 @@ HEADLINES = [
     # Half the width is t * s / sqrt(n) = 4.302653 * 0.25 / sqrt(3).
     (
         ({"x": [0.25, 0.5, 0.75]}, "ap", {}),
-        "x is the only strategy: its mean average precision is "
-        + "0.5000 ± 0.6210 (95 % interval) over 3 queries.",
+        (
+            "x is the only strategy: its mean average precision is "
+            "0.5000 ± 0.6210 (95 % interval) over 3 queries."
+        ),
     ),
     (
         ({name: [0.5] for name in "vwxyz"}, "ap", {}),
@@ -232,13 +234,17 @@ HEADLINES = [
     ),
     (
         ({"x": [0.5], "y": [0.25]}, "ap", {"baseline": "y"}),
-        "Undecided whether x is better than the baseline y: "
-        + f"its mean {AP}0.5000 over 1 query, is 0.2500 above.",
+        (
+            "Undecided whether x is better than the baseline y: "
+            f"its mean {AP}0.5000 over 1 query, is 0.2500 above."
+        ),
     ),
     (
         ({"x": [0.5], "y": [0.25]}, "e_measure@5", {"baseline": "y"}),
-        "The baseline y has the best mean e measure@5, "
-        + "0.2500 over 1 query, 0.2500 below that of x.",
+        (
+            "The baseline y has the best mean e measure@5, "
+            "0.2500 over 1 query, 0.2500 below that of x."
+        ),
     ),
 ]
 

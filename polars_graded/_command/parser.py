@@ -241,8 +241,8 @@ OPTIONS = {
         suffixes=(".svg", ".png", ".html"),
     ),
     "--report": Option(
-        "write one .html page that shows which strategy leads and how sure that is, with "
-        "linked differences, curves, queries and documents; the page needs no network; this option "
+        "write one .html page that shows which strategy leads and how sure that is, with charts "
+        "of differences, curves and rankings; the page needs no network; this option "
         f"adds the measures {', '.join(REPORT_MEASURES)}",
         ONE_FILE,
         suffixes=(".html", ".htm"),

@@ -1,8 +1,8 @@
-"""Draw the marks that charts and the report share.
+"""Draw the marks that several charts share.
 
 The functions need names, titles and the limits of axes, but no rows. A chart attaches a table to
-the marks, and a page of the report attaches its own rows. The docstring of a function lists the
-fields that the rows need. Most marks that only one chart uses are in the module of that chart.
+the marks. The docstring of a function lists the fields that the rows need. Most marks that only one
+chart uses are in the module of that chart.
 """
 
 from __future__ import annotations
@@ -19,19 +19,16 @@ from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.style import (
     DOUBT,
     INTERVAL_PADDING,
-    LINE_SYMBOL,
     UNFLUSHED_LABELS,
     add_p,
     bound_axis,
     build_one_row,
     draw_interval,
-    draw_named_line,
     draw_rule,
     find_ink,
     find_ink_and_paper,
     format_decimals,
     list_tooltips,
-    order_axis,
     write_short_label,
 )
 
@@ -75,42 +72,6 @@ def build_recall_axis(
     values = [step / 10 for step in range(11)]
     axis = alt.Axis(values=values, format=".1f", **UNFLUSHED_LABELS)
     return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[start, end]), axis=axis)
-
-
-def draw_curves(
-    x: alt.X,
-    title: str,
-    look: dict[str, Any],
-    *,
-    show_points: bool,
-    ideal: bool,
-    named_at: alt.ExprRef,
-    ends: tuple[Any, Any],
-) -> list[alt.Chart]:
-    """Draw a line for each strategy of a report with the encodings in `look`, and its points.
-
-    The points are invisible unless `show_points` is true. If `named_at` is -1, the names are to the
-    left of the lines; if it is 1, they are to the right.
-
-    Rows have the fields `strategy`, `value` and `label_at`, and the field of `x`. An ideal curve
-    needs `ideal`.
-    """
-    y = alt.Y("value:Q", title=title, **bound_axis(ends))
-    colour = {"color": look["color"], "detail": alt.Detail("strategy:N")}
-    base = alt.Chart().encode(x=x, y=y, **colour)
-    tooltip = list_tooltips("strategy:N", x.shorthand, *format_decimals("value"))
-    points = base.mark_point(filled=True, opacity=1 if show_points else 0)
-    layers = [base.mark_line().encode(**look)]
-    if ideal:
-        symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
-        line = draw_named_line(alt.Opacity, alt.Chart(), "ideal", **symbol)
-        line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
-        layers.insert(
-            0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail=alt.Detail("strategy:N"))
-        )
-    layers += draw_line_names(x, title, "strategy", look["color"], side=named_at)
-    # Points are in front, since lines would hide their tooltips.
-    return [*layers, points.encode(tooltip=tooltip)]
 
 
 def draw_line_names(
@@ -177,60 +138,6 @@ def draw_zero(field: str) -> alt.Chart:
 
 BAR_ENDS = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
 """Expressions of the left and right edge of a bar, which shows one query or more."""
-
-
-def draw_named_bars(
-    title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, **axis: Any
-) -> list[alt.Chart]:
-    """Draw a bar for each query over its name.
-
-    Rows have `query`, `queries`, `difference`, `better` and the field of the colour.
-    """
-    x = alt.X("query:N", title=title, **order_axis(names, **axis))
-    # The stroke keeps a bar visible even if its height is less than a pixel.
-    bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=1)
-    bars = bars.encode(x=x, stroke=_build_stroke(colour))
-    return [draw_rule(y=0), bars, _draw_ties().encode(x=x)]
-
-
-def draw_placed_bars(
-    title: Any, end: float | alt.ExprRef, y_title: str, colour: alt.Color
-) -> list[alt.Chart]:
-    """Draw each bar from its first query to its last, on an axis that ends at `end`.
-
-    Rows have `position` and `last` in addition to the fields that `draw_named_bars` needs.
-    """
-    limits = bound_axis((0.5, end), format=",d", tickCount=6, titleLimit=400)
-    x = alt.X("start:Q", title=title, **limits)
-    # A thin stroke closes the gaps between adjacent bars whose common edge lies inside a pixel.
-    bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**BAR_ENDS)
-    bars = bars.encode(x=x, x2=alt.X2("end:Q"), y2=alt.Y2Datum(0), stroke=_build_stroke(colour))
-    middle = _draw_ties().transform_calculate(start="(datum.position + datum.last) / 2")
-    return [draw_rule(y=0), bars, middle.encode(x=x)]
-
-
-def _build_stroke(colour: alt.Color) -> alt.Stroke:
-    """Return a stroke for bars, in the same colour as their fill."""
-    definition: Any = colour.to_dict()
-    return alt.Stroke(**definition)
-
-
-def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
-    """Draw bars from 0 to a difference; the caller adds horizontal positions."""
-    y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
-    tooltip = list_tooltips("query:N", "queries:Q", *format_decimals("difference"), "better:N")
-    return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
-
-
-def _draw_ties() -> alt.Chart:
-    """Draw a dot at 0 for each query in which neither strategy is better."""
-    ties = alt.Chart().transform_filter("!isValid(datum.better)")
-    # The height is the constant 0. If it were a field and there were no ties, the field would have
-    # no values, and Vega could not compute its extent.
-    ties = ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT)
-    return ties.encode(
-        y=alt.YDatum(0), tooltip=list_tooltips("query:N", *format_decimals("difference"))
-    )
 
 
 def draw_diagonal(ends: AxisEnds, *, nice: bool = False) -> alt.Chart:

@@ -37,9 +37,6 @@ RANKING_OPTIONS = ("query", "by", "descending", "strategy")
 """Keywords of `evaluate` that define the rankings. `ties` is not among them, so that documents with
 equal scores remain tied."""
 
-UNBROKEN_TIES = "the order of rows decides"
-"""Description of the order of tied documents if no column breaks the ties."""
-
 
 @dataclass(frozen=True)
 class RankedFrame:
@@ -96,7 +93,7 @@ class RankedFrame:
         defaults.
         """
         ties, ranking = self.request.ties, self.request.unsorted_ranking
-        tie_order = UNBROKEN_TIES
+        tie_order = "the order of rows decides"
         if self.request.tie_column is not None:
             tie_order = f"broken by {self.request.tie_column}, the highest first"
         low, high, lowest_relevant = ranking.irrelevant, ranking.max_grade, ranking.relevant_from

@@ -80,18 +80,15 @@ def report(
       and for further pairs. If `frame` and `doc` are given, a click on a query with a large
       difference shows its `charts.rankings`;
     - the means of `summarise`, the differences of `compare`, and the queries with the largest
-      differences. If `frame` contains unjudged documents, the means are also shown as if these had
-      the highest grade. Counts such as `n_relevant` are a column of the means;
-    - `charts.strategy_ranks`, and the smallest difference that the queries can show, as in
-      `trust.queries_needed`;
-    - with `segments`, the means in each segment, and the differences that vary between segments, as
-      in `compare_segments`.
+      differences. Counts such as `n_relevant` are a column of the means;
+    - `charts.strategy_ranks`;
+    - with `segments`, the means in each segment.
 
     Below are `charts.dcg_curves` and `charts.recall_precision_curves`, if the results contain
     curves; with several graders, `charts.grader_orders`, and with `trusted`, the estimates from
-    trusted grades, from a model's grades and from both; with `frame`, the `overview` of its
-    documents and the `similarity` of its rankings; then the settings: test, correction, level, the
-    order of ties, versions and date.
+    trusted grades, from a model's grades and from both; with `frame`, `charts.overview` of its
+    documents and `charts.similarity_matrix` of its rankings; then the settings: test, correction,
+    level, the order of ties, versions and date.
 
     Parameters
     ----------
@@ -165,7 +162,7 @@ def report(
     Notes
     -----
     Means, intervals, p values and counts are those of `summarise` and `compare`. They use all
-    queries, as do all charts. A histogram draws up to 3000 bars, and the page contains up to 30
+    queries, as do all charts. A histogram draws up to 3000 bars, and the page contains up to 24
     histograms and the rankings of up to 20 queries. The page states what is left out.
 
     Examples

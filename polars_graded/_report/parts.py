@@ -40,9 +40,6 @@ MAX_HISTOGRAMS = 24
 MAX_RANKED_QUERIES = 20
 """Maximum number of queries whose rankings are drawn."""
 
-MAX_EXTREMES = 5
-"""Maximum number of queries with the largest differences in each direction in a table."""
-
 CHART_HEIGHT = 280
 """Height of a histogram and of a chart of curves, in pixels."""
 
@@ -108,9 +105,9 @@ class Contents:
         means, options = summarise(results, best, **keys), {"strategy": keys["strategy"]}
         figures = [self.charts.draw(lambda: charts.grader_orders(means, **options))]
         if trusted is not None and len(self.names) > 1:
-            options["panel"] = GRADER  # so only the first measure is drawn
-            options_of_both = keys | {"trusted": trusted, "baseline": baseline}
-            estimates = compare(results, dict([*best.items()][:1]), **options_of_both)
+            # With a panel per grader, only the first measure is drawn.
+            both, options["panel"] = {"trusted": trusted, "baseline": baseline}, GRADER
+            estimates = compare(results, dict([*best.items()][:1]), **keys, **both)
             figures.append(self.charts.draw(lambda: charts.trusted_forest(estimates, **options)))
         self.sections["Graders"] = figures
 
@@ -198,7 +195,7 @@ class Contents:
                 lambda pair=pair: charts.precision_histogram(frame, best, *pair),  # type: ignore[misc]
                 CHART_HEIGHT,
             )
-            table = tables.build_extremes(rows.drop("winner"), pair, name, MAX_EXTREMES)
+            table = tables.build_extremes(rows.drop("winner"), pair, name)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
             part["pairs"].append({**shown, "queries": rows["query"].to_list()})

@@ -105,7 +105,7 @@ def build_differences(
     return Table(caption, heads, rows)
 
 
-def build_extremes(rows: pl.DataFrame, names: Sequence[str], measure: str, n: int) -> Table:
+def build_extremes(rows: pl.DataFrame, names: Sequence[str], measure: str, n: int = 5) -> Table:
     """Return the queries with the largest differences in each direction, up to n.
 
     `rows` has `query`, `value_a`, `value_b` and `difference`, the largest difference first.
