@@ -332,9 +332,6 @@ ROWS = {
     "measure_agreement, difference": Row(
         charts.measure_agreement, results, AGREEMENT, {"show": "difference"}, "mu_ap"
     ),
-    "similarity_histogram": Row(
-        charts.similarity_histogram, results, {"measure": "mu_ap", **KEYS}, value="mu_ap"
-    ),
     "similarity_matrix": Row(
         charts.similarity_matrix, similarity_of, {"measure": "rbo"}, value="rbo", fewest=2
     ),
@@ -360,15 +357,40 @@ ROWS = {
         value="difference",
         fewest=2,
     ),
+    "strategy_bars of bounds": Row(
+        charts.strategy_bars, bounds_of, {"strategy": "strategy"}, value="value"
+    ),
+    "strategy_ranks of groups": Row(
+        charts.strategy_ranks,
+        ranked,
+        {"strategy": "strategy"},
+        {"show": "groups"},
+        "mean",
+        fewest=2,
+    ),
+    "similarity_matrix, histogram": Row(
+        charts.similarity_matrix,
+        similarity_of,
+        {"measure": "rbo"},
+        {"show": "histogram"},
+        "rbo",
+        fewest=2,
+    ),
+    "comparison_forest of trusted grades": Row(
+        charts.comparison_forest, trusted_of, {"strategy": "strategy"}, value="mean"
+    ),
+    "comparison_forest of trusted pairs": Row(
+        charts.comparison_forest,
+        trusted_pairs_of,
+        {"strategy": "strategy"},
+        value="difference",
+        fewest=2,
+    ),
+    "grading_profile of graders": Row(
+        charts.grading_profile, summary_of_graders, {"strategy": "strategy"}, value="mean"
+    ),
     "strategy_ranks": Row(
         charts.strategy_ranks, ranked, {"strategy": "strategy"}, value="rank", fewest=2
-    ),
-    "critical_differences": Row(
-        charts.critical_differences,
-        lambda k, n: ranked(k, n).filter(measure="mu_ap"),
-        {"strategy": "strategy"},
-        value="mean",
-        fewest=2,
     ),
     "rankings": Row(
         charts.rankings,
@@ -420,22 +442,6 @@ ROWS = {
     "grading_profile of places": Row(
         charts.grading_profile, gradings_of, {"strategy": "strategy"}, {"show": "places"}, "mean"
     ),
-    "unjudged_bounds": Row(
-        charts.unjudged_bounds, bounds_of, {"strategy": "strategy"}, value="value"
-    ),
     "overview": Row(charts.overview, overview_of, {"strategy": "strategy"}),
     "agreement": Row(charts.agreement, graded_of, {}, {"one": "people", "other": "model"}),
-    "grader_orders": Row(
-        charts.grader_orders, summary_of_graders, {"strategy": "strategy"}, value="mean"
-    ),
-    "trusted_forest": Row(
-        charts.trusted_forest, trusted_of, {"strategy": "strategy"}, value="mean"
-    ),
-    "trusted_forest of pairs": Row(
-        charts.trusted_forest,
-        trusted_pairs_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
-    ),
 }

@@ -246,7 +246,7 @@ def _write_chart(per_query: pl.DataFrame, arguments: Arguments, file: Path) -> N
     options = arguments.comparison
     if arguments.trusted is not None:
         means = summarise(per_query, arguments.scalar_measures, trusted=arguments.trusted)
-        chart: Any = charts.trusted_forest(means)
+        chart: Any = charts.comparison_forest(means)
     elif options["baseline"] is not None:
         chart = charts.comparison_forest(compare(per_query, arguments.scalar_measures, **options))
     else:

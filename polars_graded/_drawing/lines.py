@@ -105,15 +105,15 @@ def draw_lines(
         legend=has_panels and bool((table["panel"] != table[field]).any()),
     )
     keys = ["panel", field] if has_panels else [field]
-    x_field, y_field = (each.shorthand.removesuffix(":Q") for each in (x, y))
+    x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
     notes = [*words.notes, *write_coinciding(table, x_field, y_field, keys)]
     words = words._replace(notes=[*notes, *style.write_rest_note(drawn)])
     selections = _build_selections(table, field, legend=has_panels)
-    base = alt.Chart().encode(x=alt.X(f"{x_field}:Q"), y=alt.Y(f"{y_field}:Q"), detail=f"{field}:N")
+    base = alt.Chart().encode(x=alt.X(x.shorthand), y=alt.Y(f"{y_field}:Q"), detail=f"{field}:N")
     layers = [*under, base.mark_line().encode(**fade_others(selections, 1))]
     # With a selection, a tooltip shows a text only if a function such as toString formats it.
     name: Any = alt.Tooltip(f"{field}:N", format="", formatType="toString")
-    tooltip = [name if selections else f"{field}:N", f"{x_field}:Q", *tooltips]
+    tooltip = [name if selections else f"{field}:N", x.shorthand, *tooltips]
     points = base
     if band is not None:
         points, interval = style.add_interval(points, *band)
@@ -139,7 +139,7 @@ def draw_lines(
     if has_panels:
         return style.draw_panels(layers, table, panel, words, encoding=shared)
     table = _add_labels(table, x_field, field, labelled, labels)
-    names_ = _draw_names(x_field, y_field, height, ends, field, labelled, table)
+    names_ = _draw_names(x.shorthand, y_field, height, ends, field, labelled, table)
     layers += [each.encode(**fade_others(selections, 1)) for each in names_]
     chart = style.draw_layers(layers, table, words, encoding=shared)
     return _reserve_width(chart, table["label"])
@@ -223,7 +223,7 @@ def _add_labels(
     labels: Mapping[str, str] | None,
 ) -> pl.DataFrame:
     """Add the column `label`: the name of a line in its last row, null in other rows."""
-    ends = table.group_by(field).agg(pl.col(x).max()).filter(pl.col(field).is_in([*labelled]))
+    ends = table.group_by(field).agg(pl.col(x).last()).filter(pl.col(field).is_in([*labelled]))
     names = ends[field].to_list()
     texts = shorten_names([(labels or {}).get(name, name) for name in names])
     ends = ends.with_columns(pl.Series("label", texts, dtype=pl.String))
@@ -279,10 +279,10 @@ def _draw_names(
     weight = round(min(1.0, max(0.0, (mean - ends[0]) / (ends[1] - ends[0]))), 2)
     move_down, move_up = f"max(0, {', '.join(down)})", f"min(0, {', '.join(up)})"
     move = alt.ExprRef(f"{weight} * {move_down} + {1 - weight:.2f} * {move_up}")
-    base = base.encode(x=alt.X(f"{x}:Q"), y=alt.Y(f"{y}:Q"))
+    base = base.encode(x=alt.X(x), y=alt.Y(f"{y}:Q"))
     leader = base.mark_rule(
         xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
-    ).encode(x2=x, y2=y)
+    ).encode(x2=x.partition(":")[0], y2=y)
     text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
     return [leader, text.encode(text="label:N", color=alt.value(style.find_ink()))]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,6 +24,7 @@ from polars_graded._sentences import (
     format_p,
     shorten_names,
 )
+from polars_graded._sentences.titles import name_measure
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -83,12 +83,6 @@ INK = "#30363d"
 LIGHT_INK = "#e6e9ed"
 """Colour of text and of significant results on a dark background."""
 
-STRONGEST_CELL_COLOUR_ON_DARK = "#9ecae1"
-"""Colour of cells with the highest value of their scale, on a dark background."""
-
-EQUAL_CONTRAST_LUMINANCE = 0.179
-"""Luminance of a background on which black and white texts have the same contrast, 4.6."""
-
 SOFT_SHARE = 0.3
 """Share of the background colour in the colour of less important text.
 
@@ -111,10 +105,6 @@ has five of them by default."""
 PANEL_SIZES = {2: 270, 3: 175}
 """Width of a panel in pixels, by the number of panels in a row. A row fits in a notebook that is
 700 pixels wide. A panel without names on its y axis is square."""
-
-
-SHARED_LETTERS = "strategies with a common letter do not differ significantly"
-"""Note on the groups of `rank_strategies`."""
 
 
 class Words(NamedTuple):
@@ -525,6 +515,19 @@ def _list_colours() -> list[str]:
     return [*OKABE_ITO[:-1], black]
 
 
+def encode_few_names(
+    names: Collection[str], title: str, colours: Mapping[str, str] | None, highlight: Any
+) -> Any:
+    """Return the colours of strategies whose names are on an axis.
+
+    More than `MAX_COLOURS` strategies have the colour of text, unless the caller chooses colours.
+    """
+    if len(names) > MAX_COLOURS and not colours and highlight is None:
+        return draw_ink()
+    chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
+    return encode_names(sort_naturally(names), title, **chosen)
+
+
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
     """Replace the grey in `look` by a grey in which text is legible."""
     colour = look["color"]
@@ -575,46 +578,54 @@ def find_ink() -> str:
     return find_ink_and_paper()[0]
 
 
-class CellColours(NamedTuple):
-    """Colours of cells for values from 0 to a maximum, and of texts on cells."""
+IS_DARK = "(luminance(background) < 0.18)"
+"""Expression that is true on a dark background, of a theme or of `configure`.
 
-    scale: alt.Scale
-    on_weak: str
-    on_strong: str
-    strong_from: float
-    """Texts on cells with a larger value have the colour `on_strong`, all others `on_weak`."""
+0.18 is the luminance of a background on which black and white texts have the same contrast.
+"""
 
-    def choose_text_colour(self, value: str) -> Any:
-        """Return the condition for the colour of a text; `value` is an expression."""
-        is_strong = f"{value} > {self.strong_from}"
-        return alt.condition(is_strong, alt.value(self.on_strong), alt.value(self.on_weak))
+PAPER = "(luminance(background) >= 0 ? background : 'white')"
+"""Expression of the background colour, which is white if the background is transparent."""
 
 
-def build_cell_colours(highest: float) -> CellColours:
-    """Return the colours of cells; a cell of 0 has the background colour."""
-    ink, paper = find_ink_and_paper()
-    strongest = PALETTE[0] if ink == INK else STRONGEST_CELL_COLOUR_ON_DARK
-    scale = alt.Scale(domain=[0, highest], range=[paper, strongest], interpolate="rgb")
-    shares = [share / 100 for share in range(101)]
-    is_light = [
-        compute_luminance(mix_colours(paper, strongest, each)) > EQUAL_CONTRAST_LUMINANCE
-        for each in shares
-    ]
-    # From this share on, the other colour of text has the higher contrast.
-    changed = (share for share, light in zip(shares, is_light, strict=True) if light != is_light[0])
-    strong_from = next(changed, 1.0)
-    on_weak, on_strong = ("black", "white") if is_light[0] else ("white", "black")
-    return CellColours(scale, on_weak, on_strong, strong_from * highest)
+def choose_by_background(light: str, dark: str) -> alt.ExprRef:
+    """Return an expression for a colour on light backgrounds, and another on dark ones.
+
+    The colour also suits a background that the caller sets after the chart was made.
+    """
+    return alt.ExprRef(f"{IS_DARK} ? '{dark}' : '{light}'")
 
 
-def compute_luminance(colour: str) -> float:
-    """Return the relative luminance of a colour, as WCAG defines it, from 0 to 1."""
-    parts = [part / 255 for part in split_colour(colour)]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4  # noqa: PLR2004
-        for part in parts
-    ]
-    return sum(w * part for w, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+def draw_ink() -> Any:
+    """Return the colour of text, which is legible on the background of the chart."""
+    return alt.value(choose_by_background(INK, LIGHT_INK))
+
+
+def build_cell_scale(highest: float, *, diverging: bool = False) -> alt.Scale:
+    """Return the colours of cells, from the background at 0 to a strong colour at `highest`.
+
+    If `diverging`, values below 0 are orange, and values above 0 are blue. Readers with a colour
+    vision deficiency can distinguish the two.
+    """
+    blue = choose_by_background("#08306b", "#9ecae1")
+    colours = [alt.ExprRef(PAPER), blue]
+    if not diverging:
+        return alt.Scale(domain=[0, highest], range=colours, interpolate="rgb")
+    # The domain has only its ends, so that charts side by side can merge their domains.
+    ends = [-highest, highest]
+    colours.insert(0, choose_by_background("#7f3b08", "#fdb863"))
+    return alt.Scale(domain=ends, domainMid=0, range=colours, interpolate="rgb")
+
+
+def write_on_cells(text: str, value: str, highest: float, size: float | None = None) -> alt.Chart:
+    """Draw the texts of a field on cells, in black or white.
+
+    `value` is the field of the cell's value, and `highest` the end of the scale.
+    """
+    is_strong = f"abs(datum.{value}) > {0.55 * highest!r}"
+    colour = alt.ExprRef(f"({is_strong}) === {IS_DARK} ? 'black' : 'white'")
+    marks = alt.Chart().mark_text(fontSize=size or alt.Undefined)
+    return marks.encode(text=f"{text}:N", fill=alt.value(colour))
 
 
 def find_soft_ink() -> str:
@@ -729,10 +740,47 @@ def build_names_axis(field: str, names: list[str], title: str | None = None, **a
     return alt.Y(f"{field}:N", title=title, **order_axis(names, **({"labelLimit": 300} | axis)))
 
 
-def draw_beside(y: alt.Y, text: str | alt.Text, dx: int) -> alt.Chart:
-    """Draw a text to the right of each row of the chart."""
-    texts = alt.Chart().mark_text(align="left", dx=dx, color=find_ink())
-    return texts.encode(x=alt.value("width"), y=y, text=text)
+def draw_column(text: alt.Text | str, dx: int) -> alt.Chart:
+    """Draw a column of texts to the right of the rows of the chart."""
+    texts = alt.Chart().mark_text(align="left", dx=dx, clip=False)
+    return texts.encode(x=alt.value("width"), text=text, color=draw_ink())
+
+
+def draw_heading(text: str, dx: int) -> alt.Chart:
+    """Draw a text above the plot, which ends `dx` pixels to the right of it."""
+    heading = build_one_row().mark_text(align="right", dx=dx, dy=-9, fontSize=10, clip=False)
+    place: dict[str, Any] = {"x": alt.value("width"), "y": alt.value(0)}
+    return heading.encode(text=alt.value(text), color=draw_ink(), **place)
+
+
+LETTER_WIDTH = 6
+"""Mean width of a letter of an axis title, in pixels."""
+
+MAX_EXTRA_LETTERS = 6
+"""Maximum number of letters of an axis title that extend beyond the axis."""
+
+
+def draw_rows(
+    layers: Sequence[alt.Chart],
+    table: pl.DataFrame,
+    panel: str | None,
+    words: Words,
+    *axis: Any,
+    **options: Any,
+) -> Chart:
+    """Draw marks beside an axis of names; the panels of a row fit into a notebook."""
+    n = 1 if panel is None else table["panel"].n_unique()
+    width = 300 if n == 1 else 200 if n in {2, 4} else 140
+    x = options["encoding"].x
+    parts = [x["title"]] if isinstance(x["title"], str) else x["title"]
+    letters = width // LETTER_WIDTH + MAX_EXTRA_LETTERS
+    lines = [line for part in parts for line in _wrap_evenly(part, letters)]
+    x["title"] = lines if len(lines) > 1 else lines[0]
+    chart = draw_panels(layers, table, panel, words, *axis, width=width, **options)
+    if n > 1:
+        # Texts are to the right of each panel.
+        chart.spacing = PANEL_SPACING | {"column": 60}
+    return chart
 
 
 def draw_dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
@@ -803,32 +851,6 @@ def draw_interval(
 
 INTERVAL_PADDING = 5
 """Minimum space between an interval and the frame, in pixels."""
-
-MIN_DOT_SIZE = 7
-"""Minimum size of a dot on an interval, in square pixels."""
-
-
-def fit_dot_size(
-    table: pl.DataFrame, ends: Sequence[str], axis_sharing: str, width: int, max_size: int
-) -> int:
-    """Return a size of dots that leaves most intervals visible.
-
-    Let L be the 10 % quantile of the lengths of the intervals. A dot has the diameter L / 2. In
-    nine of ten intervals, it hides at most half of the line. But the size is at least
-    `MIN_DOT_SIZE` and at most `max_size`, in square pixels. `axis_sharing` is the result of
-    `choose_panel_axis`, and `width` is the width of a panel in pixels.
-    """
-    intervals = table.drop_nulls([*ends]) if ends else table.clear()
-    if intervals.is_empty():
-        return max_size
-    low, high = (pl.col(end) for end in ends)
-    extent = high.max() - low.min()
-    if axis_sharing == "independent" and "panel" in table.columns:
-        extent = extent.over("panel")
-    lengths = ((high - low) / extent).fill_nan(1).quantile(1 / 10)
-    length: Any = intervals.select(lengths).item()
-    diameter = width * length / 2
-    return round(min(max_size, max(MIN_DOT_SIZE, math.pi * diameter**2 / 4)))
 
 
 def build_one_row() -> alt.Chart:
@@ -903,7 +925,7 @@ def add_p(chart: alt.Chart, title: str) -> tuple[alt.Chart, alt.Tooltip]:
 def write_mean_title(table: pl.DataFrame, prefix: str = "mean ", default: str = "mean") -> str:
     """Write the axis title of means, with the measure if there is only one."""
     names = table["measure"].unique().to_list() if "measure" in table.columns else []
-    return f"{prefix}{names[0]}" if len(names) == 1 else default
+    return f"{prefix}{name_measure(names[0])}" if len(names) == 1 else default
 
 
 def build_unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001

@@ -165,7 +165,7 @@ def title_strategies(
     With `pairs=6`, the title contains "6 pairs" in place of the number of strategies.
     """
     has_one_measure = len(drawn.measures) == 1
-    measure = f" {shorten_name(drawn.measures[0])}" if has_one_measure else ""
+    measure = f" {name_measure(drawn.measures[0])}" if has_one_measure else ""
     drawn_things = (pairs, "pairs") if pairs else (drawn.strategies, "strategies")
     text = f"{what}{measure} of {format_count(*drawn_things)}"
     if baseline is not None:

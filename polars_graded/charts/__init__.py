@@ -41,7 +41,7 @@ from __future__ import annotations
 from polars_graded.charts._clicks import click_rates
 from polars_graded.charts._curves import dcg_curves, recall_precision_curves
 from polars_graded.charts._explore import explore
-from polars_graded.charts._graders import agreement, grader_orders, trusted_forest
+from polars_graded.charts._graders import agreement, grading_profile
 from polars_graded.charts._overview import overview
 from polars_graded.charts._print import for_print
 from polars_graded.charts._queries import (
@@ -49,10 +49,9 @@ from polars_graded.charts._queries import (
     measure_agreement,
     precision_histogram,
     query_heatmap,
-    similarity_histogram,
 )
 from polars_graded.charts._rankings import rankings
-from polars_graded.charts._ranks import critical_differences, strategy_ranks
+from polars_graded.charts._ranks import strategy_ranks
 from polars_graded.charts._recommendations import catalogue_curves, trade_off
 from polars_graded.charts._relevance import relevance_function, sample_boxes
 from polars_graded.charts._reliability import sample_size_curves, significance_curves
@@ -62,7 +61,6 @@ from polars_graded.charts._strategies import (
     similarity_matrix,
     strategy_bars,
 )
-from polars_graded.charts._trust import grading_profile, unjudged_bounds
 
 __all__ = [
     "agreement",
@@ -70,12 +68,10 @@ __all__ = [
     "click_rates",
     "comparison_forest",
     "comparison_matrix",
-    "critical_differences",
     "dcg_curves",
     "explore",
     "for_print",
     "gain_by_similarity",
-    "grader_orders",
     "grading_profile",
     "measure_agreement",
     "overview",
@@ -87,13 +83,10 @@ __all__ = [
     "sample_boxes",
     "sample_size_curves",
     "significance_curves",
-    "similarity_histogram",
     "similarity_matrix",
     "strategy_bars",
     "strategy_ranks",
     "trade_off",
-    "trusted_forest",
-    "unjudged_bounds",
 ]
 
 

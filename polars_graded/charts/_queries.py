@@ -673,58 +673,6 @@ def _draw_points(
     return style.draw_panels([*lines, layer], table, points.panel, words)
 
 
-def similarity_histogram(
-    frame: Frame,
-    measure: str,
-    *,
-    panel: str | EllipsisType | None = ...,
-    query: Columns = "query",
-    strategy: str = "strategy",
-) -> Chart:
-    """Draw the distribution of a similarity over queries as histograms.
-
-    Parameters
-    ----------
-    frame
-        One row per pair and query, as `similarity` returns it.
-    measure
-        The column of the similarity measure.
-    panel
-        A column whose values get a panel each. By default, two to ten pairs have one panel per
-        pair. With None, histograms are stacked. More than ten pairs are counted together.
-    query, strategy
-        The columns of queries and of pairs.
-
-    Returns
-    -------
-    LayerChart or FacetChart
-        Each row is a bin with `strategy`, `low`, `high` and `queries`. Bins have equal widths, and
-        0 is an edge. A value at an edge between two bins is in the upper bin. The highest bin
-        contains both of its edges.
-
-    Examples
-    --------
-    >>> similar = pl.DataFrame({"strategy": "a and b", "query": [1, 2, 3], "rbo": [0.5, 1, 0.5]})
-    >>> similarity_histogram(similar, "rbo").data
-    shape: (2, 4)
-    ┌──────────┬─────┬──────┬─────────┐
-    │ strategy ┆ low ┆ high ┆ queries │
-    │ ---      ┆ --- ┆ ---  ┆ ---     │
-    │ str      ┆ f64 ┆ f64  ┆ u32     │
-    ╞══════════╪═════╪══════╪═════════╡
-    │ a and b  ┆ 0.5 ┆ 0.6  ┆ 2       │
-    │ a and b  ┆ 0.9 ┆ 1.0  ┆ 1       │
-    └──────────┴─────┴──────┴─────────┘
-    """
-    points = _Points.of(
-        frame, {"value": measure}, panel, query, strategy, has_strategy_panels=panel is ...
-    )
-    count = format_count(points.table.height, points.row_word)
-    headline = f"Distribution of {shorten_name(measure)}, {count}"
-    words = style.Words(headline, [], f"how many queries have which {measure}")
-    return _draw_bins(points, measure, words, centred=False)
-
-
 def gain_by_similarity(
     frame: Frame,
     x: str,

@@ -1,14 +1,16 @@
-"""Charts of strategies: their means, and their differences."""
+"""Charts of strategies: their means, their differences, and their similarities."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_level, check_whole_number
-from polars_graded._drawing import chart_checks, chart_rows, marks, pair_rows, style
+from polars_graded._checks import check_choice, check_collected, check_level
+from polars_graded._drawing import bins, chart_checks, chart_rows, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.names import Measure
@@ -19,54 +21,83 @@ from polars_graded._results.findings import (
     name_p,
     name_tests,
 )
-from polars_graded._results.per_query import find_direction_of_rows
-from polars_graded._sentences import format_count, shorten_names, titles, verdicts
+from polars_graded._results.keys import GRADER
+from polars_graded._results.per_query import find_direction_of_rows, sort_naturally
+from polars_graded._results.regrading import compute_mean_bounds
+from polars_graded._results.trusting import compute_median_width_change
+from polars_graded._sentences import (
+    format_count,
+    format_percent,
+    format_short,
+    shorten_names,
+    titles,
+    verdicts,
+)
+from polars_graded.charts._ranks import SAME_LETTER, write_first
 
 MINUS_SIGN = "\u2212"
 """The mark of a significant difference below 0."""
 
-MIN_EQUIVALENCE_PROBABILITY = 0.95
-"""Minimum probability of equivalence for a difference that counts as negligible."""
+UNDECIDED = "not significant"
+"""The text for differences that are not significant."""
 
 UNDECIDED_OPACITY = 0.25
 """Opacity of differences that are not significant."""
+
+SOURCES = {"trusted_": "trusted alone", "model_": "model alone", "": "both"}
+"""Prefixes of columns of an estimate, and the names of the grades that it uses."""
+
+MAX_HISTOGRAMS = 9
+"""Maximum number of pairs with a histogram each. The values of more pairs are counted together."""
 
 
 def strategy_bars(
     summary: Frame,
     *,
-    show: Literal["points", "bars"] = "points",
-    width: int | None = None,
     panel: str | None = "measure",
     strategy: str = "strategy",
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> Chart:
-    """Draw the mean of each strategy and its interval, a panel per measure.
+    """Draw the mean of each strategy as a point, a panel per measure.
 
-    The mean is also written beside each strategy. If means are drawn as points, the axis fits the
-    means, so that differences are visible. If they are drawn as bars, the axis starts at 0, so that
-    the lengths of bars are proportional to the means.
+    The mean is also written beside each strategy. The axis fits the means, so that differences are
+    visible.
 
     Parameters
     ----------
     summary
-        One row per measure and strategy, as `summarise` or `rank_strategies` returns it. If the
-        frame has the columns `ci_low` and `ci_high`, the chart draws intervals. If it has the
-        column `group` of `rank_strategies`, the chart writes the letters of this column. For a
-        summary by segments, pass one measure and the column of segments, such as `panel="country"`.
-    show
-        `"points"`, or `"bars"` that start at 0.
-    width
-        Width of each panel in pixels. The default is 300, or 200 if there are several panels, so
-        that two panels fit side by side into a notebook.
+        One row per measure and strategy, as `summarise` or `rank_strategies` returns it. A line is
+        the interval from `ci_low` to `ci_high`, if the frame has these columns. With the column
+        `group` of `rank_strategies`, the chart writes the letters of this column. Alternatively,
+        one row per measure, strategy and query, as `trust.unjudged_bounds` returns it. The point is
+        then the mean with unjudged documents as irrelevant, and the line ends at the mean with
+        unjudged documents at the highest grade.
     panel, strategy
-        The columns of panels and of strategies, as for every chart. `panel` may be None.
+        The columns of panels and of strategies, as for every chart. `panel` may be None. For a
+        summary by segments, pass one measure and the column of segments, such as `panel="country"`.
+    colours
+        The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
+        those of the theme.
+    highlight
+        The strategy that has a colour; the others are grey.
 
     Returns
     -------
     LayerChart or FacetChart
         `chart.data` has the rows of `summary` whose mean is a finite number. The column `strategy`
         contains text. If panels are drawn, a column `panel` with text is added. The strategy with
-        the highest mean of the first measure is at the top.
+        the highest mean of the first measure is at the top. For unjudged documents, the rows have
+        the means `mean` (of `value`) and `if_best` (of `value_if_best`). The smaller of the two is
+        also in `low`, the larger in `high`. `beyond` is the mean of min(`value`, `value_if_best`) +
+        `residual`, to which a thin line extends. `queries` is the number of queries in which
+        `value` and `value_if_best` are finite.
+
+    Notes
+    -----
+    NDCG and average precision also depend on the number of relevant documents, which further
+    judgments change. Their values may be outside the line of unjudged documents, so the better
+    strategy is unknown even if two lines do not overlap.
 
     Examples
     --------
@@ -85,52 +116,77 @@ def strategy_bars(
     │ ours     ┆ 0.75 │
     └──────────┴──────┘
     """
-    check_choice("show", show, ("points", "bars"))
-    if width is not None:
-        check_whole_number("width", width)
-    table = chart_rows.build_result_rows(
-        "summary",
-        summary,
-        "mean",
-        strategy=strategy,
-        panel=panel,
-        unique_column="strategy",
-        draws_each_row=True,
-    )
-    names = chart_rows.sort_names(table, "mean", "strategy")
-    ends = ("ci_low", "ci_high") if {"ci_low", "ci_high"} <= set(table.columns) else ()
-    title = style.write_mean_title(table)
-    padding = alt.Undefined if show == "bars" else style.INTERVAL_PADDING
-    scale = alt.Scale(zero=show == "bars", padding=padding)
-    facts = chart_rows.collect_title_facts(table)
-    has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
-    notes = titles.write_subtitle(facts)
-    if has_intervals:
-        notes.append("line: interval of one mean; overlap does not show that two means are equal")
-    y = style.build_names_axis("strategy", names)
-    x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis(), stack=None)
-    tooltip = style.list_tooltips("measure:N", "strategy:N", *style.format_decimals("mean", *ends))
-    base = alt.Chart().encode(y=y, tooltip=tooltip, **style.choose_few_colours(names, strategy))
-    layers = [style.draw_interval(base, title, ends, scale=scale)] if ends else []
-    has_panels = chart_rows.has_panels(table)
-    width = width or (200 if has_panels else 300)
-    axis = style.choose_panel_axis(table, "mean" if show == "bars" else None)
-    if show == "bars":
-        layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
+    summary = check_collected("summary", summary)
+    keys: dict[str, Any] = {"strategy": strategy, "panel": panel}
+    are_bounds = {"value", "value_if_best"} <= {*summary.columns}
+    if are_bounds:
+        table = _average_bounds(summary, **keys)
     else:
-        size = style.fit_dot_size(table, ends, axis, width, 70)
-        layers.append(style.draw_dots(base, size).encode(x=x))
-    layers.append(style.draw_beside(y, alt.Text("mean:Q", format=".4f"), 6))
+        keys |= {"unique_column": "strategy", "draws_each_row": True}
+        table = chart_rows.build_result_rows("summary", summary, "mean", **keys)
+    names = chart_rows.sort_names(table, "mean", "strategy")
+    facts = chart_rows.collect_title_facts(table)
+    heading = titles.title_strategies("Mean" if len(facts.measures) == 1 else "Means", facts)
+    title = [style.write_mean_title(table)]
+    ends = ("low", "high") if are_bounds else ("ci_low", "ci_high")
+    layers: list[alt.Chart] = []
+    tooltip: list[Any] = []
+    base = alt.Chart().encode(y=alt.Y("strategy:N"))
+    points = base
+    if are_bounds:
+        heading += ", unjudged documents irrelevant or best"
+        title.append("● unjudged irrelevant, line: up to unjudged best")
+        tooltip = [alt.Tooltip("if_best:Q", title="with unjudged as best", format=".4f")]
+        if not table["beyond"].is_null().all():
+            title[1] += ", thin: also beyond the end"
+            layers.append(_draw_line(base, "high", "beyond", 1))
+    elif {*ends} <= {*table.columns} and table["ci_low"].null_count() < table.height:
+        level = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
+        title[0] += f", line: {level}interval"
+        points, interval = style.add_interval(base, *ends)
+        tooltip = [interval]
+    if {*ends} <= {*table.columns}:
+        layers.append(_draw_line(base, *ends))
+    if {"rank", "rank_low", "test"} <= {*table.columns}:
+        heading = write_first(table)
+    tooltip = ["measure:N", "strategy:N", *style.format_decimals("mean"), *tooltip]
+    tooltip += [
+        f"{name}:{kind}" for name, kind in (("queries", "Q"), ("group", "N")) if name in table
+    ]
+    points = style.draw_dots(points, 50).encode(x="mean:Q", tooltip=style.list_tooltips(*tooltip))
+    layers += [points, style.draw_column(alt.Text("mean:Q", format=".4f"), 6)]
     if "group" in table.columns:
-        layers.append(style.draw_beside(y, "group:N", 50))
-        notes.append(style.SHARED_LETTERS)
-    first = table.filter(panel=table["panel"][0]) if has_panels else table
-    described_mean = f"mean {table['panel'][0]}" if has_panels else title
+        layers += [style.draw_column("group:N", 52), style.draw_heading(SAME_LETTER, 62)]
+    scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
+    shared = alt.Encoding(
+        x=alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis()),
+        y=style.build_names_axis("strategy", names),
+        color=style.encode_few_names(names, strategy, colours, highlight),
+    )
+    first = table.filter(panel=table["panel"][0]) if chart_rows.has_panels(table) else table
     means = first.select("strategy", "mean").sort("mean", descending=True)
-    heading = "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.title_strategies(heading, facts, intervals=has_intervals)
-    words = style.Words(headline, notes, style.list_values(described_mean, means.iter_rows()))
-    return style.draw_panels(layers, table, panel, words, axis, columns=2, width=width)
+    measure = "" if first["measure"].n_unique() > 1 else f" {first['measure'][0]}"
+    described = style.list_values(f"mean{measure}", means.iter_rows())
+    words = style.Words(heading, titles.write_subtitle(facts), described)
+    sharing = style.choose_panel_axis(table)
+    return style.draw_rows(layers, table, panel, words, sharing, encoding=shared)
+
+
+def _average_bounds(bounds: pl.DataFrame, strategy: str, panel: str | None) -> pl.DataFrame:
+    """Return the means of `unjudged_bounds` over queries."""
+    numbers = ["value", "value_if_best", "residual"]
+    rows = chart_rows.build_result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
+    rows = rows.drop_nulls("value_if_best")
+    chart_checks.check_not_empty("bounds", rows, "value_if_best")
+    keys = ["panel", "measure", "strategy"][panel is None :]
+    means = compute_mean_bounds(rows, keys)
+    chart_checks.check_row_count("bounds", means)
+    return means
+
+
+def _draw_line(base: alt.Chart, low: str, high: str, width: int = 2) -> alt.Chart:
+    """Draw a line from one field to another."""
+    return base.mark_rule(strokeWidth=width).encode(x=f"{low}:Q", x2=f"{high}:Q")
 
 
 def _write_finding(comparison: pl.DataFrame, level: float) -> str:
@@ -152,19 +208,15 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
     return verdicts.write_title(sentence, name_tests(comparison, alone=has_one_test))
 
 
-def _describe_sides(
-    comparison: pl.DataFrame, *, has_several_baselines: bool
-) -> tuple[str, str] | None:
-    """Return labels for the two sides of 0 on the axis of differences.
+def _find_sides(comparison: pl.DataFrame) -> tuple[str, str] | None:
+    """Return the words for the two sides of 0, the side below 0 first.
 
-    The labels are "worse" and "better". With several baselines, they state which strategy of a pair
-    is better. The result is None if a measure has no better side, or if measures have different
-    ones.
+    The result is None if a measure has no better side, or if measures have different ones.
     """
     measures = comparison.partition_by("measure", maintain_order=True)
-    better, worse = (
-        ("first better", "second better") if has_several_baselines else ("better", "worse")
-    )
+    better, worse = "better", "worse"
+    if comparison["baseline"].n_unique() > 1:
+        better, worse = "first better", "second better"
     sides = {"highest": (worse, better), "lowest": (better, worse)}
     directions = {find_direction_of_rows(rows) for rows in measures}
     return sides.get(directions.pop()) if len(directions) == 1 else None
@@ -176,12 +228,18 @@ def comparison_forest(
     confidence: float = 0.95,
     panel: str | None = "measure",
     strategy: str = "strategy",
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> Chart:
     """Draw each difference to a baseline as a point with its interval.
 
     The points of significant differences are filled, and the others are hollow. All pairs of many
     strategies make a tall chart: 25 strategies have 300 pairs. `comparison_matrix` shows all pairs
     at a glance. To draw fewer pairs here, compare with a baseline, or filter the pairs.
+
+    Results of several graders have one interval per grader. Results of `trusted=` have three: from
+    the trusted grades alone, from the model's grades alone, and from both. The distance between
+    "model alone" and "both" shows the bias of the model.
 
     Parameters
     ----------
@@ -190,16 +248,23 @@ def comparison_forest(
         `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p. If the frame
         has no such intervals, as for the Wilcoxon test, the chart shows the interval of each single
         difference, from `ci_low` to `ci_high`, which may disagree with p. A null interval is not
-        drawn. If all intervals have the same `confidence`, the subtitle states this confidence and
-        the kind of interval. For a comparison by segments, pass one measure and the column of
-        segments, such as `panel="country"`. For a comparison with `rope=`, the region of practical
-        equivalence is shaded.
+        drawn. For a comparison with `rope=`, the region of practical equivalence is shaded. The
+        result of `summarise` with `trusted=` is drawn in the same way, with means in place of
+        differences.
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`. A null
         `p_corrected` is not significant. For a test that compares ranks, the signs of
         `rank_biserial` and `difference` must also be equal.
     panel, strategy
-        The columns of panels and of strategies, as for every chart. `panel` may be None.
+        The columns of panels and of strategies, as for every chart. `panel` may be None. For a
+        comparison by segments, pass one measure and the column of segments, such as
+        `panel="country"`. For several models with `trusted=`, pass one measure and
+        `panel="grader"`.
+    colours
+        The colours of strategies by name, such as `{"ours": "#c00"}`; of graders, if there are
+        several. By default, significant differences have the colour of text, and others are grey.
+    highlight
+        The strategy (or grader) that has a colour; the others are grey.
 
     Returns
     -------
@@ -207,7 +272,9 @@ def comparison_forest(
         The rows are those of `comparison`, with `pair` (the strategy, and its baseline if there are
         several baselines), `significance`, and `panel` if panels are drawn. The largest difference
         of the first measure is at the top. With several baselines and without panels, the strategy
-        with the higher mean comes first in each pair.
+        with the higher mean comes first in each pair. With `trusted=`, each row of `comparison`
+        becomes three rows. Their `source` is "trusted alone", "model alone" or "both". They have
+        the estimate in `difference` or `mean` and the interval from `ci_low` to `ci_high`.
 
     Examples
     --------
@@ -227,57 +294,160 @@ def comparison_forest(
     └──────┴───────────────────┘
     """
     level = check_level(confidence)
-    numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
-    keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
-    table = chart_rows.build_result_rows(
-        "comparison", comparison, *numbers, **keys, draws_each_row=True
-    )
-    has_several_baselines = table["baseline"].n_unique() > 1
-    finding = _write_finding(table, level)
-    if has_several_baselines and not chart_rows.has_panels(table):
-        table = pair_rows.put_higher_first(table)
-    p_title = name_p(table)
-    significant_label, other_label = f"{p_title} ≤ {level:g}", "not significant"
-    significance = pl.when(is_significant(table.columns, level)).then(pl.lit(significant_label))
-    table = table.with_columns(
-        pair_rows.build_pair_name(versus=has_several_baselines).alias("pair"),
-        significance.otherwise(pl.lit(other_label)).alias("significance"),
-    )
-    chart_checks.check_not_repeated("comparison", table, "pair", panel)
-    pairs = chart_rows.sort_names(table, "difference", "pair")
-    are_many = len(pairs) > style.MAX_NAMED_MARKS
-    title = style.write_mean_title(table, "difference of ", "difference of means")
-    axis = style.build_pairs_axis(table, labelFontSize=8 if are_many else alt.Undefined)
+    frame = check_collected("comparison", comparison)
+    value = "mean" if "trusted_mean" in frame.columns else "difference"
+    are_estimates = f"trusted_{value}" in frame.columns
+    has_graders = GRADER in frame.columns and panel != GRADER and not are_estimates
+    texts = ["measure", *([GRADER] if has_graders else [])]
+    numbers = [value, "ci_low", "ci_high"]
+    if value == "difference":
+        texts, numbers = [*texts, "baseline"], [*numbers, "p_corrected"]
+    keys: dict[str, Any] = {"texts": texts, "strategy": strategy, "panel": panel}
+    table = chart_rows.build_result_rows("comparison", frame, *numbers, **keys, draws_each_row=True)
     facts = chart_rows.collect_title_facts(table)
-    notes = [
-        *titles.write_subtitle(facts, "difference of mean"),
-        marks.write_significance_key(significant_label, other_label),
-    ]
+    versus = value == "difference" and table["baseline"].n_unique() > 1
+    finding = titles.title_strategies("Mean" if len(facts.measures) == 1 else "Means", facts)
+    if value == "difference":
+        finding = _write_finding(table, level)
+    notes = titles.write_subtitle(facts, "difference of mean" if value == "difference" else "mean")
+    if are_estimates:
+        notes = [f"{titles.count_queries(facts)} with trusted grades"] * bool(facts.queries)
+        notes += titles.write_width_change(compute_median_width_change(table))
+    elif versus and not chart_rows.has_panels(table):
+        table = pair_rows.put_higher_first(table)
+    table = table.with_columns(pair_rows.build_pair_name(versus=versus).alias("pair"))
+    source = "source" if are_estimates else GRADER if has_graders else None
+    columns = ["pair", source] if source is not None else ["pair"]
+    pairs = chart_rows.sort_names(table, value, "pair")
     ends = pair_rows.choose_interval_ends(table)
-    stated_level = chart_rows.find_confidence(table)
-    interval = "interval" if stated_level is None else f"{100 * stated_level:g} % interval"
-    # The Wilcoxon test compares ranks, so that no interval of a difference of means agrees with it.
-    if ends == pair_rows.AGREEING_ENDS:
-        notes.append(f"line: {interval}, {describe_agreement(table)}")
-    elif stated_level is not None and not table[ends[0]].is_null().all():
-        notes.append(f"line: {interval} of each difference alone; it need not agree with p")
-    rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
-    if rope:
-        n_equivalent = int((table["probability_equal"] >= MIN_EQUIVALENCE_PROBABILITY).sum())
-        notes += titles.write_equivalence(
-            rope, n_equivalent, table.height, MIN_EQUIVALENCE_PROBABILITY
+    if are_estimates:
+        table, ends = _split_sources(table, value), ("ci_low", "ci_high")
+    elif value == "difference":
+        label = pl.lit(f"{name_p(table)} ≤ {level:g}")
+        significant = is_significant(table.columns, level)
+        significance = pl.when(significant).then(label).otherwise(pl.lit(UNDECIDED))
+        table = table.with_columns(significance.alias("significance"))
+    chart_checks.check_not_repeated("comparison", table, "pair", panel, columns)
+    step = 20 if len(pairs) <= style.MAX_NAMED_MARKS else 10
+    if source is not None:
+        step = 14 if len(pairs) <= style.MAX_COLOURS else 8
+    layers = _draw_reference(table) if value == "difference" else []
+    layers += _draw_estimates(table, value, ends, source, 50 if step > 10 else 25)  # noqa: PLR2004
+    scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
+    title = _write_forest_title(table, value, ends, level)
+    names_axis = style.build_names_axis("pair", pairs)
+    if versus:
+        names_axis["axis"] = style.build_pairs_axis(table)
+    chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
+    shared = alt.Encoding(
+        x=alt.X(f"{value}:Q", title=title, scale=scale, axis=style.build_means_axis()),
+        y=names_axis,
+        color=_encode_forest(table, source, strategy, chosen),
+    )
+    described = f"{title[0]}, {format_count(len(pairs), 'rows')}"
+    words, sharing = style.Words(finding, notes, described), style.choose_panel_axis(table, value)
+    return style.draw_rows(
+        layers, table, panel, words, sharing, encoding=shared, height=alt.Step(step)
+    )
+
+
+def _split_sources(estimates: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Return three rows per estimate: from trusted grades, from a model's, and from both."""
+    return pl.concat(
+        estimates.with_columns(
+            pl.col(f"{prefix}{value}").alias(value),
+            *(pl.col(f"{prefix or 'ci_'}{end}").alias(f"ci_{end}") for end in ("low", "high")),
+            source=pl.lit(name),
         )
-    axis_sharing = style.choose_panel_axis(table, "difference")
-    size = style.fit_dot_size(table, ends, axis_sharing, 300, 40 if are_many else 60)
-    sides = _describe_sides(table, has_several_baselines=has_several_baselines)
-    layers = marks.draw_forest(
-        title, pairs, axis, significant_label, size, ends, rope or 0, sides, p_title
+        for prefix, name in SOURCES.items()
     )
-    words = style.Words(finding, notes)
-    height: dict[str, Any] = {"height": alt.Step(10)} if are_many else {}
-    return style.draw_panels(
-        layers, table, panel, words, axis_sharing, columns=2, width=300, **height
+
+
+def _draw_reference(comparison: pl.DataFrame) -> list[alt.Chart]:
+    """Draw a line at 0, the words for both sides, and the region of negligible differences."""
+    base = style.build_one_row().transform_calculate(difference="0").encode(x="difference:Q")
+    top, whole = {"y": alt.value(0)}, {"y": alt.value(0), "y2": alt.value("height")}
+    layers = [base.mark_rule().encode(color=alt.value("gray"), **whole)]
+    if "rope" in comparison.columns and (rope := comparison["rope"].max()):
+        region = base.transform_calculate(difference=f"-{rope!r}", end=repr(rope)).mark_rect()
+        region = region.encode(x2="end:Q", color=alt.value(style.DOUBT), **whole)
+        layers.insert(0, region.encode(opacity=alt.value(0.2)))
+    left, right = _find_sides(comparison) or ("", "")
+    sides: Any = ("right", -5, f"← {left}"), ("left", 5, f"{right} →")
+    for align, dx, text in sides:
+        words = base.mark_text(align=align, dx=dx, dy=-9, clip=False)
+        words = words.encode(text=alt.value(text), color=style.draw_ink(), **top)
+        layers += [words] if left else []
+    return layers
+
+
+def _draw_estimates(
+    table: pl.DataFrame, value: str, ends: tuple[str, str], source: str | None, size: int
+) -> list[alt.Chart]:
+    """Draw intervals and points, which are hollow if a difference is not significant."""
+    base = alt.Chart().encode(y=alt.Y("pair:N"))
+    points, interval = style.add_interval(base, *ends)
+    keys = ["strategy", "baseline", source, "measure"]
+    tooltip: list[Any] = [f"{each}:N" for each in keys if each in table.columns]
+    tooltip += [*style.format_decimals(value), interval]
+    if source is not None:
+        domain = table[source].unique(maintain_order=True).to_list()
+        offset = alt.YOffset(f"{source}:N", sort=domain)
+        base, points = (each.encode(yOffset=offset) for each in (base, points))
+        shape: dict[str, Any] = {
+            "scale": alt.Scale(domain=domain),
+            "legend": style.build_legend(domain),
+        }
+        points = points.encode(shape=alt.Shape(f"{source}:N", title="grades", **shape))
+    line = _draw_line(base, *ends)
+    if "significance" not in table.columns:
+        points = points.encode(x=f"{value}:Q", tooltip=style.list_tooltips(*tooltip))
+        return [line, style.draw_dots(points, size)]
+    points, p = style.add_p(points, name_p(table))
+    points = points.encode(x=f"{value}:Q", tooltip=style.list_tooltips(*tooltip, p))
+    is_hollow = f"datum.significance === '{UNDECIDED}'"
+    hollow = points.transform_filter(is_hollow).mark_point(
+        size=size, strokeWidth=1.5, opacity=1, fill=alt.ExprRef(style.PAPER)
     )
+    filled = points.transform_filter(f"!({is_hollow})")
+    return [line, hollow, style.draw_dots(filled, size)]
+
+
+def _encode_forest(
+    table: pl.DataFrame, source: str | None, strategy: str, chosen: dict[str, Any]
+) -> Any:
+    """Return the colours: of graders, of strategies that the caller chose, or of significance."""
+    if source is not None:
+        names = table[source].unique(maintain_order=True).to_list()
+        return style.encode_names(
+            names, "grades", field=source, legend=style.build_legend(names), **chosen
+        )
+    if chosen["colours"] or chosen["highlight"] is not None:
+        names = sort_naturally(table["strategy"].unique().to_list())
+        return style.encode_names(names, strategy, **chosen)
+    is_grey = alt.FieldEqualPredicate(field="significance", equal=UNDECIDED)
+    return alt.condition(is_grey, alt.value(style.DOUBT), style.draw_ink())
+
+
+def _write_forest_title(
+    table: pl.DataFrame, value: str, ends: tuple[str, str], level: float
+) -> list[str]:
+    """Return the lines of the title of the axis, which explain the marks."""
+    words = ("mean ", "mean") if value == "mean" else ("difference of ", "difference of means")
+    title = style.write_mean_title(table, *words)
+    confidence = chart_rows.find_confidence(table)
+    if confidence is not None and table[ends[0]].null_count() < table.height:
+        title += f", line: {format_percent(confidence)} interval"
+        # The Wilcoxon test compares ranks, so that no interval of means agrees with it.
+        if ends == pair_rows.AGREEING_ENDS:
+            title += f", {describe_agreement(table)}"
+        elif "significance" in table.columns:
+            title += " of each difference alone"
+    if "significance" not in table.columns:
+        return [title]
+    key = f"● {name_p(table)} ≤ {level:g}   ○ {UNDECIDED}"
+    rope: Any = table["rope"].max() if "rope" in table.columns else None
+    return [title, f"{key}   shaded: negligible, up to {format_short(rope)}" if rope else key]
 
 
 def comparison_matrix(
@@ -348,45 +518,43 @@ def comparison_matrix(
     rows_of_strategies = table.group_by("measure", "strategy", maintain_order=True)
     means = rows_of_strategies.agg(pl.col("difference").mean())
     names = chart_rows.sort_names(means, "difference", "strategy")
-    cell_pixels = max(10, min(36, 400 // len(names)))
-    row_axis = style.order_axis(names, labelLimit=250)
-    column_axis = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
-    sign_note = f"row minus column; + and {MINUS_SIGN} where {kind} ≤ {level:g}, else pale"
-    notes = [*titles.write_subtitle(facts, "difference of mean"), sign_note]
     base, p = style.add_p(alt.Chart(), kind)
-    base = base.encode(
-        x=alt.X("baseline:N", title="baseline", **column_axis),
-        y=alt.Y("strategy:N", title=strategy, **row_axis),
-        tooltip=style.list_tooltips(
-            "measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p
-        ),
-    )
-    # Readers with a colour vision deficiency can distinguish orange and blue. The fill shows
-    # differences, since `color` encodes strategies in all charts. The domain contains only its
-    # two ends. With 0 as a third number, charts side by side could not merge their domains.
-    max_distance: Any = table["difference"].abs().max() or 1.0
-    scale = alt.Scale(domain=[-max_distance, max_distance], scheme="blueorange", reverse=True)
-    # The legend has labels at its ends and at 0.
-    legend = alt.Legend(values=[-max_distance, 0, max_distance], format=".3~g")
-    fill = alt.Fill("difference:Q", title="difference", scale=scale, legend=legend)
-    colours = style.CellColours(scale, style.INK, "white", 0.6 * max_distance)
-    signs = base.mark_text(fontSize=max(12, cell_pixels * 0.7)).encode(
-        text=alt.Text("mark:N"), color=colours.choose_text_colour("abs(datum.difference)")
-    )
+    numbers = style.format_decimals("difference")
+    tooltip = style.list_tooltips("measure:N", "strategy:N", "baseline:N", *numbers, p)
+    highest: Any = table["difference"].abs().max() or 1.0
+    title = ["row minus column", f"+ and {MINUS_SIGN}: {kind} ≤ {level:g}"]
+    legend = alt.Legend(values=[-highest, 0, highest], format=".3~g", titleLimit=300)
+    scale = style.build_cell_scale(highest, diverging=True)
+    cell_pixels = max(10, min(36, 400 // len(names)))
+    signs = style.write_on_cells("mark", "difference", highest, max(12, cell_pixels * 0.7))
     opacity = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNDECIDED_OPACITY))
+    cells = base.mark_rect().encode(fill=alt.Fill("difference:Q"), fillOpacity=opacity)
+    layers = [cells.encode(tooltip=tooltip), signs]
+    fill = alt.Fill("difference:Q", title=title, scale=scale, legend=legend)
+    shared = _build_cell_axes(names, "baseline", "strategy")
+    shared["x"]["title"], shared["y"]["title"] = "column: baseline", f"row: {strategy}"
     n_significant = table.filter(pl.col("mark") != "").height // 2
     description = (
         f"differences of {table.height // 2} pairs, {n_significant} with {kind} ≤ {level:g}; "
         f"by falling mean: {', '.join(names)}"
     )
-    layers = [base.mark_rect().encode(fill=fill, fillOpacity=opacity), signs]
-    words, cell_size = style.Words(finding, notes, description), alt.Step(cell_pixels)
+    words = style.Words(finding, titles.write_subtitle(facts, "difference of mean"), description)
+    size: dict[str, Any] = dict.fromkeys(("width", "height"), alt.Step(cell_pixels))
     return style.draw_panels(
-        layers, table, panel, words, columns=2, width=cell_size, height=cell_size
+        layers, table, panel, words, encoding=alt.Encoding(fill=fill, **shared), **size
     )
 
 
-def similarity_matrix(frame: Frame, measure: str) -> Chart:
+def _build_cell_axes(names: list[str], x: str, y: str) -> dict[str, Any]:
+    """Return the axes of a matrix whose rows and columns have the same names."""
+    columns = style.order_axis(names, labelLimit=250, labelAngle=-90)
+    rows = style.order_axis(names, labelLimit=250)
+    return {"x": alt.X(f"{x}:N", title=None, **columns), "y": alt.Y(f"{y}:N", title=None, **rows)}
+
+
+def similarity_matrix(
+    frame: Frame, measure: str, *, show: Literal["matrix", "histogram"] = "matrix"
+) -> Chart:
     """Draw the mean similarity of each pair of strategies as a matrix.
 
     Similar strategies are side by side. If all strategies were compared with one baseline, the
@@ -398,19 +566,23 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         One row per pair and query, as `similarity` returns it, with the strategies `a` and `b`.
     measure
         The column of the similarity measure.
+    show
+        With `"histogram"`, the chart shows how the similarity of each pair is distributed over
+        queries, with a panel per pair. The values of more than nine pairs are counted together.
 
     Returns
     -------
-    LayerChart
+    LayerChart or FacetChart
         `chart.data` has one row per cell: `a` names the row of the matrix, `b` its column, `mean`
         is the mean, and `queries` the number of queries with a value. Each pair has two cells if
         the measure is symmetric and has its own name. With another measure, such as `tau_ap` or
         `relevant_entered@10`, only the cell of row `a` and column `b` is drawn. More than 3000
-        cells raise an error.
+        cells raise an error. A histogram has one row per bin, with `low`, `high`, `queries` and
+        `panel` (the pair). Bins have equal widths, and 0 is an edge. A value at an edge between two
+        bins is in the upper bin. The highest bin contains both of its edges.
 
     See Also
     --------
-    similarity_histogram : How the similarity of a pair is distributed over queries, for few pairs.
     comparison_matrix : The differences of all pairs, for measures that need judgments.
 
     Examples
@@ -426,9 +598,23 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     │ bm25 ┆ ours ┆ 0.75 ┆ 2       │
     │ ours ┆ bm25 ┆ 0.75 ┆ 2       │
     └──────┴──────┴──────┴─────────┘
+    >>> similarity_matrix(similar, "rbo", show="histogram").data
+    shape: (2, 3)
+    ┌─────┬──────┬─────────┐
+    │ low ┆ high ┆ queries │
+    │ --- ┆ ---  ┆ ---     │
+    │ f64 ┆ f64  ┆ u32     │
+    ╞═════╪══════╪═════════╡
+    │ 0.5 ┆ 0.6  ┆ 1       │
+    │ 0.9 ┆ 1.0  ┆ 1       │
+    └─────┴──────┴─────────┘
     """
+    check_choice("show", show, ("matrix", "histogram"))
     rows = chart_rows.collect_one_grader("frame", frame, "a", "b")
     rows = chart_rows.build_query_rows(rows, {"a": "a", "b": "b"}, {"mean": measure})
+    name = titles.name_measure(measure)
+    if show == "histogram":
+        return _draw_histograms(rows, name)
     aggregates = pl.col("mean").mean(), pl.len().alias("queries")
     table = rows.group_by("a", "b", maintain_order=True).agg(*aggregates)
     pairs, names = table.height, pair_rows.order_by_similarity(table)
@@ -439,35 +625,19 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         table = pair_rows.add_mirrored(table)
     chart_checks.check_row_count("frame", table)
     low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]
-    scale_end = max(1.0, high, -low)
-    colours = style.build_cell_colours(scale_end)
-    if low < 0:
-        scale = alt.Scale(domain=[-scale_end, scale_end], scheme="blueorange", reverse=True)
-        colours = style.CellColours(scale, style.INK, "white", scale_end / 2)
+    highest = max(1.0, high, -low)
     cell_pixels = max(20, min(48, 480 // len(names)))
-    row_axis = style.order_axis(names, labelLimit=250)
-    column_axis = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
-    base = alt.Chart().encode(
-        x=alt.X("b:N", title=None, **column_axis),
-        y=alt.Y("a:N", title=None, **row_axis),
-        tooltip=style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q"),
-    )
-    # If no number is above 1, numbers are written without the 0 before the decimal point, so that
-    # they fit into small cells.
-    is_share = scale_end == 1
+    # Numbers up to 1 have no 0 before the decimal point, so that they fit into small cells.
     number = (
         "replace(format(datum.mean, '.2f'), '0.', '.')"
-        if is_share
+        if highest == 1
         else "format(datum.mean, '.2~s')"
     )
-    numbers = base.transform_calculate(number=number).mark_text(
-        fontSize=min(12, cell_pixels * 0.42)
-    )
-    written = colours.choose_text_colour("abs(datum.mean)")
-    fill = alt.Fill("mean:Q", title=f"mean {measure}", scale=colours.scale)
+    numbers = style.write_on_cells("number", "mean", highest, min(12, cell_pixels * 0.42))
+    tooltip = style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q")
     layers = [
-        base.mark_rect(stroke=style.FAINT).encode(fill=fill),
-        numbers.encode(text=alt.Text("number:N"), color=written),
+        alt.Chart().mark_rect().encode(fill=alt.Fill("mean:Q"), tooltip=tooltip),
+        numbers.transform_calculate(number=number),
     ]
     facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
     notes = [
@@ -479,7 +649,28 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         f"strategies: {', '.join(names)}"
     )
     words = style.Words(titles.title_strategies("Mean", facts, pairs=pairs), notes, description)
-    cell_size = alt.Step(cell_pixels)
-    return style.draw_layers(
-        layers, table, words, independent=["fill"], width=cell_size, height=cell_size
+    scale = style.build_cell_scale(highest, diverging=low < 0)
+    fill = alt.Fill("mean:Q", title=f"mean {name}", scale=scale)
+    shared = alt.Encoding(fill=fill, **_build_cell_axes(names, "b", "a"))
+    size: dict[str, Any] = dict.fromkeys(("width", "height"), alt.Step(cell_pixels))
+    return style.draw_layers(layers, table, words, independent=["fill"], encoding=shared, **size)
+
+
+def _draw_histograms(rows: pl.DataFrame, name: str) -> Chart:
+    """Draw the distribution of the values of each pair, or of all pairs together."""
+    n_pairs = rows.select("a", "b").n_unique()
+    values = rows.select(pl.format("{} and {}", "a", "b").alias("panel"), value="mean")
+    keys, word = (["panel"], "queries") if n_pairs <= MAX_HISTOGRAMS else ([], "pairs and queries")
+    n_bins = min(bins.MAX_RANGE_IN_BINS, 10 + math.isqrt(rows.height // n_pairs))
+    table = bins.count_by_bin(values, keys, n_bins, centred=False)
+    tooltip = style.list_tooltips(*style.format_decimals("low", "high"), "queries:Q")
+    bars = alt.Chart().mark_bar().encode(x="low:Q", x2="high:Q", y="queries:Q", tooltip=tooltip)
+    shared = alt.Encoding(
+        x=alt.X("low:Q", title=name, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
+        y=alt.Y("queries:Q", title=word, axis=alt.Axis(format=",d", tickMinStep=1)),
     )
+    heading = f"Distribution of {name}, {format_count(rows.height, 'values')}"
+    words = style.Words(heading, described=f"how many queries have which {name}")
+    panel = "panel" if keys else None
+    size: dict[str, Any] = {} if n_pairs == 1 or panel is None else {"height": 90}
+    return style.draw_panels([bars], table, panel, words, encoding=shared, **size)
