@@ -91,6 +91,24 @@ REDESIGNED = {
     "significance_curves": "xy",
     "sample_size_curves of power": "xy",
     "sample_size_curves of stability": "xy",
+    "strategy_bars": "sxy",
+    "strategy_bars of bounds": "sxy",
+    "strategy_ranks": "sxy",
+    "strategy_ranks of groups": "sxy",
+    # The colours are those of significance, unless the caller passes `colours` or `highlight`.
+    "comparison_forest": "xy",
+    "comparison_forest of all pairs": "xy",
+    # The colours are those of kinds of grades.
+    "comparison_forest of trusted grades": "xy",
+    "comparison_forest of trusted pairs": "xy",
+    # The colours are those of values.
+    "comparison_matrix": "xy",
+    "similarity_matrix": "xy",
+    "similarity_matrix, histogram": "xy",
+    "agreement": "xy",
+    "grading_profile": "sxy",
+    "grading_profile of places": "sxy",
+    "grading_profile of graders": "sxy",
     "precision_histogram": "s",
     "precision_histogram by query": "s",
 }

@@ -617,14 +617,16 @@ def build_cell_scale(highest: float, *, diverging: bool = False) -> alt.Scale:
     return alt.Scale(domain=ends, domainMid=0, range=colours, interpolate="rgb")
 
 
-def write_on_cells(text: str, value: str, highest: float, size: float | None = None) -> alt.Chart:
+def write_on_cells(
+    cells: alt.Chart, text: str, value: str, highest: float, size: float | None = None
+) -> alt.Chart:
     """Draw the texts of a field on cells, in black or white.
 
     `value` is the field of the cell's value, and `highest` the end of the scale.
     """
     is_strong = f"abs(datum.{value}) > {0.55 * highest!r}"
     colour = alt.ExprRef(f"({is_strong}) === {IS_DARK} ? 'black' : 'white'")
-    marks = alt.Chart().mark_text(fontSize=size or alt.Undefined)
+    marks = cells.mark_text(fontSize=size or alt.Undefined)
     return marks.encode(text=f"{text}:N", fill=alt.value(colour))
 
 

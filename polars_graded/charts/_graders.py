@@ -97,12 +97,15 @@ def agreement(
         "documents:Q",
         alt.Tooltip("share:Q", title="share of the row", format=".1%"),
     )
-    texts = style.write_on_cells("percent", "share", 1).transform_filter("datum.documents > 0")
+    base = alt.Chart().encode(x="other:N", y="one:N")
+    texts = style.write_on_cells(base, "percent", "share", 1).transform_filter(
+        "datum.documents > 0"
+    )
     texts = texts.transform_calculate(percent="format(100 * datum.share, '.0f') + ' %'")
     ink = style.choose_by_background(style.INK, style.LIGHT_INK)
-    frames = alt.Chart().transform_filter("datum.same").mark_rect(stroke=ink, strokeWidth=2)
+    frames = base.transform_filter("datum.same").mark_rect(stroke=ink, strokeWidth=2)
     frames = frames.encode(fill=alt.value("transparent"))
-    cells = alt.Chart().mark_rect().encode(fill=alt.Fill("share:Q"), tooltip=tooltip)
+    cells = base.mark_rect().encode(fill=alt.Fill("share:Q"), tooltip=tooltip)
     layers = [cells, frames, texts]
     legend = style.build_legend(labelExpr=style.PERCENT_LABEL)
     scale = style.build_cell_scale(1)

@@ -434,20 +434,21 @@ def _write_forest_title(
 ) -> list[str]:
     """Return the lines of the title of the axis, which explain the marks."""
     words = ("mean ", "mean") if value == "mean" else ("difference of ", "difference of means")
-    title = style.write_mean_title(table, *words)
+    title = [style.write_mean_title(table, *words)]
     confidence = chart_rows.find_confidence(table)
     if confidence is not None and table[ends[0]].null_count() < table.height:
-        title += f", line: {format_percent(confidence)} interval"
+        title.append(f"line: {format_percent(confidence)} interval")
         # The Wilcoxon test compares ranks, so that no interval of means agrees with it.
         if ends == pair_rows.AGREEING_ENDS:
-            title += f", {describe_agreement(table)}"
+            title[1] += f", {describe_agreement(table)}"
         elif "significance" in table.columns:
-            title += " of each difference alone"
+            title[1] += " of each difference alone"
     if "significance" not in table.columns:
-        return [title]
+        return title
     key = f"● {name_p(table)} ≤ {level:g}   ○ {UNDECIDED}"
     rope: Any = table["rope"].max() if "rope" in table.columns else None
-    return [title, f"{key}   shaded: negligible, up to {format_short(rope)}" if rope else key]
+    shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
+    return [*title, key, *shaded]
 
 
 def comparison_matrix(
@@ -518,7 +519,8 @@ def comparison_matrix(
     rows_of_strategies = table.group_by("measure", "strategy", maintain_order=True)
     means = rows_of_strategies.agg(pl.col("difference").mean())
     names = chart_rows.sort_names(means, "difference", "strategy")
-    base, p = style.add_p(alt.Chart(), kind)
+    base = alt.Chart().encode(x="baseline:N", y="strategy:N")
+    base, p = style.add_p(base, kind)
     numbers = style.format_decimals("difference")
     tooltip = style.list_tooltips("measure:N", "strategy:N", "baseline:N", *numbers, p)
     highest: Any = table["difference"].abs().max() or 1.0
@@ -526,7 +528,7 @@ def comparison_matrix(
     legend = alt.Legend(values=[-highest, 0, highest], format=".3~g", titleLimit=300)
     scale = style.build_cell_scale(highest, diverging=True)
     cell_pixels = max(10, min(36, 400 // len(names)))
-    signs = style.write_on_cells("mark", "difference", highest, max(12, cell_pixels * 0.7))
+    signs = style.write_on_cells(base, "mark", "difference", highest, max(12, cell_pixels * 0.7))
     opacity = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNDECIDED_OPACITY))
     cells = base.mark_rect().encode(fill=alt.Fill("difference:Q"), fillOpacity=opacity)
     layers = [cells.encode(tooltip=tooltip), signs]
@@ -627,16 +629,17 @@ def similarity_matrix(
     low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]
     highest = max(1.0, high, -low)
     cell_pixels = max(20, min(48, 480 // len(names)))
+    base = alt.Chart().encode(x="b:N", y="a:N")
     # Numbers up to 1 have no 0 before the decimal point, so that they fit into small cells.
     number = (
         "replace(format(datum.mean, '.2f'), '0.', '.')"
         if highest == 1
         else "format(datum.mean, '.2~s')"
     )
-    numbers = style.write_on_cells("number", "mean", highest, min(12, cell_pixels * 0.42))
+    numbers = style.write_on_cells(base, "number", "mean", highest, min(12, cell_pixels * 0.42))
     tooltip = style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q")
     layers = [
-        alt.Chart().mark_rect().encode(fill=alt.Fill("mean:Q"), tooltip=tooltip),
+        base.mark_rect().encode(fill=alt.Fill("mean:Q"), tooltip=tooltip),
         numbers.transform_calculate(number=number),
     ]
     facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
