@@ -61,10 +61,17 @@ def shorten_pair_names(frame: pl.DataFrame, strategy: str) -> pl.DataFrame:
     lengths = frame[strategy].cast(pl.String).str.len_chars()
     if not (lengths > MAX_NAME_LETTERS).any():
         return frame
-    names = pl.concat([frame["a"], frame["b"]]).unique().cast(pl.String).sort()
+    return frame.with_columns(
+        shorten_pairs(frame).select(pl.format("{} and {}", "a", "b")).to_series().alias(strategy)
+    )
+
+
+def shorten_pairs(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with shortened names of strategies in its columns `a` and `b`."""
+    both = pl.col("a", "b").cast(pl.String)
+    names = pl.concat(frame.select(both).get_columns()).unique().sort()
     short = shorten_names(names.to_list(), MAX_PAIRED_NAME_LETTERS)
-    both = (pl.col(side).cast(pl.String).replace_strict(names, short) for side in ("a", "b"))
-    return frame.with_columns(pl.format("{} and {}", *both).alias(strategy))
+    return frame.with_columns(both.replace_strict(names, short))
 
 
 def add_mirrored(pairs: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,7 @@ charts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -49,15 +49,20 @@ def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
 def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> list[str]:
     """Return names in one line each, shortened but still different.
 
-    If `shorten_name` makes two names equal, long names keep the words in which they differ. The
-    words that all long names share at the beginning and at the end are shortened. If the words in
-    between are too long, the shared ones among them become "…". If two names are still equal, no
-    name is shortened.
+    If a name is too long, the words that all names share at their beginning become "…". Names that
+    are still too long lose their middle. If two names would then be equal, long names keep the
+    words in which they differ, and the words that they share are shortened. If two names are still
+    equal, no name is shortened.
     """
     lines = [" ".join(str(name).split()) or "''" for name in names]
-    short = [shorten_name(line, max_letters) for line in lines]
+    if all(len(line) <= max_letters for line in lines):
+        return lines
+    words = {line: re.split("([-_/ ])", line) for line in lines}
+    short = [
+        shorten_name(line, max_letters) for line in _drop_shared_start(words, lines, max_letters)
+    ]
     if len({*short}) < len({*lines}):
-        words = {line: re.split("([-_/ ])", line) for line in lines if len(line) > max_letters}
+        words = {line: each for line, each in words.items() if len(line) > max_letters}
         start = _count_equal(words.values())
         end = _count_equal([each[start:][::-1] for each in words.values()])
         shared = _find_shared_words([*words.values()])
@@ -66,6 +71,23 @@ def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> 
             for line in lines
         ]
     return short if len({*short}) == len({*lines}) else lines
+
+
+def _drop_shared_start(
+    words: Mapping[str, Sequence[str]], lines: Sequence[str], max_letters: int
+) -> list[str]:
+    """Return names with "…" in place of words that all names share at their beginning.
+
+    As few words are dropped as necessary, and the last word of a name stays.
+    """
+    short = [*lines]
+    shortest = min(map(len, words.values()))
+    n_shared = min(_count_equal(words.values()), shortest - 1) if len(words) > 1 else 0
+    for n in range(2, n_shared + 1, 2):  # words and separators alternate
+        short = ["…" + "".join(words[line][n:]) for line in lines]
+        if max(map(len, short)) <= max_letters:
+            break
+    return short
 
 
 def _count_equal(lists: Iterable[Sequence[str]]) -> int:

@@ -549,8 +549,9 @@ def comparison_matrix(
 
 def _build_cell_axes(names: list[str], x: str, y: str) -> dict[str, Any]:
     """Return the axes of a matrix whose rows and columns have the same names."""
-    columns = style.order_axis(names, labelLimit=250, labelAngle=-90)
-    rows = style.order_axis(names, labelLimit=250)
+    # By default, the title of an axis is over labels that are longer than 200 pixels.
+    look: dict[str, Any] = {"labelLimit": 250, "maxExtent": 300}
+    columns, rows = style.order_axis(names, labelAngle=-90, **look), style.order_axis(names, **look)
     return {"x": alt.X(f"{x}:N", title=None, **columns), "y": alt.Y(f"{y}:N", title=None, **rows)}
 
 
@@ -662,6 +663,7 @@ def similarity_matrix(
 def _draw_histograms(rows: pl.DataFrame, name: str) -> Chart:
     """Draw the distribution of the values of each pair, or of all pairs together."""
     n_pairs = rows.select("a", "b").n_unique()
+    rows = pair_rows.shorten_pairs(rows)
     values = rows.select(pl.format("{} and {}", "a", "b").alias("panel"), value="mean")
     keys, word = (["panel"], "queries") if n_pairs <= MAX_HISTOGRAMS else ([], "pairs and queries")
     n_bins = min(bins.MAX_RANGE_IN_BINS, 10 + math.isqrt(rows.height // n_pairs))
