@@ -67,7 +67,7 @@ from polars_graded.charts._print import PRINT_COLOURS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-WITHOUT_KEYS = (charts.measure_agreement, charts.similarity_histogram, charts.gain_by_similarity)
+WITHOUT_KEYS = (charts.measure_agreement, charts.gain_by_similarity)
 """Charts of frames that may lack the columns of strategies and queries."""
 OF_DIFFERENCES = (charts.precision_histogram, charts.explore, charts.query_heatmap)
 LAYERED = {name: row for name, row in ROWS.items() if not row.views}
@@ -859,34 +859,31 @@ def test_the_colours_of_strategies_on_paper_are_apart_in_grey():
         assert np.diff(np.sort(lightness[:n])).min() > least
 
 
-@pytest.mark.parametrize("theme", ["default", "dark", "carbong90", "carbong100"])
-def test_numbers_on_cells_are_legible_and_empty_cells_have_the_colour_of_the_background(theme):
-    with alt.theme.enable(theme):
-        colours, (_, paper) = style.build_cell_colours(2), style.find_ink_and_paper()
-    weak, strong = colours.scale.range
-    assert weak == paper
-    hexadecimal = {"black": "#000000", "white": "#ffffff"}
-    for step in range(101):
-        cell = style.mix_colours(weak, strong, step / 100)
-        text = colours.on_strong if step / 50 > colours.strong_from else colours.on_weak
-        lower, higher = np.sort(linear([cell, hexadecimal[text]]) @ TO_XYZ[1])
-        assert (higher + 0.05) / (lower + 0.05) > 4.4, (theme, step)
+BACKGROUNDS = ["white", "#14181d", "#333", "#777777", "#ff0000", "#00aa00", "#5050ff", "#eee"]
 
 
-@pytest.mark.parametrize("background", ["#777777", "#ff0000", "#00aa00", "#5050ff", "#123", "#eee"])
-def test_numbers_on_cells_are_legible_on_any_background(background):
-    name = f"background {background}"
-    with alt.theme.enable("default"):
-        alt.theme.register(name, enable=False)(lambda: {"config": {"background": background}})
-        with alt.theme.enable(name):
-            colours = style.build_cell_colours(2)
-    hexadecimal = {"black": "#000000", "white": "#ffffff"}
-    for step in range(101):
-        cell = style.mix_colours(*colours.scale.range, step / 100)
-        text = colours.on_strong if step / 50 > colours.strong_from else colours.on_weak
-        of_cell, of_text = linear([cell, hexadecimal[text]]) @ TO_XYZ[1]
-        contrast = (max(of_cell, of_text) + 0.05) / (min(of_cell, of_text) + 0.05)
-        assert contrast > 4.4, (background, step)
+@pytest.mark.parametrize("background", BACKGROUNDS)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_numbers_on_cells_are_legible_on_any_background(background, sign):
+    values = [sign * step / 50 for step in range(51)]
+    names = [f"s{step}" for step in range(51)]
+    similar = pl.DataFrame({"a": "x", "b": names, "query": 1, "own": values})
+    chart = charts.similarity_matrix(similar, "own").configure(background=background)
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+
+    def fills(kind: str) -> list[Any]:
+        [group] = re.findall(rf'class="mark-{kind} role-mark[^>]*>(.*?)</g>', svg)
+        names = {"black": "rgb(0, 0, 0)", "white": "rgb(255, 255, 255)"}
+        found = re.findall(r'fill="([^"]+)"', group)
+        return [[*map(int, re.findall(r"\d+", names.get(each, each)))] for each in found]
+
+    cells, texts = fills("rect"), fills("text")
+    assert len(cells) == len(texts) == 51
+    assert cells[0] == style.split_colour(background)
+    for cell, text in zip(cells, texts, strict=True):
+        colours = ["#" + bytes(each).hex() for each in (cell, text)]
+        lower, higher = np.sort(linear(colours) @ TO_XYZ[1])
+        assert (higher + 0.05) / (lower + 0.05) > 4.4, (cell, text)
 
 
 # Errors
@@ -897,20 +894,16 @@ def without(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
 
 
 FRAME_NAMES = {
-    "grader_orders": "summary",
-    "trusted_forest": "estimates",
     "strategy_bars": "summary",
     "comparison_forest": "comparison",
     "comparison_matrix": "comparison",
     "strategy_ranks": "ranks",
-    "critical_differences": "ranks",
     "significance_curves": "levels",
     "sample_size_curves": "curve",
     "click_rates": "clicks",
     "trade_off": "summary",
     "catalogue_curves": "curve",
     "grading_profile": "robustness",
-    "unjudged_bounds": "bounds",
     "overview": "table",
 }
 NO_RANKS = (
@@ -1330,7 +1323,7 @@ DRAWN = {
     "similarity_matrix of counts": lambda: charts.similarity_matrix(
         similarity_of(4, 5).with_columns(pl.col("rbo") * 10_000), "rbo"
     ),
-    "similarity_histogram": lambda: charts.similarity_histogram(FOUR, "mu_ap"),
+    "similarity_matrix, histogram": lambda: ROWS["similarity_matrix, histogram"].of(4, 5),
     "gain_by_similarity": lambda: charts.gain_by_similarity(FOUR, "mu_ap", "ndcg"),
     "measure_agreement of more strategies than colours": lambda: ROWS["measure_agreement"].of(
         11, 5
@@ -1346,12 +1339,14 @@ DRAWN = {
     "sample_boxes with a reference": lambda: charts.sample_boxes(FOUR, "mu_ap", reference="ndcg"),
     "sample_boxes with a number": lambda: charts.sample_boxes(FOUR, "mu_ap", reference=0.5),
     "strategy_bars": lambda: charts.strategy_bars(summarise(FOUR, *MEASURES)),
-    "strategy_bars from 0": lambda: charts.strategy_bars(
-        summarise(FOUR, "mu_ap").drop("ci_low"), show="bars"
+    "strategy_bars without intervals": lambda: charts.strategy_bars(
+        summarise(FOUR, "mu_ap").drop("ci_low")
     ),
     "comparison_matrix": lambda: charts.comparison_matrix(compare(FOUR, "mu_ap")),
     "strategy_ranks": lambda: charts.strategy_ranks(rank_strategies(FOUR, "mu_ap")),
-    "critical_differences": lambda: charts.critical_differences(rank_strategies(FOUR, "mu_ap")),
+    "strategy_ranks of groups": lambda: charts.strategy_ranks(
+        rank_strategies(FOUR, "mu_ap"), show="groups"
+    ),
     "comparison_forest": lambda: charts.comparison_forest(compare(FOUR, "mu_ap", baseline="s1")),
     "comparison_forest of all pairs": lambda: charts.comparison_forest(
         compare(
@@ -1368,12 +1363,17 @@ DRAWN = {
     "catalogue_curves": lambda: ROWS["catalogue_curves"].of(2, 5),
     "grading_profile": lambda: ROWS["grading_profile"].of(2, 5),
     "grading_profile of places": lambda: ROWS["grading_profile of places"].of(2, 5),
-    "unjudged_bounds": lambda: ROWS["unjudged_bounds"].of(2, 5),
+    "strategy_bars of bounds": lambda: ROWS["strategy_bars of bounds"].of(2, 5),
     "overview": lambda: ROWS["overview"].of(2, 5),
     "agreement": lambda: ROWS["agreement"].of(2, 5),
-    "grader_orders": lambda: ROWS["grader_orders"].of(2, 5),
-    "trusted_forest": lambda: ROWS["trusted_forest"].of(2, 5),
-    "trusted_forest of pairs": lambda: ROWS["trusted_forest of pairs"].of(2, 5),
+    **{
+        name: lambda name=name: ROWS[name].of(2, 5)
+        for name in (
+            "grading_profile of graders",
+            "comparison_forest of trusted grades",
+            "comparison_forest of trusted pairs",
+        )
+    },
     "explore": lambda: charts.explore(FOUR, "s1", "s2", "mu_ap"),
     "rankings": lambda: charts.rankings(
         pl.DataFrame(
@@ -1407,8 +1407,8 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
     ),
     "comparison_matrix": lambda frame: charts.comparison_matrix(compare(frame, "ndcg")),
     "strategy_ranks": lambda frame: charts.strategy_ranks(rank_strategies(frame, "ndcg", "ap")),
-    "critical_differences": lambda frame: charts.critical_differences(
-        rank_strategies(frame, "ndcg")
+    "strategy_ranks of groups": lambda frame: charts.strategy_ranks(
+        rank_strategies(frame, "ndcg"), show="groups"
     ),
     "dcg_curves": lambda frame: charts.dcg_curves(frame, DCG_20),
     "precision_histogram": lambda frame: charts.precision_histogram(
@@ -1417,7 +1417,6 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "query_heatmap": lambda frame: charts.query_heatmap(frame, "ndcg"),
     "sample_boxes": lambda frame: charts.sample_boxes(frame, "ndcg"),
     "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
-    "similarity_histogram": lambda frame: charts.similarity_histogram(frame, "ndcg"),
     "click_rates": lambda frame: charts.click_rates(
         pl.concat(
             clicks_of(1, 8).with_columns(ranker=pl.lit(name)) for name in frame["strategy"].unique()
@@ -1444,7 +1443,9 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
             by=names,
         )
     ),
-    "grader_orders": lambda frame: charts.grader_orders(summarise(graded_twice(frame), "ndcg")),
+    "grading_profile of graders": lambda frame: charts.grading_profile(
+        summarise(graded_twice(frame), "ndcg"), show="places"
+    ),
     "grading_profile": lambda frame: charts.grading_profile(
         trust.robustness_to_grading(
             scores_of_documents(names := frame["strategy"].unique(maintain_order=True).to_list()),
@@ -1453,7 +1454,7 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
             ties="doc",
         )
     ),
-    "unjudged_bounds": lambda frame: charts.unjudged_bounds(
+    "strategy_bars of bounds": lambda frame: charts.strategy_bars(
         trust.unjudged_bounds(
             scores_of_documents(
                 names := frame["strategy"].unique(maintain_order=True).to_list()
@@ -1464,7 +1465,7 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
             ties="doc",
         )
     ),
-    "trusted_forest": lambda frame: charts.trusted_forest(
+    "comparison_forest of trusted grades": lambda frame: charts.comparison_forest(
         compare(
             graded_twice(frame), "ndcg", trusted="people", baseline=frame["strategy"].unique()[0]
         )
@@ -1542,11 +1543,6 @@ SEGMENTED = pl.DataFrame(
     ("make", "x"),
     [
         (lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "ndcg")), "independent"),
-        (lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "ndcg"), show="bars"), "shared"),
-        (
-            lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "many"), show="bars"),
-            "independent",
-        ),
         (lambda: charts.comparison_forest(compare(MANY, "mu_ap", "ndcg")), "shared"),
         (
             lambda: charts.comparison_forest(compare(MANY, {"mu_ap": "mu_ap", "many": "none"})),
@@ -1555,7 +1551,7 @@ SEGMENTED = pl.DataFrame(
         # Panels of one measure share it whatever its values.
         (lambda: charts.strategy_bars(SEGMENTED, panel="segment"), "shared"),
         (
-            lambda: charts.unjudged_bounds(
+            lambda: charts.strategy_bars(
                 SEGMENTED.select(
                     "segment", "measure", "strategy", query=1, value="mean"
                 ).with_columns(value_if_best=pl.col("value") + 1, residual=0.0),
@@ -1831,7 +1827,7 @@ def test_the_trusted_forest_states_the_median_change_of_widths(shares, note):
         for end, sign in (("low", -1), ("high", 1))
     }
     names = {"measure": ["ap"] * n, "strategy": [f"s{i}" for i in range(n)]}
-    chart = charts.trusted_forest(pl.DataFrame(names | middles | ends | both))
+    chart = charts.comparison_forest(pl.DataFrame(names | middles | ends | both))
     assert note in " ".join(chart.title["subtitle"])
 
 
@@ -2472,24 +2468,23 @@ def test_a_name_may_be_a_number_of_any_length():
 
 def test_a_histogram_of_similarities_counts_queries_of_each_pair_by_bin():
     similar = pl.DataFrame(
-        {"strategy": ["a and b"] * 3 + ["a and c"], "query": [1, 2, 3, 1], "rbo": [0.0, 1, 1, 0.5]}
+        {"a": "a", "b": ["b"] * 3 + ["c"], "query": [1, 2, 3, 1], "rbo": [0.0, 1, 1, 0.5]}
     )
-    rows = charts.similarity_histogram(similar, "rbo").data
+    rows = charts.similarity_matrix(similar, "rbo", show="histogram").data
     counts = {
         (name, round(low, 9), round(high, 9)): n
-        for name, low, high, n in rows.select("strategy", "low", "high", "queries").iter_rows()
+        for name, low, high, n in rows.select("panel", "low", "high", "queries").iter_rows()
     }
     # No bin begins below 0 or ends above 1.
     expected = {("a and b", 0, 0.1): 1, ("a and b", 0.9, 1): 2, ("a and c", 0.5, 0.6): 1}
     assert counts == expected
-    edges = pl.DataFrame({"query": range(11), "rbo": [i / 10 for i in range(11)]})
-    counted = charts.similarity_histogram(edges, "rbo").data["queries"].to_list()
+    edges = pl.DataFrame({"a": "a", "b": "b", "rbo": [i / 10 for i in range(11)]})
+    counted = charts.similarity_matrix(edges, "rbo", show="histogram").data["queries"].to_list()
     assert counted == [1] * 9 + [2]
     for value in (0.0, -1.0):
-        alone = charts.similarity_histogram(edges.head(1).with_columns(rbo=value), "rbo").data
-        assert alone["low"].to_list() == [value]
-    stacked = charts.similarity_histogram(similar, "rbo", panel=None)
-    assert isinstance(stacked, alt.LayerChart)
+        alone = edges.head(1).with_columns(rbo=value)
+        drawn = charts.similarity_matrix(alone, "rbo", show="histogram").data
+        assert drawn["low"].to_list() == [value]
 
 
 def test_a_matrix_of_similarities_has_similar_strategies_side_by_side():
@@ -2505,12 +2500,12 @@ def test_a_matrix_of_similarities_has_similar_strategies_side_by_side():
     expected = means | {pair[::-1]: mean for pair, mean in means.items()}
     assert cells == pytest.approx(expected)
     assert {*chart.data["queries"]} == {2}
-    names = spec_of(chart)["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    names = spec_of(chart)["encoding"]["y"]["scale"]["domain"]
     assert {frozenset(names[:2]), frozenset(names[2:])} == {frozenset("ac"), frozenset("bd")}
     assert chart.title.subtitle[-1] == "similar strategies side by side"
 
     one = charts.similarity_matrix(similar.filter(pl.col("a") == "a"), "rbo")
-    assert spec_of(one)["layer"][0]["encoding"]["y"]["scale"]["domain"] == [*"acdb"]
+    assert spec_of(one)["encoding"]["y"]["scale"]["domain"] == [*"acdb"]
     assert "side by side" not in str(one.title.subtitle)
     directed = charts.similarity_matrix(similar.rename({"rbo": "tau_ap"}), "tau_ap")
     assert {(a, b) for a, b, *_ in directed.data.iter_rows()} == {*means}
@@ -2522,11 +2517,10 @@ def test_long_names_of_pairs_keep_the_parts_in_which_strategies_differ():
     rows = {"query": np.repeat([1, 2, 3], 9), "doc": [*range(9)] * 3}
     frame = pl.DataFrame(rows | {name: rng.random(27) for name in names})
     similar = similarity(frame, "overlap_curve@5", "rbo", by=names)
-    for chart in (
-        charts.dcg_curves(similar, "overlap_curve@5"),
-        charts.similarity_histogram(similar, "rbo"),
-    ):
-        drawn = chart.data["strategy"].unique().to_list()
+    histograms = charts.similarity_matrix(similar, "rbo", show="histogram")
+    curves = charts.dcg_curves(similar, "overlap_curve@5")
+    for names in (curves.data["strategy"], histograms.data["panel"]):
+        drawn = names.unique().to_list()
         assert len(drawn) == 3
         assert max(map(len, drawn)) <= style.MAX_LABEL_LETTERS
         for pair in drawn:

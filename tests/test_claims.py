@@ -199,18 +199,6 @@ def matrix(seed):
         assert (marked["p_corrected"] <= 0.05).all()
 
 
-def equivalence(seed):
-    if not compared(seed):
-        return
-    pairs = compare(results(seed), "ap", rope=0.1)
-    note = noted(charts.comparison_forest(pairs))
-    n, total = map(
-        int, re.search(r"(\d+) of (\d+) differences? (?:is|are) negligible", note).groups()
-    )
-    assert total == pairs.height
-    assert n == (pairs["probability_equal"] >= 0.95).sum()
-
-
 def told(table, measure, means):
     """Which pairs a comparison tells apart, and who is beaten by nobody."""
     pairs = table.filter(pl.col("p_corrected") <= 0.05, measure=measure)
@@ -244,7 +232,7 @@ def places(seed):
         assert amount(where) == (alone, 2)
         clear = {next(iter(names)) for names in may.values() if len(names) == 1}
         assert who == (clear.pop() if len(clear) == 1 else "One strategy")
-    for chart in (charts.strategy_ranks, charts.critical_differences):
+    for chart in (charts.strategy_ranks, charts.strategy_bars):
         title = said(chart(ranks.filter(measure="ap")))
         n = frame["strategy"].n_unique()
         first_by_ap(title, may["ap"], n, named_test(ranks.filter(measure="ap"), alone=n == 2))
@@ -257,8 +245,8 @@ def diagram(seed):
         return
     means = means_by(frame, "ap")
     apart, _ = told(compare(frame, "ap"), "ap", means)
-    dots = charts.critical_differences(rank_strategies(frame, "ap")).data.filter(part="dot")
-    sets = {name: {*dots.filter(strategy=name)["set"]} for name in means}
+    bars = charts.strategy_ranks(rank_strategies(frame, "ap"), show="groups").data
+    sets = {name: {*bars.filter(strategy=name)["bar"].drop_nulls()} for name in means}
     for one, other in combinations(means, 2):
         assert bool(sets[one] & sets[other]) != ({one, other} in apart)
 

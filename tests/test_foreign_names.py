@@ -430,7 +430,7 @@ def test_functions_that_other_tools_or_modules_have_are_pointed_to():
         "summarize": "it is called pg.summarise",
         "power_curve": "it is pg.trust.power_curve",
         "strategy_bars": "it is pg.charts.strategy_bars",
-        "unjudged_bounds": "it is pg.charts.unjudged_bounds or pg.trust.unjudged_bounds",
+        "unjudged_bounds": "it is pg.trust.unjudged_bounds",
         "popularity_scenarios": "it is pg.experiments.popularity_scenarios",
     }.items():
         with pytest.raises(AttributeError, match=f"no attribute '{name}'\n\nHint: {hint}$"):

@@ -98,13 +98,13 @@ def test_both_sides_of_zero_are_named_for_pairs_and_where_less_is_better():
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: charts.trusted_forest(
+        lambda: charts.comparison_forest(
             compare(graded_twice(long()), "ndcg", trusted="people", baseline=LONG_NAMES[3])
         ),
-        lambda: charts.trusted_forest(compare(graded_twice(long()), "ndcg", trusted="people")),
+        lambda: charts.comparison_forest(compare(graded_twice(long()), "ndcg", trusted="people")),
         lambda: charts.comparison_forest(compare(long(), "ndcg", baseline=LONG_NAMES[3])),
         lambda: charts.comparison_forest(compare(long(), "ndcg")),
-        lambda: charts.grader_orders(summarise(graded_twice(long()), "ndcg")),
+        lambda: charts.grading_profile(summarise(graded_twice(long()), "ndcg")),
     ],
 )
 def test_labels_of_long_names_differ_and_are_not_cut_twice(draw):
@@ -115,44 +115,7 @@ def test_labels_of_long_names_differ_and_are_not_cut_twice(draw):
     assert max(map(len, labels)) < 60
 
 
-def test_the_only_baseline_of_a_trusted_forest_is_in_its_title():
-    estimates = compare(graded_twice(short()), "ndcg", trusted="people", baseline="f")
-    chart = charts.trusted_forest(estimates)
-    assert {*chart.data["name"]} == {*SHORT_NAMES} - {"f"}
-    assert title_of(chart) == "Difference of mean ndcg of 8 strategies from f, 95 % intervals"
-    assert "23 queries with trusted grades, 22 more with the model's only" in subtitle_of(chart)
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda frame: charts.comparison_forest(compare(frame, "ndcg", "ap", baseline="a")),
-        lambda frame: charts.strategy_bars(summarise(frame, "ndcg", "ap")),
-    ],
-)
-@pytest.mark.parametrize("n", [45, 2000])
-def test_an_interval_is_longer_than_its_dot(draw, n):
-    chart = draw(hard_results(SHORT_NAMES, n))
-    every = [*marks_of(scene_of(chart))]
-    lengths = [mark.item["width"] for mark in every if mark.kind == "rect" and _is_bar(mark.item)]
-    sizes = {mark.item["size"] for mark in every if mark.kind == "symbol"}
-    assert len(lengths) >= 16
-    assert len(sizes) == 1
-    diameter = 2 * np.sqrt(sizes.pop() / np.pi)
-    assert np.mean(np.array(lengths) > 1.5 * diameter) >= 0.9
-
-
-def _is_bar(item: dict[str, Any]) -> bool:
-    return item.get("height") == 2
-
-
 # Graders, ties and gaps
-
-
-def test_each_grader_stands_above_its_number_of_queries():
-    chart = charts.grader_orders(summarise(graded_twice(short()), "ndcg"))
-    assert {"people 23 queries", "model 45 queries"} <= {*texts_of(scene_of(chart))}
-    assert "queries" not in subtitle_of(chart)
 
 
 def test_a_line_stands_beside_tied_documents():
@@ -232,19 +195,6 @@ def test_rankings_are_joined_while_lines_can_be_followed(n, are_joined):
     assert texts
 
 
-def test_symbols_of_a_legend_have_the_colours_of_their_marks():
-    chart = charts.trusted_forest(compare(graded_twice(short()), "ndcg", trusted="people"))
-    marks = [*marks_of(scene_of(chart))]
-    strokes = {
-        mark.item["stroke"] for mark in marks if mark.kind == "symbol" and mark.item["size"] == 25
-    }
-    keys = [
-        mark.item["stroke"] for mark in marks if mark.kind == "symbol" and mark.item["size"] != 25
-    ]
-    assert len(keys) == 3
-    assert {*keys} == strokes
-
-
 def test_notes_explain_what_a_picture_cannot_show():
     levels = pl.DataFrame(
         {
@@ -290,13 +240,6 @@ def test_only_few_bands_are_drawn_at_once(n):
     assert f"band: pointwise 90 % interval of the mean{pointed}" in subtitle_of(chart)
 
 
-def test_letters_stand_behind_the_names_of_a_diagram():
-    ranks = rank_strategies(short(), "ndcg")
-    texts = texts_of(scene_of(charts.critical_differences(ranks)))
-    for row in ranks.rows(named=True):
-        assert f"{row['strategy']}  {row['mean']:.4f}  {row['group']}" in texts
-
-
 @pytest.mark.parametrize("most", range(12, 60))
 @pytest.mark.parametrize(
     "text",
@@ -314,27 +257,6 @@ def test_no_line_ends_between_a_number_and_its_word(text, most):
 # Many strategies and many points
 
 MANY_NAMES = tuple(f"run-{number}" for number in range(25))
-
-
-def test_dots_of_a_crowded_diagram_do_not_touch_those_of_other_bars():
-    for names in (SHORT_NAMES, MANY_NAMES):
-        chart = charts.critical_differences(rank_strategies(hard_results(names, 50), "ndcg"))
-        scene = scene_of(chart)
-        dots = [mark for mark in marks_of(scene) if mark.kind == "symbol"]
-        diameter = 2 * np.sqrt(dots[0].item["size"] / np.pi)
-        levels = sorted({round(mark.y, 1) for mark in dots})
-        assert min(b - a for a, b in pairwise(levels)) > diameter
-    assert scene["width"] > 640
-
-
-def test_names_of_grey_lines_are_legible():
-    frame = summarise(graded_twice(hard_results(MANY_NAMES, 50)), "ndcg")
-    texts = texts_of(scene_of(charts.grader_orders(frame)))
-    colours = {texts[name].item["fill"] for name in MANY_NAMES}
-    assert style.REST not in colours
-    assert len(colours) == style.MAX_COLOURS + 1
-    light, white = linear([style.find_soft_ink(), "#ffffff"]) @ TO_XYZ[1] + 0.05
-    assert white / light >= 4.5
 
 
 def test_the_best_of_many_strategies_have_colours_and_a_legend():

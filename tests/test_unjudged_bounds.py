@@ -153,7 +153,7 @@ def test_the_chart_draws_the_means_of_both_settings():
     )
     with warnings.catch_warnings(action="ignore"):
         bounds = unjudged_bounds(frame, "ap")
-    [drawn] = charts.unjudged_bounds(bounds).data.rows(named=True)
+    [drawn] = charts.strategy_bars(bounds).data.rows(named=True)
     irrelevant, best = (
         evaluate(frame.with_columns(pl.col("grade").fill_null(grade)), "ap")["ap"].mean()
         for grade in (0, 1)

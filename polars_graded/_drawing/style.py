@@ -601,31 +601,40 @@ def draw_ink() -> Any:
     return alt.value(choose_by_background(INK, LIGHT_INK))
 
 
+BLUE_CELL = choose_by_background("#08306b", "#9ecae1")
+"""Colour of the highest value of cells."""
+
+ORANGE_CELL = choose_by_background("#7f3b08", "#fdb863")
+"""Colour of the lowest negative value of cells. Every reader can distinguish it from blue."""
+
+
 def build_cell_scale(highest: float, *, diverging: bool = False) -> alt.Scale:
     """Return the colours of cells, from the background at 0 to a strong colour at `highest`.
 
-    If `diverging`, values below 0 are orange, and values above 0 are blue. Readers with a colour
-    vision deficiency can distinguish the two.
+    If `diverging`, values below 0 are orange, and values above 0 are blue.
     """
-    blue = choose_by_background("#08306b", "#9ecae1")
-    colours = [alt.ExprRef(PAPER), blue]
+    paper = alt.ExprRef(PAPER)
     if not diverging:
-        return alt.Scale(domain=[0, highest], range=colours, interpolate="rgb")
+        return alt.Scale(domain=[0, highest], range=[paper, BLUE_CELL], interpolate="rgb")
     # The domain has only its ends, so that charts side by side can merge their domains.
-    ends = [-highest, highest]
-    colours.insert(0, choose_by_background("#7f3b08", "#fdb863"))
-    return alt.Scale(domain=ends, domainMid=0, range=colours, interpolate="rgb")
+    colours = [ORANGE_CELL, paper, BLUE_CELL]
+    return alt.Scale(domain=[-highest, highest], domainMid=0, range=colours, interpolate="rgb")
 
 
 def write_on_cells(
     cells: alt.Chart, text: str, value: str, highest: float, size: float | None = None
 ) -> alt.Chart:
-    """Draw the texts of a field on cells, in black or white.
+    """Draw the texts of a field on cells, in black or white, whichever is more legible.
 
     `value` is the field of the cell's value, and `highest` the end of the scale.
     """
-    is_strong = f"abs(datum.{value}) > {0.55 * highest!r}"
-    colour = alt.ExprRef(f"({is_strong}) === {IS_DARK} ? 'black' : 'white'")
+    share = f"abs(datum.{value} / {highest!r})"
+    strong = f"(datum.{value} < 0 ? {ORANGE_CELL.expr} : {BLUE_CELL.expr})"
+    parts = (
+        f"(1 - {share}) * rgb({PAPER}).{part} + {share} * rgb({strong}).{part}" for part in "rgb"
+    )
+    # On a background of this luminance, black and white texts have the same contrast.
+    colour = alt.ExprRef(f"luminance(rgb({', '.join(parts)})) > 0.179 ? 'black' : 'white'")
     marks = cells.mark_text(fontSize=size or alt.Undefined)
     return marks.encode(text=f"{text}:N", fill=alt.value(colour))
 

@@ -87,7 +87,7 @@ def rank_strategies(
     --------
     compare : The differences behind the ranks.
     charts.strategy_ranks : Ranks with their intervals.
-    charts.critical_differences : Means with bars for the groups.
+    charts.strategy_ranks : Ranks with intervals, or means with bars for the groups.
 
     Notes
     -----

@@ -105,7 +105,7 @@ def unjudged_bounds(
     See Also
     --------
     Graded.judged : The share of documents that are judged.
-    charts.unjudged_bounds : Chart of the means of both values.
+    charts.strategy_bars : Chart of the means of both values.
 
     Notes
     -----
