@@ -375,6 +375,7 @@ ROWS = {
         {"show": "histogram"},
         "rbo",
         fewest=2,
+        views=True,
     ),
     "comparison_forest of trusted grades": Row(
         charts.comparison_forest, trusted_of, {"strategy": "strategy"}, value="mean"

@@ -170,24 +170,34 @@ def test_above_a_grading_stands_its_correlation_once():
 def test_means_of_measures_have_their_own_heights_and_places_have_one():
     means = spec_of(ROWS["grading_profile"].of(4, 4))
     assert means["resolve"]["scale"]["y"] == "independent"
-    axis = layer_of(ROWS["grading_profile of places"].of(12, 4), "line")["encoding"]["y"]
+    axis = spec_of(ROWS["grading_profile of places"].of(12, 4))["spec"]["encoding"]["y"]
     assert axis["scale"]["reverse"] is True
     assert axis["axis"]["values"] == [1, 5, 10]
 
 
 def test_names_stand_beside_the_last_grading_where_there_is_one_panel():
     frame = ROWS["grading_profile"].frame(5, 4).filter(measure="ndcg")
-    drawn = charts.grading_profile(frame).data.drop_nulls("label_at")
+    drawn = charts.grading_profile(frame).data.drop_nulls("label")
     assert drawn["grading"].unique().to_list() == ["10 % moved"]
-    heights = drawn.sort("mean")["label_at"]
-    assert heights.is_sorted()
     assert drawn.height == 5
-    # Two strategies that share a place have their names one below the other.
-    shared = frame.with_columns(place=pl.lit(1))
-    places = charts.grading_profile(shared, show="places").data.drop_nulls("label_at")["label_at"]
-    assert places.n_unique() == 5
     many = ROWS["grading_profile"].frame(25, 4).filter(measure="ndcg")
-    assert charts.grading_profile(many).data["label_at"].count() == 10
+    assert charts.grading_profile(many).data["label"].count() == style.MAX_COLOURS
+
+
+def test_equal_means_of_a_grader_share_the_mean_of_their_places():
+    frame = pl.DataFrame(
+        {
+            "grader": ["people"] * 3 + ["model"] * 3,
+            "measure": "ap",
+            "strategy": [*"abc"] * 2,
+            "mean": [0.5, 0.5, 0.25, 0.25, 0.5, 0.75],
+            "best": "highest",
+        }
+    )
+    drawn = charts.grading_profile(frame, show="places").data
+    assert drawn["place"].to_list() == [1.5, 1.5, 3, 3, 2, 1]
+    lowest = charts.grading_profile(frame.with_columns(best=pl.lit("lowest"))).data
+    assert lowest["place"].to_list() == [2.5, 2.5, 1, 1, 2, 3]
 
 
 def test_a_grading_that_swaps_two_strategies_is_seen_as_a_crossing():
@@ -414,7 +424,6 @@ NUMBERS = {
     "sample_size_curves of power": ("curve", "queries"),
     "sample_size_curves of stability": ("curve", "tau_low"),
     "grading_profile": ("robustness", "place"),
-    "unjudged_bounds": ("bounds", "value_if_best"),
     "overview": ("table", "judged@10"),
 }
 
@@ -457,12 +466,11 @@ def test_a_chart_says_in_words_what_it_is_of(name):
 def test_the_forest_says_how_sure_its_intervals_are(confidence):
     per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
     comparison = pg.compare(per_query, confidence=confidence)
-    notes = charts.comparison_forest(comparison).title["subtitle"]
-    assert f"line: {100 * confidence:g} % interval, corrected as p is" in notes[2]
+    line = charts.comparison_forest(comparison).encoding.x["title"][1]
+    assert line == f"line: {100 * confidence:g} % interval, corrected as p is"
     plain = comparison.drop("simultaneous_low", "simultaneous_high")
-    notes = charts.comparison_forest(plain).title["subtitle"]
-    interval = f"{100 * confidence:g} % interval of each difference alone"
-    assert f"line: {interval}; it need not agree with p" in " ".join(notes)
+    line = charts.comparison_forest(plain).encoding.x["title"][1]
+    assert line == f"line: {100 * confidence:g} % interval of each difference alone"
 
 
 def test_where_intervals_do_not_say_their_level_the_forest_does_not():
@@ -470,8 +478,8 @@ def test_where_intervals_do_not_say_their_level_the_forest_does_not():
     comparison = pg.compare(per_query)
     two_levels = pl.concat([comparison[:1], pg.compare(per_query, confidence=0.9)[1:]])
     for other in (comparison.drop("confidence"), two_levels):
-        notes = charts.comparison_forest(other).title["subtitle"]
-        assert "line: interval, corrected as p is" in notes[2]
+        title = charts.comparison_forest(other).encoding.x["title"]
+        assert title[1] == "line: interval, corrected as p is"
 
 
 def test_segments_are_panels_of_one_measure():

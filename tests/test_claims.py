@@ -302,7 +302,11 @@ def described(seed):
     of = f"of {strategies} {'strategy' if strategies == 1 else 'strategies'}"
     queries = f"{n} {'query' if n == 1 else 'queries'}"
     for chart, title, note in (
-        (charts.strategy_bars(summarise(frame, "ap")), f"Mean ap {of}", "mean average precision"),
+        (
+            charts.strategy_bars(summarise(frame, "ap")),
+            f"Mean average precision {of}",
+            "mean average precision",
+        ),
         (
             charts.query_heatmap(frame, "ap"),
             f"Values of ap {of}, query by query",
@@ -318,10 +322,9 @@ def described(seed):
 
 CLAIMS = {
     "comparison_forest": forest,
-    "comparison_forest with a region of equivalence": equivalence,
     "comparison_matrix": matrix,
     "strategy_ranks": places,
-    "critical_differences": diagram,
+    "strategy_ranks of groups": diagram,
     "precision_histogram": histogram,
     "overview": looked_over,
     "descriptive titles": described,

@@ -66,7 +66,7 @@ SAID = {
     "one strategy": (lambda: charts.dcg_curves(curve(a=[1, 2])), "cg of 1 strategy by rank"),
     "one measure": (
         lambda: charts.strategy_bars(means(a=0.5, b=0.375, c=0.25)),
-        "Mean ap of 3 strategies",
+        "Mean average precision of 3 strategies",
     ),
     "several measures": (
         lambda: charts.strategy_bars(stacked(means(a=0.5, b=0.4), means("ndcg", a=0.5, b=0.6))),

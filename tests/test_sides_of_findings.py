@@ -177,9 +177,8 @@ def test_titles_that_count_findings_name_test_and_correction(results, options, n
 def test_a_forest_says_of_intervals_and_p_what_its_title_says(results, options, kind, agreement):
     comparison = compare(results, "ndcg@10", **options)
     forest = charts.comparison_forest(comparison)
-    notes = forest.title["subtitle"]
-    assert f"● {kind} ≤ 0.05, ○ not significant" in notes
-    assert f"line: 95 % interval, {agreement}" in " ".join(notes)
+    title = forest.encoding.x["title"]
+    assert title[1:] == [f"line: 95 % interval, {agreement}", f"● {kind} ≤ 0.05 ○ not significant"]
     assert {*forest.data["significance"]} <= {f"{kind} ≤ 0.05", "not significant"}
     drawn = str(forest.to_dict()) + str(charts.comparison_matrix(comparison).to_dict())
     levels = charts.significance_curves(significance_levels(results, "ndcg@10", **options))

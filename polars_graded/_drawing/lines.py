@@ -109,7 +109,9 @@ def draw_lines(
     notes = [*words.notes, *write_coinciding(table, x_field, y_field, keys)]
     words = words._replace(notes=[*notes, *style.write_rest_note(drawn)])
     selections = _build_selections(table, field, legend=has_panels)
-    base = alt.Chart().encode(x=alt.X(x.shorthand), y=alt.Y(f"{y_field}:Q"), detail=f"{field}:N")
+    # In a chart without panels, a strategy has a line for each measure.
+    detail = [f"{key}:N" for key in dict.fromkeys((field, "measure")) if key in table.columns]
+    base = alt.Chart().encode(x=alt.X(x.shorthand), y=alt.Y(f"{y_field}:Q"), detail=detail)
     layers = [*under, base.mark_line().encode(**fade_others(selections, 1))]
     # With a selection, a tooltip shows a text only if a function such as toString formats it.
     name: Any = alt.Tooltip(f"{field}:N", format="", formatType="toString")
@@ -223,7 +225,8 @@ def _add_labels(
     labels: Mapping[str, str] | None,
 ) -> pl.DataFrame:
     """Add the column `label`: the name of a line in its last row, null in other rows."""
-    ends = table.group_by(field).agg(pl.col(x).last()).filter(pl.col(field).is_in([*labelled]))
+    last = pl.col(x).max() if table.schema[x].is_numeric() else pl.col(x).last()
+    ends = table.group_by(field).agg(last).filter(pl.col(field).is_in([*labelled]))
     names = ends[field].to_list()
     texts = shorten_names([(labels or {}).get(name, name) for name in names])
     ends = ends.with_columns(pl.Series("label", texts, dtype=pl.String))

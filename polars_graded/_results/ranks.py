@@ -86,7 +86,6 @@ def rank_strategies(
     See Also
     --------
     compare : The differences behind the ranks.
-    charts.strategy_ranks : Ranks with their intervals.
     charts.strategy_ranks : Ranks with intervals, or means with bars for the groups.
 
     Notes

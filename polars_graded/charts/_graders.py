@@ -198,10 +198,12 @@ def grading_profile(
     frame = check_collected("robustness", robustness)
     key = "grading" if "grading" in frame.columns else GRADER
     keys: dict[str, Any] = {"texts": ["measure", key], "strategy": strategy, "panel": panel}
-    table = chart_rows.build_result_rows("robustness", frame, "mean", **keys, draws_each_row=True)
+    numbers = ["mean", "tau"] if key == "grading" else ["mean"]
+    keys["positions"] = ["place"] if key == "grading" else []
+    table = chart_rows.build_result_rows("robustness", frame, *numbers, **keys, draws_each_row=True)
     gradings = table[key].unique(maintain_order=True).to_list()
     has_panels = chart_rows.has_panels(table)
-    group = ["panel", key] if has_panels else [key]
+    group = ["measure" if panel is None else "panel", key]
     chart_checks.check_lines("robustness", table, ["strategy", *group[:-1]], key)
     reference = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
     table = _add_places(table, group)
@@ -277,7 +279,7 @@ def _add_places(table: pl.DataFrame, group: list[str]) -> pl.DataFrame:
     order = pl.col(group[-1]).replace_strict(gradings, range(len(gradings)))
     table = table.sort(order, maintain_order=True)
     if "place" in table.columns:
-        return table.with_columns(chart_rows.build_number_column("place").alias("place"))
+        return table.with_columns(pl.col("place").cast(pl.Float64))
     is_lowest_best = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
     goodness = pl.when(is_lowest_best).then(-pl.col("mean")).otherwise("mean").round(12)
     return table.with_columns(place=goodness.rank("average", descending=True).over(group))

@@ -142,8 +142,11 @@ def _build_rank_axis(ranks: pl.DataFrame) -> tuple[alt.X, str]:
     level, last = chart_rows.find_confidence(ranks), int(ranks["rank_high"].max())  # type: ignore[arg-type]
     ticks = axis_ends.choose_rank_ticks(max(2, last))
     axis = style.bound_axis((0.5, last + 0.5), format=",d", values=ticks)
+    coverage = find_rank_coverage(ranks)
     line = "" if level is None else f", line: {format_percent(level)} interval"
-    note = verdicts.write_rank_coverage(find_rank_coverage(ranks), level)
+    if coverage.single or coverage.correction:
+        line = ", line: ranks that the tests do not exclude"
+    note = verdicts.write_rank_coverage(coverage, level)
     return alt.X("rank:Q", title=f"rank{line}", **axis), note
 
 

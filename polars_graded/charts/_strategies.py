@@ -436,8 +436,9 @@ def _write_forest_title(
     words = ("mean ", "mean") if value == "mean" else ("difference of ", "difference of means")
     title = [style.write_mean_title(table, *words)]
     confidence = chart_rows.find_confidence(table)
-    if confidence is not None and table[ends[0]].null_count() < table.height:
-        title.append(f"line: {format_percent(confidence)} interval")
+    if table[ends[0]].null_count() < table.height:
+        share = "" if confidence is None else f"{format_percent(confidence)} "
+        title.append(f"line: {share}interval")
         # The Wilcoxon test compares ranks, so that no interval of means agrees with it.
         if ends == pair_rows.AGREEING_ENDS:
             title[1] += f", {describe_agreement(table)}"
@@ -445,7 +446,7 @@ def _write_forest_title(
             title[1] += " of each difference alone"
     if "significance" not in table.columns:
         return title
-    key = f"● {name_p(table)} ≤ {level:g}   ○ {UNDECIDED}"
+    key = f"● {name_p(table)} ≤ {level:g} ○ {UNDECIDED}"
     rope: Any = table["rope"].max() if "rope" in table.columns else None
     shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
     return [*title, key, *shaded]
