@@ -366,11 +366,12 @@ def _split_sources(estimates: pl.DataFrame, value: str) -> pl.DataFrame:
 def _draw_reference(comparison: pl.DataFrame) -> list[alt.Chart]:
     """Draw a line at 0, the words for both sides, and the region of negligible differences."""
     base = style.build_one_row().transform_calculate(difference="0").encode(x="difference:Q")
-    top, whole = {"y": alt.value(0)}, {"y": alt.value(0), "y2": alt.value("height")}
-    layers = [base.mark_rule().encode(color=alt.value("gray"), **whole)]
+    top: dict[str, Any] = {"y": alt.value(0)}
+    full_height = top | {"y2": alt.value("height")}
+    layers = [base.mark_rule().encode(color=alt.value("gray"), **full_height)]
     if "rope" in comparison.columns and (rope := comparison["rope"].max()):
         region = base.transform_calculate(difference=f"-{rope!r}", end=repr(rope)).mark_rect()
-        region = region.encode(x2="end:Q", color=alt.value(style.DOUBT), **whole)
+        region = region.encode(x2="end:Q", color=alt.value(style.DOUBT), **full_height)
         layers.insert(0, region.encode(opacity=alt.value(0.2)))
     left, right = _find_sides(comparison) or ("", "")
     sides: Any = ("right", -5, f"← {left}"), ("left", 5, f"{right} →")
