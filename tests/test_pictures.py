@@ -14,7 +14,7 @@ from chart_registry import ROWS
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from scenes import boxes_of, marks_of, scene_of, texts_of
 
-from polars_graded import charts, compare, overview, rank_strategies, summarise
+from polars_graded import charts, compare, overview, summarise
 from polars_graded._drawing import style
 from polars_graded.trust import order_stability, robustness_to_grading
 
@@ -204,7 +204,7 @@ def test_notes_explain_what_a_picture_cannot_show():
         }
     )
     gradings = robustness_to_grading(levels, "ndcg@2", by=["x", "y"])
-    moved = "10 % moved: random documents get the next higher or lower grade"
+    moved = "10 % moved: random documents get the next grade"
     assert moved in subtitle_of(charts.grading_profile(gradings))
     as_given = gradings.filter(pl.col("grading") != "10 % moved")
     assert "moved" not in subtitle_of(charts.grading_profile(as_given))

@@ -83,11 +83,6 @@ INK = "#30363d"
 LIGHT_INK = "#e6e9ed"
 """Colour of text and of significant results on a dark background."""
 
-SOFT_SHARE = 0.3
-"""Share of the background colour in the colour of less important text.
-
-The rest is the colour of text. The contrast of the mix with the background is above 4.5.
-"""
 
 DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
 """Background colours of Vega's dark themes. The settings of Altair do not contain these colours."""
@@ -528,14 +523,6 @@ def encode_few_names(
     return encode_names(sort_naturally(names), title, **chosen)
 
 
-def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the grey in `look` by a grey in which text is legible."""
-    colour = look["color"]
-    if isinstance(colour, alt.Color):
-        return {"color": colour}
-    return {"color": dict(colour) | {"value": find_soft_ink()}}
-
-
 def choose_few_colours(names: Collection[str], title: str) -> dict[str, Any]:
     """Return the colours of strategies that are named beside their marks.
 
@@ -637,11 +624,6 @@ def write_on_cells(
     colour = alt.ExprRef(f"luminance(rgb({', '.join(parts)})) > 0.179 ? 'black' : 'white'")
     marks = cells.mark_text(fontSize=size or alt.Undefined)
     return marks.encode(text=f"{text}:N", fill=alt.value(colour))
-
-
-def find_soft_ink() -> str:
-    """Return the colour of less important text under the active theme."""
-    return mix_colours(*find_ink_and_paper(), SOFT_SHARE)
 
 
 def split_colour(colour: str) -> list[int]:
@@ -848,18 +830,6 @@ def build_means_axis() -> alt.Axis:
     return alt.Axis(tickCount=5, titleLimit=300, labelExpr=label, **UNFLUSHED_LABELS)
 
 
-def draw_interval(
-    base: alt.Chart, title: Any, ends: tuple[str, str], *, size: int = 2, **scale: Any
-) -> alt.Chart:
-    """Draw a line for each interval.
-
-    The line is a bar, because bars get the colour of the theme.
-    """
-    low, high = ends
-    x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **UNFLUSHED_LABELS), **scale)
-    return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
-
-
 INTERVAL_PADDING = 5
 """Minimum space between an interval and the frame, in pixels."""
 
@@ -937,11 +907,6 @@ def write_mean_title(table: pl.DataFrame, prefix: str = "mean ", default: str = 
     """Write the axis title of means, with the measure if there is only one."""
     names = table["measure"].unique().to_list() if "measure" in table.columns else []
     return f"{prefix}{name_measure(names[0])}" if len(names) == 1 else default
-
-
-def build_unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001
-    """Return a scale from 0 to 1 if `unit` is true, else the default scale."""
-    return alt.Scale(domain=[0, 1]) if unit else alt.Scale()
 
 
 def is_unit(values: pl.Series) -> bool:

@@ -85,7 +85,7 @@ def report(
     - with `segments`, the means in each segment.
 
     Below are `charts.dcg_curves` and `charts.recall_precision_curves`, if the results contain
-    curves; with several graders, `charts.grader_orders`, and with `trusted`, the estimates from
+    curves; with several graders, `charts.grading_profile`, and with `trusted`, the estimates from
     trusted grades, from a model's grades and from both; with `frame`, `charts.overview` of its
     documents and `charts.similarity_matrix` of its rankings; then the settings: test, correction,
     level, the order of ties, versions and date.

@@ -103,12 +103,14 @@ class Contents:
         if not best or results[GRADER].n_unique() == 1:
             return
         means, options = summarise(results, best, **keys), {"strategy": keys["strategy"]}
-        figures = [self.charts.draw(lambda: charts.grader_orders(means, **options))]
+        figures = [
+            self.charts.draw(lambda: charts.grading_profile(means, show="places", **options))
+        ]
         if trusted is not None and len(self.names) > 1:
             # With a panel per grader, only the first measure is drawn.
             both, options["panel"] = {"trusted": trusted, "baseline": baseline}, GRADER
             estimates = compare(results, dict([*best.items()][:1]), **keys, **both)
-            figures.append(self.charts.draw(lambda: charts.trusted_forest(estimates, **options)))
+            figures.append(self.charts.draw(lambda: charts.comparison_forest(estimates, **options)))
         self.sections["Graders"] = figures
 
     def build(self) -> dict[str, Any]:

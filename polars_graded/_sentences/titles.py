@@ -289,15 +289,6 @@ def _format_span(values: Sequence[float], form: Any) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def write_equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
-    """Return notes on negligible differences: their limit and their number."""
-    counts = f"{inside:,} of {format_count(n, 'differences')} {conjugate(inside, 'are')} negligible"
-    return [
-        f"shaded: negligible differences, up to {format_short(rope)}",
-        f"{counts} with {format_percent(probability)} probability or more",
-    ]
-
-
 def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
     """State what can make means wrong: tied scores, then queries with gaps."""
     # A strategy has a row per panel.

@@ -230,24 +230,12 @@ def grading_profile(
     domain = alt.Undefined if has_panels and show != "places" else [*ends]
     is_reversed = show == "places"
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20, reverse=is_reversed)
-    longest = 6 * max(map(len, gradings))
     width = 270 if has_panels else min(480, max(240, 110 * len(gradings)))
-    angle = 0 if longest <= width / len(gradings) else -40
-    look = style.order_axis(
-        gradings, labelAngle=angle, labelLimit=200, labelOverlap="greedy", titleLimit=300
-    )
-    look["scale"].padding = 0.1
     facts = chart_rows.collect_title_facts(table)
     what = "Places by mean" if is_reversed else "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.title_strategies(what, facts)
     headline += f" under {format_count(len(gradings), f'{key}s')}"
-    notes = titles.write_subtitle(facts)
-    notes += ["1+2: grades 1 and 2 count as one"] * any("+" in name for name in gradings)
-    notes += [
-        f"{name}: random documents get the next higher or lower grade"
-        for name in gradings
-        if re.fullmatch(r"[\d.]+ % moved", name)
-    ]
+    notes = [*titles.write_subtitle(facts), *_write_grading_notes(gradings)]
     description = f"{show} of {len(names)} strategies under {len(gradings)} {key}s"
     tooltips = ["measure:N", *style.format_decimals("mean"), "place:Q"]
     tooltips += ["queries:Q"] * ("queries" in table.columns)
@@ -256,7 +244,7 @@ def grading_profile(
         table,
         panel,
         style.Words(headline, notes, description),
-        x=alt.X(f"{key}:N", title=grading_title, **look),
+        x=_build_gradings_axis(key, grading_title, gradings, width),
         y=alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=axis),
         ends=ends if height is None else (-ends[1], -ends[0]),
         names=names,
@@ -271,6 +259,22 @@ def grading_profile(
     if not has_panels:
         return chart.properties(width=width)
     return chart.resolve_scale(y="shared" if is_reversed else style.choose_panel_axis(table))
+
+
+def _build_gradings_axis(key: str, title: str, gradings: list[str], width: int) -> alt.X:
+    """Return the axis of gradings or graders, whose names are horizontal if they fit."""
+    fits = 6 * max(map(len, gradings)) <= width / len(gradings)
+    look: dict[str, Any] = {"labelLimit": 200, "labelOverlap": "greedy", "titleLimit": 300}
+    axis = style.order_axis(gradings, labelAngle=0 if fits else -40, **look)
+    axis["scale"].padding = 0.1
+    return alt.X(f"{key}:N", title=title, **axis)
+
+
+def _write_grading_notes(gradings: list[str]) -> list[str]:
+    """Write notes that explain the names of gradings."""
+    merged = ["1+2: grades 1 and 2 count as one"] * any("+" in name for name in gradings)
+    moved = (name for name in gradings if re.fullmatch(r"[\d.]+ % moved", name))
+    return [*merged, *(f"{name}: random documents get the next grade" for name in moved)]
 
 
 def _add_places(table: pl.DataFrame, group: list[str]) -> pl.DataFrame:
