@@ -335,7 +335,6 @@ ROWS = {
     "similarity_matrix": Row(
         charts.similarity_matrix, similarity_of, {"measure": "rbo"}, value="rbo", fewest=2
     ),
-    "gain_by_similarity": Row(charts.gain_by_similarity, results, AGREEMENT, value="mu_ap"),
     "sample_boxes": Row(
         charts.sample_boxes,
         results,

@@ -111,6 +111,9 @@ REDESIGNED = {
     "grading_profile of graders": "sxy",
     "precision_histogram": "s",
     "precision_histogram by query": "s",
+    "query_heatmap": "xy",
+    "measure_agreement": "xy",
+    "measure_agreement, difference": "xy",
 }
 """Charts and what an encoding may replace in them: colours of strategies, x and y.
 

@@ -310,12 +310,12 @@ def described(seed):
         (
             charts.query_heatmap(frame, "ap"),
             f"Values of ap {of}, query by query",
-            "average precision",
+            "",
         ),
-        (charts.dcg_curves(frame), f"DCG {of} by rank", "mean DCG at each rank"),
+        (charts.dcg_curves(frame), f"DCG {of} by rank", ""),
     ):
         assert said(chart).removesuffix(", 95 % intervals") == title
-        assert noted(chart).startswith(f"{note}, {queries}")
+        assert noted(chart).startswith(f"{note}, {queries}".removeprefix(", "))
     several = charts.strategy_bars(summarise(frame, "ap", "ndcg"))
     assert said(several).startswith(f"Means {of} by 2 measures")
 

@@ -82,7 +82,7 @@ SAID = {
     ),
     "explored are the same queries": (
         lambda: charts.explore(per_query(a=[1, 1, 0], b=[0, 0.5, 0.5]), "a", "b"),
-        "ap of a minus b, query by query",
+        "a beats b in 2 of 3 queries, loses in 1",
     ),
     "two measures": (
         lambda: charts.measure_agreement(pl.DataFrame({"x": [1, 2, 3], "y": [1, 3, 2]}), "x", "y"),

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 import pytest
 from chart_registry import ROWS
@@ -141,7 +140,7 @@ def test_bars_of_queries_do_not_overlap(n):
     bars = sorted(
         (mark.x, mark.item["width"])
         for mark in views
-        if mark.item.get("description", "").startswith("query, by falling difference")
+        if mark.item.get("description", "").startswith("queries, sorted by difference")
     )
     assert len(bars) == n
     for (left, width), (right, _) in pairwise(bars):
@@ -208,20 +207,6 @@ def test_notes_explain_what_a_picture_cannot_show():
     assert moved in subtitle_of(charts.grading_profile(gradings))
     as_given = gradings.filter(pl.col("grading") != "10 % moved")
     assert "moved" not in subtitle_of(charts.grading_profile(as_given))
-    frame = hard_results(("a", "b"), 20)
-    note = "each point, cell and bar is one query"
-    explored = charts.explore(frame.drop("dcg_curve@20"), "a", "b", "ndcg")
-    assert f"{note} middle: means of the selected queries" in subtitle_of(explored)
-    by_rank = subtitle_of(charts.explore(frame, "a", "b", "ndcg"))
-    assert "below: their mean difference at each rank" in by_rank
-    assert "all are selected; on a web page, drag to select some" in by_rank
-    for show, note in (
-        ("difference_by_x", "above 0: ndcg is higher"),
-        ("agreement", "on the line"),
-    ):
-        agreement = charts.measure_agreement(frame, "ndcg", "ap", show=show)
-        assert note in subtitle_of(agreement)
-        assert ("above 0" in subtitle_of(agreement)) == (show == "difference_by_x")
 
 
 # Bands, lines and letters
@@ -272,25 +257,6 @@ def test_the_best_of_many_strategies_have_colours_and_a_legend():
     )
     texts = texts_of(scene_of(charts.catalogue_curves(curves)))
     assert {*MANY_NAMES} & {*texts} == {*MANY_NAMES[-style.MAX_COLOURS :]}
-
-
-def test_many_points_are_small_and_no_strategy_lies_above_the_others():
-    few, many = (hard_results(("a", "b", "c"), n) for n in (50, 2000))
-    sizes = [
-        layer.mark.size
-        for frame in (few, many)
-        for layer in charts.measure_agreement(frame, "ndcg", "ap").layer
-        if layer.mark.type == "point"
-    ]
-    assert sizes[0] is alt.Undefined
-    assert sizes[1] < 12
-    drawn = charts.measure_agreement(many, "ndcg", "ap").data
-    last = drawn.tail(300)["strategy"].value_counts()
-    assert last["count"].min() > 50
-    assert drawn.equals(charts.measure_agreement(many, "ndcg", "ap").data)
-    # A screen reader hears the description of many points, and not each point.
-    layers = [charts.measure_agreement(frame, "ndcg", "ap").layer[-1] for frame in (few, many)]
-    assert [layer.mark.aria for layer in layers] == [alt.Undefined, False]
 
 
 def test_a_page_of_many_queries_is_small():

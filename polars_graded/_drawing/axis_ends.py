@@ -44,14 +44,15 @@ def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
 def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]:
     """Return the ends of both axes.
 
-    Both axes get the same ends, unless x or y would then fill less than 1 / `MIN_SPAN_RATIO` of the
-    range of all values. In this case, each axis gets its own ends. If all values of x are equal, or
-    all values of y, both axes always get the same ends.
+    Both axes get the same ends if no value is negative, and if both x and y then fill at least 1 /
+    `MIN_SPAN_RATIO` of the range of all values. If all values of x are equal, or all values of y,
+    they need not fill this share.
     """
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
-    if 0 < min(spans) < spans[2] / MIN_SPAN_RATIO:
-        return choose_ends(x), choose_ends(y)
+    are_unlike = 0 < min(spans) < spans[2] / MIN_SPAN_RATIO
+    if are_unlike or (both < 0).any():
+        return choose_ends(x, 10), choose_ends(y, 10)
     return (choose_ends(both),) * 2
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 
-from polars_graded._drawing.axis_ends import AxisEnds, choose_ends, choose_step
+from polars_graded._drawing.axis_ends import AxisEnds, choose_step
 from polars_graded._drawing.chart_checks import MAX_DRAWN_ROWS, check_count
 from polars_graded._drawing.chart_rows import build_name_column
 from polars_graded._drawing.curve_rows import thin_by_value
@@ -102,19 +102,24 @@ def count_by_bin(
         bin_position.round() if centred else bin_position.floor().clip(upper_bound=last_bin)
     )
     bins = table.with_columns(bin_number.alias("bin"))
-    counts = bins.group_by(*groups, "bin").agg(pl.len().alias("queries")).sort(*groups, "bin")
+    counts = bins.group_by(*groups, "bin").agg(pl.len().alias("count")).sort(*groups, "bin")
     low = pl.col("bin") - 0.5 if centred else pl.col("bin")
     return counts.select(
-        *groups, (low * width).alias("low"), ((low + 1) * width).alias("high"), "queries"
+        *groups, (low * width).alias("low"), ((low + 1) * width).alias("high"), "count"
     )
 
 
-def choose_difference_bins(differences: pl.Series, n: int) -> tuple[AxisEnds, float]:
-    """Return both ends of the axis for differences, and the width of a bin.
+def count_by_cell(table: pl.DataFrame, groups: list[str], x: AxisEnds, y: AxisEnds) -> pl.DataFrame:
+    """Count the points of each group by cell, on axes with the ends `x` and `y`.
 
-    `n` is the number of all differences. `differences` needs only the lowest and the highest.
+    A text in the column `label` of a point becomes the label of its cell.
     """
-    low, high = choose_ends(differences)
-    width = choose_step((high - low) / min(MAX_RANGE_IN_BINS, 10 + math.isqrt(n)))
-    # Bins are centred on multiples of the width, so the axis needs half a bin more on each side.
-    return (low - width / 2, high + width / 2), width
+    n_groups = table.n_unique(groups) if groups else 1
+    n_cells = min(MAX_RANGE_IN_BINS, math.isqrt(MAX_DRAWN_ROWS // n_groups))
+    sides: dict[str, pl.Expr] = {}
+    for field, (low, high) in (("x", x), ("y", y)):
+        width = (high - low) / n_cells
+        number = ((pl.col(field) - low) / width).round(9).floor().clip(0, n_cells - 1)
+        sides |= {field: low + number * width, f"{field}_end": low + (number + 1) * width}
+    cells = table.select(*groups, "label", **sides).group_by(*groups, *sides, maintain_order=True)
+    return cells.agg(pl.len().alias("count"), pl.col("label").drop_nulls().first())

@@ -7,8 +7,6 @@ chart uses are in the module of that chart.
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from polars_graded._drawing import axis_ends
@@ -56,19 +54,13 @@ def draw_zero(field: str) -> alt.Chart:
     return line.encode(x=alt.value(0), x2=alt.value("width"), y=y, color=grey)
 
 
-# Queries
-
-BAR_ENDS = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
-"""Expressions of the left and right edge of a bar, which shows one query or more."""
-
-
-def draw_diagonal(ends: AxisEnds, *, nice: bool = False) -> alt.Chart:
+def draw_diagonal(ends: AxisEnds) -> alt.Chart:
     """Draw the line on which x equals y, between the ends that both axes share."""
     low, high = ends
-    options: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
-    x, y = (channel(low, type="quantitative", **options) for channel in (alt.XDatum, alt.YDatum))
-    line = build_one_row().mark_rule(color="gray")
-    return line.encode(x=x, x2=alt.X2Datum(high), y=y, y2=alt.Y2Datum(high))
+    x, y = (channel(low, type="quantitative") for channel in (alt.XDatum, alt.YDatum))
+    line = build_one_row().mark_rule(clip=True)
+    line = line.encode(x=x, x2=alt.X2Datum(high), y=y, y2=alt.Y2Datum(high))
+    return line.encode(color=alt.value("gray"))
 
 
 # Means

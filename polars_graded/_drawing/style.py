@@ -143,7 +143,7 @@ class LayerChart(alt.LayerChart):
         """Return a copy with other colours."""
         chart: LayerChart = super().configure_range(*ranges, **named_ranges)
         if "category" in named_ranges:
-            chart.encoding = _drop_default_colours(chart.encoding)
+            chart.encoding = drop_default_colours(chart.encoding)
         return chart
 
 
@@ -168,11 +168,11 @@ class FacetChart(alt.FacetChart):
         chart: FacetChart = super().configure_range(*ranges, **named_ranges)
         if "category" in named_ranges:
             chart.spec = chart.spec.copy()
-            chart.spec.encoding = _drop_default_colours(chart.spec.encoding)
+            chart.spec.encoding = drop_default_colours(chart.spec.encoding)
         return chart
 
 
-def _drop_default_colours(encoding: Any) -> Any:
+def drop_default_colours(encoding: Any) -> Any:
     """Return a shared encoding without our colours, which would hide a configured range.
 
     Colours that the caller passed to the chart function stay.
@@ -816,6 +816,14 @@ def build_amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
     label = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
     ticks = {"tickCount": 6} if values is None else {"values": list(values)}
     return alt.Axis(labelExpr=label, **ticks)
+
+
+def build_counts_axis(highest: int) -> alt.Axis:
+    """Return an axis of counts, with ticks at whole numbers.
+
+    With the default number of ticks, Vega has ticks at halves if the highest count is 1 or 2.
+    """
+    return alt.Axis(format=",d", tickMinStep=1, tickCount=min(6, highest))
 
 
 def build_means_axis() -> alt.Axis:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, Literal, Unpack
@@ -514,6 +515,12 @@ def compute_tau_b(x: Floats, reference: Floats) -> float:
 
     # scipy divides by a square root, so tau of equal orders may miss 1 by a rounding error.
     return round(float(kendalltau(x, reference).statistic), 15)
+
+
+def compute_correlations(x: pl.Series, y: pl.Series) -> tuple[float, float]:
+    """Return Kendall's tau-b and Pearson's r; NaN if all values of x or of y are equal."""
+    tau = compute_tau_b(x.to_numpy(), y.to_numpy())
+    return tau, tau if math.isnan(tau) else float(np.corrcoef(x, y)[0, 1])
 
 
 def _compute_taus_b(signs: Floats, reference: Floats) -> Floats:

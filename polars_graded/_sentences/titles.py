@@ -6,6 +6,7 @@ test results, `verdicts` writes titles that state what the tests found.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -211,12 +212,6 @@ def _name_curve(name: str) -> str:
     return capitalise(_write_function(measure)) if measure and has_words else shorten_name(name)
 
 
-def title_query_by_query(measure: str, both: Sequence[str]) -> str:
-    """Return a title for the comparison of two strategies query by query."""
-    one, other = shorten_names(both)
-    return f"{shorten_name(measure)} of {one} minus {other}, query by query"
-
-
 def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
     """Return a title such as "ours beats bm25 in 6 of 9 queries, loses in 2".
 
@@ -239,11 +234,9 @@ def write_mean_difference(mean: float, low: float | None, high: float | None) ->
     return [note]
 
 
-def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
-    """Return wins and ties: "a better in 6 of 9 queries, b in 3, 0 ties"."""
-    one, other = shorten_names(both)
-    ties = format_count(n - more - fewer, "ties")
-    return f"{one} better in {more:,} of {format_count(n, 'queries')}, {other} in {fewer:,}, {ties}"
+def write_correlations(tau: float, r: float) -> str:
+    """Return a note such as "τ 0.81, r 0.93"; "" if there is no correlation."""
+    return "" if math.isnan(tau) else f"τ {tau:.2f}, r {r:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def write_width_change(median: float | None) -> list[str]:

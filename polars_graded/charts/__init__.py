@@ -44,12 +44,7 @@ from polars_graded.charts._explore import explore
 from polars_graded.charts._graders import agreement, grading_profile
 from polars_graded.charts._overview import overview
 from polars_graded.charts._print import for_print
-from polars_graded.charts._queries import (
-    gain_by_similarity,
-    measure_agreement,
-    precision_histogram,
-    query_heatmap,
-)
+from polars_graded.charts._queries import measure_agreement, precision_histogram, query_heatmap
 from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import strategy_ranks
 from polars_graded.charts._recommendations import catalogue_curves, trade_off
@@ -71,7 +66,6 @@ __all__ = [
     "dcg_curves",
     "explore",
     "for_print",
-    "gain_by_similarity",
     "grading_profile",
     "measure_agreement",
     "overview",

@@ -5,32 +5,42 @@ A selection in one view applies to the other views and to the means.
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_columns, check_number
-from polars_graded._drawing import (
-    axis_ends,
-    bins,
-    chart_rows,
-    curve_rows,
-    query_views,
-    style,
-    tiles,
-)
+from polars_graded._drawing import axis_ends, chart_rows, curve_rows, marks, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._results.keys import Columns, run_one_grader, takes_results
 from polars_graded._results.per_query import (
     MeasureColumns,
     Missing,
     check_list_length,
+    compute_mean_margin,
     find_measures_and_curves,
     list_named_columns,
+    sort_naturally,
 )
-from polars_graded._sentences import format_count, shorten_names, titles
-from polars_graded.charts._queries import build_compared_queries, choose_pair_look, describe_wins
+from polars_graded._sentences import format_count, format_percent, shorten_names, titles
+from polars_graded.charts._queries import build_compared_queries
+
+WIDTH, HEIGHT, SPACING = 290, 260, 80
+"""Width and height of each upper view, and space between two views, in pixels."""
+
+MEANS_HEIGHT = 80
+"""Height of a view of means in pixels."""
+
+POINT_SIZE, MAX_LARGE_POINTS = 40, 300
+"""Size of a point in square pixels, and maximum number of points of this size.
+
+If there are more queries, all points are smaller.
+"""
 
 MAX_EXPLORED_QUERIES = 5000
 """Maximum number of queries, since Altair embeds at most 5000 rows in a page."""
@@ -56,15 +66,17 @@ def explore(
     strategy: str = "strategy",
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> alt.VConcatChart:
     r"""Draw two strategies query by query, with means of selected queries.
 
-    Three views show each query: as a point (one strategy against the other), as a cell of a
-    histogram of differences, and as a bar, in order of descending difference. A rectangle drawn in
-    any of these views selects queries, and a click outside the rectangle selects all queries. With
-    `colour`, a click in the legend selects queries too. The browser computes the means of both
-    strategies and of their difference over the selected queries. For all queries, or all queries of
-    one colour, it also computes Student's interval:
+    Two views show each query: as a point (one strategy against the other), and as a bar, in order
+    of descending difference. A rectangle drawn in either view selects queries, and a click outside
+    the rectangle selects all queries. With `colour`, a click in the legend selects the queries of
+    one colour. The browser computes the means of both strategies and of their difference over the
+    selected queries. For all queries, or all queries of one colour, it also computes Student's
+    interval:
 
     .. math:: \bar{d} \pm t_{n-1} \, s / \sqrt{n}
 
@@ -83,27 +95,30 @@ def explore(
     measure
         The column to compare; by default the only measure in the frame.
     curve
-        A column of lists with a value per rank. In place of the bars, the chart then shows the mean
-        difference at up to 20 ranks. A band around it shows an interval at each rank, unless a
-        rectangle selects queries. By default, a curve is used if the frame has
-        exactly one curve by rank, without counting ideal curves. Otherwise the chart shows bars.
+        A column of lists with a value per rank. A third view then shows the mean difference at up
+        to 20 ranks. A band around it shows an interval at each of them, unless a rectangle selects
+        queries. By default, it is the only curve by rank in the frame, apart from ideal curves.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
-        rows of the query. If there are more than ten different names, the nine most frequent names
-        are kept, and the other names become "others". More than ten different numbers become at
-        most four ranges with about the same number of queries each.
+        rows of the query. If there are more than eight different names, the seven most frequent
+        names are kept, and the other names become "others". More than eight different numbers
+        become at most four ranges with about the same number of queries each.
     confidence
         The confidence of the intervals.
     query, strategy, missing, grader
         As for `differences`.
+    colours
+        The colours of the strategies by name, such as `{"ours": "#c00"}`, or with `colour`, of the
+        values of its column. By default, they are those of the theme.
+    highlight
+        The name whose queries have a colour; the other queries are grey.
 
     Returns
     -------
     VConcatChart
         A chart whose `data` has one row per query, with the columns `query`, `value_a`, `value_b`,
-        `difference`, `better` (the better strategy, null for a tie), `position` (by descending
-        difference), `middle` (the middle of the query's bin in the histogram) and `place` (the
-        number of the query in this bin, from 1). With `colour`, the column `group` holds the value
+        `difference`, `better` (the better strategy, null for a tie) and `position` (by descending
+        difference). With `colour`, the column `group` holds the value
         of the `colour` column, "others" or a range. With a curve, the columns `rank_1` and so on
         hold the difference at each of up to 20 evenly spaced ranks.
 
@@ -120,7 +135,7 @@ def explore(
     ...         "ap": [0.5, 1.0, 0.25, 0.5, 0.75, 0.75],
     ...     }
     ... )
-    >>> explore(per_query, "ours", "bm25").data.drop("position", "middle", "place")
+    >>> explore(per_query, "ours", "bm25").data.drop("position")
     shape: (3, 5)
     ┌───────┬─────────┬─────────┬────────────┬────────┐
     │ query ┆ value_a ┆ value_b ┆ difference ┆ better │
@@ -136,75 +151,266 @@ def explore(
     confidence = check_number("confidence", confidence, above=0, below=1)
     colour_columns = [] if colour is None else [colour]
     check_columns("per_query", colour_columns, per_query.columns, argument="colour")
-    measures = [] if measure is None else [measure]
-    others = per_query.drop({*colour_columns} - {*list_named_columns(measures)})
-    numbers, curves = find_measures_and_curves(
-        others, measures, query=query, strategy=strategy, curves=True
-    )
-    if measure is None:
-        if len(numbers) != 1:
-            msg = f"`measure` must name the column to compare, got {', '.join(numbers) or 'none'}"
-            raise ValueError(msg)
-        [measure] = numbers
-    table, names_of_pair, measure = build_compared_queries(
+    measure, curves = _choose_measure(per_query, measure, colour_columns, query, strategy)
+    table, both, measure = build_compared_queries(
         per_query, measure, a, b, query, strategy=strategy, missing=missing
     )
     if table.height > MAX_EXPLORED_QUERIES:
         rule = f"at most {MAX_EXPLORED_QUERIES} queries can be explored"
         msg = f"{rule}, got {table.height}; filter the frame"
         raise ValueError(msg)
-    ranks: dict[str, int] = {}
-    if (drawn_curve := curve or _find_only_rank_curve(curves)) is not None:
-        table, ranks = _add_ranks(table, per_query, drawn_curve, a, b, query, strategy)
+    field, names, title = "better", both, f"better {strategy}"
     if colour is not None:
         table = _add_group(table, per_query, colour, query)
-    # The axis of the histogram always includes the difference 0.
-    differences = table["difference"].append(pl.Series([0.0]))
-    ends, width = bins.choose_difference_bins(differences, table.height)
-    middle = (pl.col("difference") / width).round() * width
-    # Within a bin, queries of the same colour are neighbours.
-    place = pl.col("difference" if colour is None else "group").rank("ordinal").over("middle")
-    table = table.with_columns(middle.alias("middle"))
-    table = table.with_columns(place.cast(pl.UInt32).alias("place"))
+        field, names, title = "group", sort_naturally(table["group"].unique()), colour
+    ranks: dict[str, int] = {}
+    if (drawn_curve := curve or _find_only_rank_curve(curves)) is not None:
+        table, ranks, n_ranks = _add_ranks(table, per_query, drawn_curve, a, b, query, strategy)
     query_columns = ["query", "value_a", "value_b", "difference", "better", "position"]
-    table = table.select(*query_columns, "middle", "place", "^group$", *ranks)
-    if colour is None:
-        look = choose_pair_look(table, per_query, names_of_pair, strategy=strategy, legends=True)
-    else:
-        look = style.choose_look(table["group"], colour, field="group")
-    short_a, short_b = shorten_names(names_of_pair, MAX_AXIS_NAME_LETTERS)
-    queries = query_views.ExploredQueries(
-        name=chart_rows.build_selection_name(f"{measure}", table)[-10:],
-        a=short_a,
-        b=short_b,
-        measure=measure,
-        total=table.height,
-        values=axis_ends.choose_ends(pl.concat([table["value_a"], table["value_b"]])),
-        differences=ends,
-        bin=width,
-        highest_bin_count=table["place"].max(),
-        colour=look,
-        attribute=colour,
-        confidence=confidence,
+    table = table.select(*query_columns, "^group$", *ranks)
+    legend = style.build_legend(names, orient="top")
+    look = style.encode_names(
+        names, title, field=field, colours=colours, highlight=highlight, legend=legend
     )
-    chart = query_views.draw_views(queries, query, ranks, drawn_curve)
-    chart.data = table
-    means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
-    labels = [*names_of_pair, queries.difference_name]
-    headline = titles.title_query_by_query(measure, names_of_pair)
-    described = describe_wins(names_of_pair, table)
-    curve_note = "; below: their mean difference at each rank" if ranks else ""
-    notes = [
-        described,
-        f"{'each point and each cell' if ranks else 'each point, cell and bar'} is one query",
-        f"middle: means of the selected queries{curve_note}",
-        "all are selected; on a web page, drag to select some",
-    ]
-    chart.title = style.build_title(headline, notes)
-    described = f"mean {measure} of {table.height} queries"
-    values = style.list_values(described, zip(labels, means, strict=True))
-    chart.description = f"{headline}. {values}"
+    short = shorten_names(both, MAX_AXIS_NAME_LETTERS)
+    views = _Views(table, look, short, titles.name_measure(measure), confidence)
+    rows: list[Any] = [views.draw_queries(), views.draw_means()]
+    if drawn_curve is not None:
+        where = "each rank" if len(ranks) == n_ranks else f"{len(ranks)} of {n_ranks} ranks"
+        name = f"difference of {titles.write_axis_title(drawn_curve)}"
+        rows.append(views.draw_by_rank(ranks, f"Mean difference at {where}", name))
+    # Each row has its own colour scale. Otherwise, a chart beside this one would add its values to
+    # the legend.
+    own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
+    chart: Any = ViewsChart(data=table, vconcat=rows, resolve=own_colours)
+    chart.params = views.build_parameters()
+    wins = [table.filter(better=name).height for name in both]
+    finding = titles.title_wins(both, wins, table.height)
+    chart.title = style.build_title(finding, ["on a web page, drag in a view to select queries"])
+    labels = [*both, views.labels["difference"]]
+    averages = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
+    described = f"mean {measure} of {format_count(table.height, 'queries')}"
+    values = style.list_values(described, zip(labels, averages, strict=True))
+    chart.description = f"{finding}. {values}"
     return style.escape_chart(chart)
+
+
+class ViewsChart(alt.VConcatChart):
+    """Linked views of queries, in which the caller may configure other colours."""
+
+    def configure_range(self, *ranges: Any, **named_ranges: Any) -> ViewsChart:
+        """Return a copy with other colours."""
+        chart: Any = super().configure_range(*ranges, **named_ranges)
+        if "category" in named_ranges:
+            chart = chart.copy(deep=True)
+            for view in chart.vconcat[0].hconcat:
+                view.layer[0].encoding = style.drop_default_colours(view.layer[0].encoding)
+        views: ViewsChart = chart
+        return views
+
+
+class _Views:
+    """Views of the same queries, in which a rectangle selects queries.
+
+    The browser computes the means of the selected queries.
+    """
+
+    def __init__(
+        self, table: pl.DataFrame, look: Any, both: list[str], measure: str, confidence: float
+    ) -> None:
+        self.table, self.look, self.measure, self.confidence = table, look, measure, confidence
+        self.has_groups = "group" in table.columns
+        difference = " \N{MINUS SIGN} ".join(both)
+        self.labels = dict(
+            zip(("value_a", "value_b", "difference"), (*both, difference), strict=True)
+        )
+        # No other chart on a page may have selections of the same name.
+        suffix = chart_rows.build_selection_name(measure, table)[-10:]
+        self.view_names: list[Any] = [f"queries_{suffix}_0", f"queries_{suffix}_1"]
+        self.brush = alt.selection_interval(name=f"brush_{suffix}")
+        self.legend = alt.selection_point(
+            name=f"legend_{suffix}", fields=["group"], bind="legend", toggle=False
+        )
+        # An empty selection excludes no query.
+        self.is_selected: Any = self.brush & self.legend if self.has_groups else self.brush
+        self.ends = axis_ends.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
+
+    def build_parameters(self) -> list[alt.TopLevelSelectionParameter]:
+        """Return the selections by a rectangle in any view of queries, and by the legend."""
+        choices: list[Any] = [(self.brush, self.view_names)]
+        if self.has_groups:
+            choices.append((self.legend, self.view_names[:1]))
+        return [
+            alt.TopLevelSelectionParameter(**choice.param.to_dict(), views=views)
+            for choice, views in choices
+        ]
+
+    def draw_queries(self) -> alt.HConcatChart:
+        """Draw each query as a point, and as a bar of its difference, the highest first."""
+        n = self.table.height
+        values = {
+            name: {"title": f"{self.measure} of {self.labels[name]}", **style.bound_axis(self.ends)}
+            for name in ("value_a", "value_b")
+        }
+        size = POINT_SIZE * min(1, math.sqrt(MAX_LARGE_POINTS / n))
+        points = alt.Chart().mark_point(filled=True, size=size, opacity=0.7)
+        x, y = alt.X("value_b:Q", **values["value_b"]), alt.Y("value_a:Q", **values["value_a"])
+        points = points.encode(x=x, y=y, **self.encode_query())
+        limits = style.bound_axis(
+            (0.5, n + 0.5), zero=False, format=",d", values=axis_ends.choose_rank_ticks(n)
+        )
+        width = alt.ExprRef(f"max(1, 0.9 * item.mark.group.width / {n})")
+        bars = (
+            alt.Chart()
+            .mark_bar(orient="vertical", size=width)
+            .encode(
+                x=alt.X("position:Q", title="queries, sorted by difference", **limits),
+                y=alt.Y("difference:Q", title=self.labels["difference"], stack=None),
+                **self.encode_query(),
+            )
+        )
+        # When Altair copies a concatenated chart, it renames each layer: the new name ends with the
+        # position of the layer's view. Parameters still refer to the old name. The names given here
+        # already end with the position, so a copy has the same names.
+        for layer, name in zip((points, bars), self.view_names, strict=True):
+            layer.name = name
+        return _arrange(
+            _lay([points, marks.draw_diagonal(self.ends)], "Values of queries"),
+            _lay([bars, style.draw_rule(y=0)], "Differences of queries"),
+        )
+
+    def draw_means(self) -> alt.HConcatChart:
+        """Draw the means of the selected queries, with intervals and numbers."""
+        differences = axis_ends.choose_ends(self.table["difference"].append(pl.Series([0.0])))
+        means = self._draw_means(["value_a", "value_b"], self.ends, f"mean {self.measure}")
+        difference = self._draw_means(["difference"], differences, "mean difference")
+        # The line at 0 would cross a text inside the view, so the text is above the view.
+        difference[-1] = difference[-1].encode(y=alt.value(0))
+        count = alt.Chart().transform_filter(self.is_selected).transform_aggregate(n="count()")
+        of = f"' of {format_count(self.table.height, 'queries')}'"
+        count = count.transform_calculate(caption=f"format(datum.n, ',') + {of}")
+        count = count.mark_text(dy=-11, clip=False).encode(
+            x=alt.value(WIDTH / 2), y=alt.value(0), text="caption:N", color=style.draw_ink()
+        )
+        return _arrange(
+            _lay([*means, count], "Means of the selected queries", height=MEANS_HEIGHT),
+            _lay([style.draw_rule(x=0), *difference], "Mean difference", height=MEANS_HEIGHT),
+        )
+
+    def _draw_means(self, columns: list[str], ends: Any, title: str) -> list[alt.Chart]:
+        """Draw an interval, a dot and a text for each mean."""
+        labels = {name: self.labels[name] for name in columns}
+        y = alt.Y("label:N", title=None, axis=None, **style.order_axis([*labels.values()]))
+        base = self.summarise(labels)[0].encode(y=y, color=style.draw_ink())
+        if self.table.height > 1:
+            title += f", {format_percent(self.confidence)} interval if all are selected"
+        axis = style.bound_axis(ends, zero=False, grid=False, tickCount=6, titleLimit=400)
+        line = base.mark_rule(strokeWidth=2, clip=True)
+        # The number is first, since a long text is cut at its end.
+        printed = (
+            "format(datum.mean, '.4f') + (datum.interval ? ' (' + datum.interval + ')' : '')"
+            " + '   ' + datum.label"
+        )
+        texts = base.transform_calculate(printed=printed)
+        texts = texts.mark_text(dy=-11, limit=WIDTH, clip=False)
+        return [
+            line.encode(x=alt.X("low:Q", title=title, **axis), x2="high:Q"),
+            style.draw_dots(base, 60).encode(x=alt.X("mean:Q", title=title, **axis)),
+            texts.encode(x=alt.value(WIDTH / 2), text="printed:N"),
+        ]
+
+    def draw_by_rank(self, ranks: dict[str, int], title: str, name: str) -> alt.LayerChart:
+        """Draw the mean difference of the selected queries at some ranks, and its interval."""
+        base, interval = self.summarise(ranks)
+        last = max(2, *ranks.values())
+        limits = style.bound_axis(
+            (1, last), zero=False, format=",d", values=axis_ends.choose_rank_ticks(last)
+        )
+        x = alt.X("label:Q", title="rank", **limits)
+        base = base.encode(x=x, y=alt.Y("mean:Q", title=name), color=style.draw_ink())
+        band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title=name), y2="high:Q")
+        rank, mean = alt.Tooltip("label:Q", title="rank"), style.format_decimals("mean")
+        points = base.mark_point(filled=True, opacity=1)
+        points = points.encode(tooltip=style.list_tooltips(rank, "queries:Q", *mean, interval))
+        layers = [band, base.mark_line(), points, style.draw_rule(y=0)]
+        return _lay(layers, title, 2 * WIDTH + SPACING, 160)
+
+    def encode_query(self) -> dict[str, Any]:
+        """Return the colour and the tooltip of queries in a view.
+
+        Queries that are not selected are faint, and ties are grey.
+        """
+        colour = self.look.copy()
+        faint = style.choose_by_background(style.FAINT, "#3b424c")
+        colour["condition"] = [{"test": (~self.is_selected).to_dict(), "value": faint}]
+        if not self.has_groups:
+            colour["condition"] += [{"test": "!isValid(datum.better)", "value": style.DOUBT}]
+        numbers = (alt.Tooltip(f"{f}:Q", title=t, format=".4f") for f, t in self.labels.items())
+        group = [alt.Tooltip("group:N", title=self.look["title"])] if self.has_groups else []
+        return {"color": colour, "tooltip": style.list_tooltips("query:N", *numbers, *group)}
+
+    def summarise(self, labels: Mapping[str, Any]) -> tuple[alt.Chart, alt.Tooltip]:
+        """Compute means over the selected queries in the browser.
+
+        The result has one row per column in `labels`, with the fields `label`, `queries`, `mean`,
+        and `low` and `high`, the ends of Student's interval. Queries that are chosen by their
+        values are not a random sample, so the ends are null if a rectangle excludes a query.
+        """
+        parts = [self.table, *(self.table.partition_by("group") if self.has_groups else [])]
+        counts = {n for part in parts for n in part.select(pl.col(*labels).count()).row(0)}
+        numbers = np.array([n for n in counts if n > 1])
+        # Half the width of an interval if the standard deviation is 1, by the number of queries.
+        margins = compute_mean_margin(1.0, numbers, self.confidence)
+        margin_of = json.dumps(dict(zip(numbers.tolist(), margins.tolist(), strict=True)))
+        margin = f"datum.queries === datum.all ? datum.std * {margin_of}[datum.queries] : null"
+        chart = alt.Chart().transform_filter(self.legend) if self.has_groups else alt.Chart()
+        statistics: Any = {"queries": "count()", "mean": "mean(number)", "std": "stdev(number)"}
+        chart = (
+            chart.transform_fold([*labels], as_=["column", "number"])
+            .transform_calculate(label=f"{json.dumps(labels)}[datum.column]")
+            .transform_filter("isValid(datum.number)")
+            .transform_joinaggregate(all="count()", groupby=["label"])
+            .transform_filter(self.brush)
+            .transform_aggregate(**statistics, groupby=["label", "all"])
+            .transform_calculate(margin=margin)
+            .transform_calculate(
+                low="isFinite(datum.margin) ? datum.mean - datum.margin : null",
+                high="isFinite(datum.margin) ? datum.mean + datum.margin : null",
+            )
+        )
+        return style.add_interval(chart, "low", "high")
+
+
+def _arrange(*views: alt.LayerChart) -> alt.HConcatChart:
+    """Arrange views beside each other, with aligned plots."""
+    return alt.HConcatChart(hconcat=[*views], spacing=SPACING, bounds="flush")
+
+
+def _lay(
+    layers: list[alt.Chart], title: str, width: int = WIDTH, height: int = HEIGHT
+) -> alt.LayerChart:
+    """Lay marks over each other as a view with a title."""
+    words = alt.TitleParams(title, anchor="start", fontSize=12)
+    return alt.LayerChart(layer=layers, title=words, width=width, height=height)
+
+
+def _choose_measure(
+    per_query: pl.DataFrame,
+    measure: MeasureColumns | None,
+    colour_columns: list[str],
+    query: str,
+    strategy: str,
+) -> tuple[MeasureColumns, list[str]]:
+    """Return the measure, by default the only one, and the names of all curves."""
+    measures = [] if measure is None else [measure]
+    others = per_query.drop({*colour_columns} - {*list_named_columns(measures)})
+    numbers, curves = find_measures_and_curves(
+        others, measures, query=query, strategy=strategy, curves=True
+    )
+    if measure is None and len(numbers) != 1:
+        msg = f"`measure` must name the column to compare, got {', '.join(numbers) or 'none'}"
+        raise ValueError(msg)
+    return numbers[0] if measure is None else measure, curves
 
 
 def _find_only_rank_curve(curves: list[str]) -> str | None:
@@ -224,10 +430,11 @@ def _add_ranks(
     b: Any,
     query: str,
     strategy: str,
-) -> tuple[pl.DataFrame, dict[str, int]]:
+) -> tuple[pl.DataFrame, dict[str, int], int]:
     """Add a column for each drawn rank, with differences of `a` and `b`.
 
-    Return the queries with these columns, and a mapping from the name of each column to its rank.
+    Return the queries with these columns, a mapping from the name of each column to its rank, and
+    the number of all ranks.
     """
     check_columns("per_query", [curve], per_query.columns, argument="curve")
     if curve_rows.find_curve_kind(curve) == "recall":
@@ -254,7 +461,7 @@ def _add_ranks(
         chart_rows.build_number_column(difference.list.get(index)).round_sig_figs(6).alias(name)
         for name, index in ranks.items()
     )
-    return table, {name: int(positions[index]) for name, index in ranks.items()}
+    return table, {name: int(positions[index]) for name, index in ranks.items()}, n
 
 
 def _add_group(
@@ -262,7 +469,7 @@ def _add_group(
 ) -> pl.DataFrame:
     """Return the queries with a column `group`, made from the column `colour`.
 
-    `group` has at most ten distinct names.
+    `group` has at most `style.MAX_COLOURS` distinct names.
     """
     groups = per_query.select(key=query, value=colour).unique()
     groups = groups.join(table, on="key", how="semi", nulls_equal=True)
@@ -291,13 +498,12 @@ def _name_ranges(values: pl.Series) -> pl.Series:
 
     Each quarter contains about the same number of values.
     """
-    quarters = (values.rank("min") - 1) * 4 // values.count()
-    numbers = quarters.drop_nulls().unique().sort().to_list()
-    parts = [values.filter(quarters == number) for number in numbers]
-    ends: list[Any] = sorted({end for part in parts for end in (part.min(), part.max())})
-    texts = dict(zip(ends, tiles.format_distinct(ends), strict=True))
-    names = {
-        number: " to ".join(dict.fromkeys((texts[part.min()], texts[part.max()])))
-        for number, part in zip(numbers, parts, strict=True)
-    }
-    return quarters.replace_strict(names, default="null", return_dtype=pl.String).alias("group")
+    if values.dtype.is_float():
+        values = values.round_sig_figs(4)
+    value = pl.col(values.name)
+    quarter = (value.rank("min") - 1) * 4 // value.count()
+    low, high = value.min().over(quarter), value.max().over(quarter)
+    name = (
+        pl.when(low == high).then(low.cast(pl.String)).otherwise(pl.format("{} to {}", low, high))
+    )
+    return values.to_frame().select(group=name.fill_null("null")).to_series()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import EllipsisType
 from typing import Any, Literal
 
 import altair as alt
@@ -33,6 +32,7 @@ from polars_graded._results.per_query import (
     compute_mean_interval,
     list_named_columns,
 )
+from polars_graded._results.reliability import compute_correlations
 from polars_graded._sentences import (
     format_count,
     format_number,
@@ -57,11 +57,8 @@ MAX_HEATMAP_ROWS = 150
 MAX_HEATMAP_STRATEGIES = 1000
 """Maximum number of strategies in a heat map."""
 
-MAX_OPAQUE_POINTS = 300
-"""Maximum number of points that are nearly opaque and of full size."""
-
-LARGE_POINT = 30
-"""Size of a point if there are at most `MAX_OPAQUE_POINTS`, in square pixels."""
+MAX_POINTS = 1000
+"""Maximum number of points of a scatter plot. The density of more points is drawn."""
 
 MAX_STACKED_HISTOGRAMS = 6
 """Maximum number of histograms in one column."""
@@ -255,12 +252,6 @@ def _draw_mean(mean: float, low: float | None, high: float | None) -> list[alt.C
     ]
 
 
-def describe_wins(both: list[str], table: pl.DataFrame) -> str:
-    """Describe in how many of the queries each of the two strategies is better."""
-    wins_a, wins_b = (table.filter(better=name).height for name in both)
-    return titles.write_wins(both, wins_a, wins_b, table.height)
-
-
 def build_compared_queries(
     per_query: pl.DataFrame, measure: MeasureColumns, a: Any, b: Any, query: str, **options: Any
 ) -> tuple[pl.DataFrame, list[str], str]:
@@ -285,27 +276,6 @@ def build_compared_queries(
     return table.with_row_index("position", offset=1), chart_rows.format_names([a, b]), name
 
 
-def choose_pair_look(
-    table: pl.DataFrame,
-    per_query: pl.DataFrame,
-    both: list[str],
-    *,
-    strategy: str,
-    legends: bool = False,
-) -> dict[str, Any]:
-    """Return the colours of two strategies.
-
-    If `per_query` has at most ten strategies, each strategy has the same colour as in charts that
-    show all strategies.
-    """
-    all_names = chart_rows.find_names(per_query, strategy)
-    domain = all_names if len(all_names) <= style.MAX_COLOURS else both
-    better = table["better"].drop_nulls().unique().to_list()
-    return style.choose_look(
-        domain, f"better {strategy}", field="better", drawn_names=better, legends=legends
-    )
-
-
 @takes_results(run_one_grader)
 def query_heatmap(
     per_query: Frame,
@@ -319,8 +289,8 @@ def query_heatmap(
     """Draw the value of each query for each strategy as a heat map.
 
     Each row is a query, the hardest (with the worst mean over strategies) at the top. Each column
-    is a strategy, the best at the left. In a row of one colour, all strategies are equal. Up to 60
-    queries have names. If there are too many queries for one row each, a row shows the means of
+    is a strategy, the best at the left. In a row of one colour, all strategies are equal. If there
+    are too many queries for one row each, a row shows the means of
     several neighbouring queries. If the frame has the column `n_relevant`, queries without a
     relevant document are left out, since their values do not show how hard these queries are. The
     subtitle states how many queries are left out. A heat map of `n_relevant` itself contains all
@@ -383,42 +353,44 @@ def query_heatmap(
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, row_size = len(queries), table["position"].n_unique(), table["queries"][0]
     facts = titles.Drawn([measure], len(order), 0, [n])
-    row_note = "a row is one query" if row_size == 1 else f"a row is the mean of {row_size} queries"
-    notes = [*titles.write_subtitle(facts, ""), f"{row_note}, hardest first; columns: best first"]
+    notes = [f"{format_count(n, 'queries')}, the hardest first; strategies, the best first"]
+    if row_size > 1:
+        notes.append(f"a row is the mean of {row_size} queries")
     if n_undefined:
         notes.append(titles.write_left_out(n_undefined))
-    has_names, base = n <= style.MAX_NAMED_MARKS, alt.Chart()
-    if has_names:
-        field, axis = "query:N", style.order_axis(queries, labelLimit=120)
-    else:
-        ends = 0.5, n_rows * row_size + 0.5
-        field, axis = "start:Q", style.bound_axis(ends, reverse=True, format=",d", tickCount=6)
-        base = base.transform_calculate(**marks.BAR_ENDS).encode(y2=alt.Y2("end:Q"))
     column_width = max(8, min(40, 500 // len(order)))
     names_above = style.fit_name_axis(order, column_width, orient="top", labelOverlap=False)
-    # The fill shows values, since `color` encodes strategies in all charts. One hue is legible in
-    # grey print.
-    domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
-    shades = alt.Scale(scheme="blues", domain=domain)
-    cells = base.mark_rect().encode(
-        x=alt.X("strategy:N", title=strategy, **style.order_axis(order, **names_above)),
-        y=alt.Y(field, title=query, **axis),
-        fill=alt.Fill("value:Q", title=measure, scale=shades),
-        tooltip=style.list_tooltips(
-            "strategy:N", "query:N", "queries:Q", *style.format_decimals("value")
-        ),
+    rows = table["query"].unique(maintain_order=True).to_list()
+    has_names = n_rows <= style.MAX_NAMED_MARKS
+    names_beside: dict[str, Any] = {"labelLimit": 120, "labelOverlap": True, "ticks": has_names}
+    lowest, highest = min(table["value"]), max(table["value"])
+    limit = 1.0 if style.is_unit(table["value"]) else max(abs(lowest), abs(highest)) or 1.0
+    # The fill shows values, since `color` encodes strategies in all charts.
+    scale = style.build_cell_scale(limit, diverging=lowest < 0)
+    tooltip = style.list_tooltips(
+        "strategy:N", "query:N", "queries:Q", *style.format_decimals("value")
+    )
+    cells = (
+        alt.Chart()
+        .mark_rect()
+        .encode(
+            x=alt.X("strategy:N"), y=alt.Y("query:N"), fill=alt.Fill("value:Q"), tooltip=tooltip
+        )
+    )
+    encoding = alt.Encoding(
+        x=alt.X(title=strategy, **style.order_axis(order, **names_above)),
+        y=alt.Y(title=query, **style.order_axis(rows, **names_beside)),
+        fill=alt.Fill(title=titles.name_measure(measure), scale=scale),
     )
     # The height of a row is a whole number of pixels. Otherwise gaps between rows would look like
     # stripes.
-    height = alt.Step(max(10, min(20, 400 // n))) if has_names else round(400 / n_rows) * n_rows
-    description = f"{measure} of {n:,} queries for {len(order)} strategies"
+    size = {"width": alt.Step(column_width), "height": alt.Step(max(3, min(20, 400 // n_rows)))}
     words = style.Words(
-        f"{titles.title_strategies('Values of', facts)}, query by query", notes, description
+        f"{titles.title_strategies('Values of', facts)}, query by query",
+        notes,
+        f"{measure} of {n:,} queries for {len(order)} strategies",
     )
-    width = alt.Step(column_width)
-    return style.draw_layers(
-        [cells], table, words, independent=["fill"], width=width, height=height
-    )
+    return style.draw_layers([cells], table, words, independent=["fill"], encoding=encoding, **size)
 
 
 def drop_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, int]:
@@ -435,8 +407,8 @@ def measure_agreement(
     x: str,
     y: str,
     *,
-    show: Literal["agreement", "difference", "difference_by_x"] = "agreement",
-    panel: str | EllipsisType | None = ...,
+    show: Literal["agreement", "difference"] = "agreement",
+    panel: str | None = None,
     query: Columns = "query",
     strategy: str = "strategy",
 ) -> Chart:
@@ -450,32 +422,28 @@ def measure_agreement(
         One row per strategy and query with one column per measure, as `evaluate` and
         `experiments.ndcg_by_relevance` return it.
     x, y
-        The columns of the two measures.
+        The columns of the two numbers. They may also be a similarity and a difference, for example
+        the columns `"rbo"` and `"difference"` of
+        `differences(per_query, "ndcg@10", "ours", "bm25").join(similar, on="query")`.
     show
-        `"agreement"`: points, and the diagonal on which both measures are equal. `"difference"`:
-        histograms of the difference x - y over queries, one for each strategy.
-        `"difference_by_x"`: points of the difference x - y against x, which show whether the
-        measures disagree if x is high.
+        `"agreement"`: a point for each row, or, with more than 1000 rows, how many rows have which
+        values. If neither measure has negative values or a range ten times that of the other, both
+        axes have the same ends, and a diagonal shows where both measures are equal.
+        `"difference"`: a histogram of the difference x - y.
     panel
-        A column whose values get a panel each, such as a cutoff. With None, there are no panels,
-        and the histograms of several strategies are stacked. By default, points have no panels, and
-        histograms of two to ten strategies have one panel per strategy.
+        A column whose values get a panel each, such as `"strategy"` or a cutoff.
     query, strategy
         The columns of queries and of strategies. The frame may lack the default columns.
 
     Returns
     -------
     LayerChart or FacetChart
-        For `"agreement"` and `"difference_by_x"`, each row is a point with `x` and `y`. The rows
-        also contain `strategy` and `query` if the frame has these columns. For `"difference_by_x"`,
-        `y` is the difference. For `"difference"`, each row is a bin with `strategy`, `low`, `high`
-        and `queries`. Bins have equal widths, and 0 is in the middle of a bin. With more than ten
-        strategies, there are no colours, a histogram counts all strategies together, and its rows
-        do not contain `strategy`.
-
-        Both axes of `"agreement"` normally have the same ends. Let r be the range of all values of
-        x and y together, and m the smaller of the ranges of x and of y. If m is above 0 and r is
-        more than 10 times m, each axis has its own ends, and there is no diagonal.
+        For `"agreement"`, each row is a point with `x` and `y`, and `strategy` and `query` if the
+        frame has these columns. With more than 1000 points, each row is a cell from `x` to `x_end`
+        and from `y` to `y_end` with `count`, the number of its points. For `"difference"`, each row
+        is a bin with `low`, `high` and `count`. Bins have equal widths, and 0 is in the middle of a
+        bin. Each panel states Kendall's τ and Pearson's r of its points. A chart without panels has
+        them below its title.
 
     Examples
     --------
@@ -483,250 +451,150 @@ def measure_agreement(
     ...     {"strategy": "bm25", "query": [1, 2, 3], "ndcg": [0.75, 0.5, 1], "phi": [0.25, 0.5, 1]}
     ... )
     >>> measure_agreement(per_query, "ndcg", "phi", show="difference").data
-    shape: (2, 4)
-    ┌──────────┬────────┬───────┬─────────┐
-    │ strategy ┆ low    ┆ high  ┆ queries │
-    │ ---      ┆ ---    ┆ ---   ┆ ---     │
-    │ str      ┆ f64    ┆ f64   ┆ u32     │
-    ╞══════════╪════════╪═══════╪═════════╡
-    │ bm25     ┆ -0.025 ┆ 0.025 ┆ 2       │
-    │ bm25     ┆ 0.475  ┆ 0.525 ┆ 1       │
-    └──────────┴────────┴───────┴─────────┘
+    shape: (2, 3)
+    ┌────────┬───────┬───────┐
+    │ low    ┆ high  ┆ count │
+    │ ---    ┆ ---   ┆ ---   │
+    │ f64    ┆ f64   ┆ u32   │
+    ╞════════╪═══════╪═══════╡
+    │ -0.025 ┆ 0.025 ┆ 2     │
+    │ 0.475  ┆ 0.525 ┆ 1     │
+    └────────┴───────┴───────┘
     """
-    check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    has_strategy_panels = panel is ... and show == "difference"
-    points = _Points.of(
-        frame, {"x": x, "y": y}, panel, query, strategy, has_strategy_panels=has_strategy_panels
+    check_choice("show", show, ("agreement", "difference"))
+    points = _read_points(frame, {"x": x, "y": y}, panel, query, strategy)
+    if show == "agreement":
+        return _draw_agreement(points, x, y)
+    points.table = points.table.with_columns((pl.col("x") - pl.col("y")).alias("value"))
+    difference = f"{x} \N{MINUS SIGN} {y}"
+    words = style.Words(
+        f"{difference}, {points.count}", [], f"how many {points.unit} have which {difference}"
     )
-    table, difference = points.table, f"{x} \N{MINUS SIGN} {y}"
-    subject = f"{shorten_name(y)} against {shorten_name(x)}" if show == "agreement" else difference
-    headline = f"{subject}, {format_count(table.height, points.row_word)}"
-    if show == "difference":
-        points.table = table.with_columns((pl.col("x") - pl.col("y")).alias("value"))
-        words = style.Words(headline, [], f"how many queries have which difference {difference}")
-        return _draw_bins(points, difference, words, centred=True)
-    is_by_x = show == "difference_by_x"
-    if is_by_x:
-        points.table = table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
-        ends = axis_ends.choose_ends(table["x"]), axis_ends.choose_ends(table["y"], 10)
-    else:
-        ends = axis_ends.choose_ends_of_axes(table["x"], table["y"])
-    has_diagonal = not is_by_x and ends[0] == ends[1]
-    notes = ["on the line both measures are equal"] if has_diagonal else []
-    notes += [f"above 0: {shorten_name(x)} is higher"] if is_by_x else []
-    y_title = difference if is_by_x else y
-    lines = (
-        [style.draw_rule(y=0)]
-        if is_by_x
-        else [marks.draw_diagonal(ends[0])]
-        if has_diagonal
-        else []
-    )
-    return _draw_points(points, (x, y_title), ends, headline, notes, lines)
+    return _draw_bins(points, difference, words, centred=True)
 
 
 @dataclass
 class _Points:
-    """Rows to draw, one per query and strategy, with their groups and colours."""
+    """Rows with the numbers to draw and their keys."""
 
     table: pl.DataFrame
     panel: str | None
-    groups: list[str]
-    colour: dict[str, Any]
-    row_word: str
+    unit: str
     """The word for rows: "queries", or "results" if a query has several rows."""
-    has_strategy_panels: bool
-    """True if each strategy has a panel for its histogram."""
-
-    @classmethod
-    def of(
-        cls,
-        frame: Frame,
-        numbers: Mapping[str, str],
-        panel: str | EllipsisType | None,
-        query: Columns,
-        strategy: str,
-        *,
-        has_strategy_panels: bool,
-    ) -> _Points:
-        """Return the rows of a frame, which may lack the default key columns."""
-        frame, query = chart_rows.join_query_columns(
-            "frame",
-            chart_rows.collect_one_grader("frame", frame, query, strategy, panel),
-            query,
-            strategy,
-        )
-        frame = pair_rows.shorten_pair_names(frame, strategy)
-        has_strategy_panels = has_strategy_panels and _has_few_strategies(frame, strategy)
-        panel = strategy if has_strategy_panels else None if panel is ... else panel
-        keys = {} if panel is None else {"panel": panel}
-        # The columns "strategy" and "query" are optional. If `strategy` or `query` has another
-        # name, the caller has chosen it, so the frame must have this column.
-        keys |= {
-            name: column
-            for name, column in (("strategy", strategy), ("query", query))
-            if column != name or column in frame.columns
-        }
-        table = chart_rows.build_query_rows(frame, keys, numbers)
-        groups, colour = ["panel"] if panel else [], {}
-        if "strategy" in keys and table["strategy"].n_unique() <= style.MAX_COLOURS:
-            groups = [*groups, "strategy"]
-            colour = style.choose_look(table["strategy"], strategy, legends=not has_strategy_panels)
-        has_one_strategy = "strategy" not in keys or table["strategy"].n_unique() == 1
-        is_query = has_one_strategy and not (
-            "query" in keys and table["query"].is_duplicated().any()
-        )
-        return cls(
-            table,
-            panel,
-            groups,
-            colour,
-            "queries" if is_query else "results",
-            has_strategy_panels,
-        )
 
     @property
-    def n_groups(self) -> int:
-        """Return the number of groups into which the drawn rows are divided."""
-        return self.table.n_unique(self.groups) if self.groups else 1
+    def groups(self) -> list[str]:
+        """Return the column of panels, if there are any."""
+        return ["panel"] if chart_rows.has_panels(self.table) else []
 
     @property
-    def max_points(self) -> int:
-        """Return the maximum number of rows that a chart draws per group."""
-        return curve_rows.compute_max_points(self.n_groups)
+    def count(self) -> str:
+        """Return the number of rows in words."""
+        return format_count(self.table.height, self.unit)
+
+
+def _read_points(
+    frame: Frame, numbers: Mapping[str, str], panel: str | None, query: Columns, strategy: str
+) -> _Points:
+    """Return the rows of a frame, which may lack the default key columns."""
+    frame = chart_rows.collect_one_grader("frame", frame, query, strategy, panel)
+    frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
+    frame = pair_rows.shorten_pair_names(frame, strategy)
+    keys = {} if panel is None else {"panel": panel}
+    # A column with another name than the default is the caller's choice, so it must exist.
+    keys |= {
+        name: column
+        for name, column in (("strategy", strategy), ("query", query))
+        if column != name or column in frame.columns
+    }
+    table = chart_rows.build_query_rows(frame, keys, numbers)
+    has_one_strategy = "strategy" not in keys or table["strategy"].n_unique() == 1
+    has_repeated = "query" in keys and table["query"].is_duplicated().any()
+    return _Points(table, panel, "queries" if has_one_strategy and not has_repeated else "results")
+
+
+def _draw_agreement(points: _Points, x: str, y: str) -> Chart:
+    """Draw a faint point for each row, or the density of many points."""
+    table, n = points.table, points.table.height
+    ends = axis_ends.choose_ends_of_axes(table["x"], table["y"])
+    table = _add_correlations(table, points.groups)
+    correlations = [*filter(None, table["label"].drop_nulls())]
+    notes = ["τ: Kendall's rank correlation, r: Pearson's"] if points.groups else correlations
+    base = alt.Chart().encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
+    layers = []
+    shared: dict[str, Any] = {"color": style.draw_ink()}
+    if n <= MAX_POINTS:
+        keys = [alt.Tooltip(f"{key}:N") for key in ("strategy", "query") if key in table.columns]
+        numbers = [alt.Tooltip("x:Q", title=x, format=".4f")]
+        numbers.append(alt.Tooltip("y:Q", title=y, format=".4f"))
+        opacity = min(0.8, 8 / math.sqrt(n))
+        layers.append(
+            base.mark_point(filled=True, opacity=opacity).encode(tooltip=[*keys, *numbers])
+        )
+    else:
+        table = bins.count_by_cell(table, points.groups, *ends)
+        highest = max(2, *table["count"])
+        scale = alt.Scale(type="log", domain=[1, highest], range=[0.15, 1])
+        legend = alt.Legend(values=axis_ends.choose_log_ticks(1, highest), format="d")
+        density = alt.Opacity("count:Q", title=points.unit, scale=scale, legend=legend)
+        cells = base.mark_rect(clip=True)
+        layers.append(cells.encode(x2="x_end", y2="y_end", opacity=density, tooltip="count:Q"))
+    if ends[0] == ends[1]:
+        layers.append(marks.draw_diagonal(ends[0]))
+        notes.append("line: both are equal")
+    if points.groups:
+        texts = base.mark_text(align="left", baseline="top", dx=4, dy=4)
+        texts = texts.transform_filter("isValid(datum.label)")
+        layers.append(texts.encode(x=alt.value(0), y=alt.value(0), text="label:N"))
+    else:
+        table = table.drop("label")
+    headline = f"{shorten_name(y)} against {shorten_name(x)}, {points.count}"
+    words = style.Words(headline, notes, f"{y} against {x} for {n} points")
+    axes: Any = (
+        channel(title=title, **style.bound_axis(limits))
+        for channel, title, limits in ((alt.X, x, ends[0]), (alt.Y, y, ends[1]))
+    )
+    encoding = alt.Encoding(**dict(zip("xy", axes, strict=True)), **shared)
+    return style.draw_panels(layers, table, points.panel, words, encoding=encoding)
+
+
+def _add_correlations(table: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
+    """Add a column `label` with τ and r of a panel in its first row."""
+    parts = table.partition_by(groups, maintain_order=True) if groups else [table]
+    parts = [
+        part.with_columns(
+            label=pl.when(pl.int_range(pl.len()) == 0).then(
+                pl.lit(titles.write_correlations(*compute_correlations(part["x"], part["y"])))
+            )
+        )
+        for part in parts
+    ]
+    return pl.concat(parts)
 
 
 def _draw_bins(points: _Points, title: str, words: style.Words, *, centred: bool) -> Chart:
-    """Draw a histogram of the values of each group."""
-    n_groups = points.n_groups
+    """Draw a histogram of values, one per panel."""
+    n_panels = points.table.n_unique(points.groups) if points.groups else 1
     max_range_in_bins = min(
-        points.max_points - 2,
+        chart_checks.MAX_DRAWN_ROWS // n_panels - 2,
         bins.MAX_RANGE_IN_BINS,
-        10 + math.isqrt(points.table.height // n_groups),
+        10 + math.isqrt(points.table.height // n_panels),
     )
     table = bins.count_by_bin(points.table, points.groups, max_range_in_bins, centred=centred)
-    row_word = "queries" if points.has_strategy_panels else points.row_word
-    size: dict[str, Any] = {"height": 90} if points.has_strategy_panels else {}
-    if points.has_strategy_panels:
-        # A few histograms are stacked vertically, so that positions are easy to compare.
-        size |= (
-            {"columns": 1} if n_groups <= MAX_STACKED_HISTOGRAMS else {"columns": 3, "width": 200}
-        )
-    tooltip_names = style.list_tooltips("strategy:N") if points.colour else []
-    bars = alt.Chart().mark_bar()
-    bars = bars.encode(
-        x=alt.X("low:Q", title=title, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
-        x2=alt.X2("high:Q"),
-        y=alt.Y("queries:Q", title=row_word, axis=alt.Axis(format=",d", tickMinStep=1)),
-        tooltip=style.list_tooltips(
-            *tooltip_names, *style.format_decimals("low", "high"), "queries:Q"
-        ),
-        **points.colour,
+    # A few histograms are stacked vertically, so that positions are easy to compare.
+    is_stacked = 1 < n_panels <= MAX_STACKED_HISTOGRAMS
+    size: dict[str, Any] = {"columns": 1, "height": 90} if is_stacked else {}
+    tooltip = style.list_tooltips(*style.format_decimals("low", "high"), "count:Q")
+    bars = (
+        alt.Chart()
+        .mark_bar(opacity=0.6)
+        .encode(x=alt.X("low:Q"), x2="high", y=alt.Y("count:Q"), tooltip=tooltip)
     )
-    lines = [style.draw_rule(x=0)] if centred or (table["low"] < 0).any() else []
-    return style.draw_panels([bars, *lines], table, points.panel, words, **size)
-
-
-def _draw_points(
-    points: _Points,
-    titles_of_axes: tuple[str, str],
-    ends: tuple[axis_ends.AxisEnds, axis_ends.AxisEnds],
-    headline: str,
-    notes: Sequence[str],
-    lines: Sequence[alt.Chart],
-) -> Chart:
-    """Draw one point per row, in front of lines."""
-    table, (x, y) = points.table, titles_of_axes
-    meaning = [f"point: a query{' and a strategy' if points.row_word == 'results' else ''}"]
-    if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
-        table = curve_rows.thin_by_value(table, "x", points.max_points, points.groups)
-        meaning.append(f"{table.height:,} of {n:,} points are drawn")
-    tooltip_names = [
-        alt.Tooltip(f"{name}:N") for name in ("strategy", "query") if name in table.columns
-    ]
-    # Few points keep the colours of the legend; many are translucent, since they overlap.
-    look: dict[str, Any] = {"opacity": 0.9}
-    if table.height > MAX_OPAQUE_POINTS:
-        # A screen reader reads the title and the description, and not each of many points.
-        look = {
-            "opacity": 0.6,
-            "aria": False,
-            "size": LARGE_POINT * math.sqrt(MAX_OPAQUE_POINTS / table.height),
-        }
-        # In a random order, the points of the last strategy do not cover all other points.
-        table = table.sort(pl.int_range(pl.len()).shuffle(seed=0))
-    layer = alt.Chart().mark_point(filled=True, **look)
-    layer = layer.encode(
-        x=alt.X("x:Q", title=x, **style.bound_axis(ends[0])),
-        y=alt.Y("y:Q", title=y, **style.bound_axis(ends[1])),
-        tooltip=[
-            *tooltip_names,
-            *(
-                alt.Tooltip(f"{field}:Q", title=title, format=".4f")
-                for field, title in (("x", x), ("y", y))
-            ),
-        ],
-        **points.colour,
+    encoding = alt.Encoding(
+        x=alt.X(title=title, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
+        y=alt.Y(title=points.unit, axis=style.build_counts_axis(max(table["count"]))),
+        color=style.draw_ink(),
     )
-    described = f"{y} against {x} for {table.height} points"
-    words = style.Words(headline, [*meaning, *notes], described)
-    return style.draw_panels([*lines, layer], table, points.panel, words)
-
-
-def gain_by_similarity(
-    frame: Frame,
-    x: str,
-    y: str = "difference",
-    *,
-    panel: str | None = None,
-    query: Columns = "query",
-    strategy: str = "strategy",
-) -> Chart:
-    """Draw the difference of a measure against the similarity, as points.
-
-    The chart shows whether queries whose rankings changed most have gained or lost.
-
-    Parameters
-    ----------
-    frame
-        One row per query, or per pair and query, with both numbers, such as
-        `differences(per_query, "ndcg@10", "ours", "bm25").join(similar, on="query")`.
-    x
-        The column of the similarity measure, such as `"rbo"`.
-    y
-        The column of the difference.
-    panel
-        A column whose values get a panel each. By default, there are no panels.
-    query, strategy
-        The columns of queries and of pairs. The frame may lack the default columns.
-
-    Returns
-    -------
-    LayerChart or FacetChart
-        Each row is a point with `x` and `y`. The rows also contain `strategy` and `query` if the
-        frame has these columns. A grey line marks the difference 0.
-
-    Examples
-    --------
-    >>> both = pl.DataFrame({"query": [1, 2], "rbo": [0.5, 1.0], "difference": [0.25, 0.0]})
-    >>> gain_by_similarity(both, "rbo").data
-    shape: (2, 3)
-    ┌───────┬─────┬──────┐
-    │ query ┆ x   ┆ y    │
-    │ ---   ┆ --- ┆ ---  │
-    │ str   ┆ f64 ┆ f64  │
-    ╞═══════╪═════╪══════╡
-    │ 1     ┆ 0.5 ┆ 0.25 │
-    │ 2     ┆ 1.0 ┆ 0.0  │
-    └───────┴─────┴──────┘
-    """
-    points = _Points.of(frame, {"x": x, "y": y}, panel, query, strategy, has_strategy_panels=False)
-    ends = axis_ends.choose_ends(points.table["x"]), axis_ends.choose_ends(points.table["y"], 10)
-    count = format_count(points.table.height, points.row_word)
-    headline = f"{shorten_name(y)} against {shorten_name(x)}, {count}"
-    return _draw_points(points, (x, y), ends, headline, [], [style.draw_rule(y=0)])
-
-
-def _has_few_strategies(frame: pl.DataFrame, strategy: str) -> bool:
-    """Return whether there are several strategies, but few enough for separate histograms."""
-    return strategy in frame.columns and 1 < frame[strategy].n_unique() <= style.MAX_COLOURS
+    zero = style.draw_rule(x=0).encode(color=alt.value("gray"))
+    layers = [bars, zero] if centred or (table["low"] < 0).any() else [bars]
+    return style.draw_panels(layers, table, points.panel, words, encoding=encoding, **size)

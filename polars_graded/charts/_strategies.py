@@ -670,11 +670,11 @@ def _draw_histograms(rows: pl.DataFrame, name: str) -> Chart:
     keys, word = (["panel"], "queries") if n_pairs <= MAX_HISTOGRAMS else ([], "pairs and queries")
     n_bins = min(bins.MAX_RANGE_IN_BINS, 10 + math.isqrt(rows.height // n_pairs))
     table = bins.count_by_bin(values, keys, n_bins, centred=False)
-    tooltip = style.list_tooltips(*style.format_decimals("low", "high"), "queries:Q")
-    bars = alt.Chart().mark_bar().encode(x="low:Q", x2="high:Q", y="queries:Q", tooltip=tooltip)
+    tooltip = style.list_tooltips(*style.format_decimals("low", "high"), "count:Q")
+    bars = alt.Chart().mark_bar().encode(x="low:Q", x2="high:Q", y="count:Q", tooltip=tooltip)
     shared = alt.Encoding(
         x=alt.X("low:Q", title=name, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
-        y=alt.Y("queries:Q", title=word, axis=alt.Axis(format=",d", tickMinStep=1)),
+        y=alt.Y("count:Q", title=word, axis=alt.Axis(format=",d", tickMinStep=1)),
     )
     heading = f"Distribution of {name}, {format_count(rows.height, 'values')}"
     words = style.Words(heading, described=f"how many queries have which {name}")
