@@ -335,8 +335,8 @@ ROWS = {
     "similarity_matrix": Row(
         charts.similarity_matrix, similarity_of, {"measure": "rbo"}, value="rbo", fewest=2
     ),
-    "sample_boxes": Row(
-        charts.sample_boxes,
+    "sample_quantiles": Row(
+        charts.sample_quantiles,
         results,
         {"value": "mu_ap", "group": "strategy", "reference": "ndcg"},
         value="mu_ap",

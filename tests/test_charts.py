@@ -153,12 +153,14 @@ def test_at_most_3000_rows_reach_it(row, k, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_boxes"])
+@pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_quantiles"])
 def test_5000_queries_are_drawn(name, capfd):
     assert_drawn(ROWS[name].of(2, 5000), capfd)
 
 
-@pytest.mark.parametrize("name", ["dcg_curves with an interval", "sample_boxes", "strategy_bars"])
+@pytest.mark.parametrize(
+    "name", ["dcg_curves with an interval", "sample_quantiles", "strategy_bars"]
+)
 def test_one_query_of_one_strategy_is_drawn(name, capfd):
     png_of(ROWS[name].of(1, 1), capfd)
 
@@ -285,7 +287,7 @@ def test_names_of_any_kind_are_drawn_as_they_are(name, kind):
 
 
 @pytest.mark.parametrize("kind", ["text", "times"])
-@pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_boxes"])
+@pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_quantiles"])
 def test_odd_names_are_drawn(name, kind, capfd):
     dtype, values = IDENTIFIERS[kind]
     row, values = ROWS[name], list(values)
@@ -301,13 +303,13 @@ def test_odd_names_are_drawn(name, kind, capfd):
 
 @pytest.mark.parametrize(
     "name",
-    ["dcg_curves", "measure_agreement", "sample_boxes", "strategy_bars"],
+    ["dcg_curves", "measure_agreement", "sample_quantiles", "strategy_bars"],
 )
 def test_a_strategy_that_is_null_is_called_so(name):
     row = ROWS[name]
     first = pl.when(pl.col("strategy") != "s1").then("strategy").alias("strategy")
     chart = row.draw(row.frame(2, 5).with_columns(first))
-    assert "null" in chart.data["group" if name == "sample_boxes" else "strategy"].to_list()
+    assert "null" in chart.data["group" if name == "sample_quantiles" else "strategy"].to_list()
 
 
 ODD_COLUMNS = ["a.b[0] {}", 'it\'s "{}"', "\\排序\n {}", "value {}"]
@@ -378,7 +380,7 @@ chart.save("chart.png")
 
 
 @pytest.mark.parametrize("pattern", ["a.b {}", "{}[0] \\ 'x' \"y\""])
-@pytest.mark.parametrize("name", ["dcg_curves", "precision_histogram", "sample_boxes"])
+@pytest.mark.parametrize("name", ["dcg_curves", "precision_histogram", "sample_quantiles"])
 def test_columns_of_odd_names_are_drawn_alike(name, pattern, capfd):
     row = ROWS[name]
     odd = {name: pattern.format(name) for name in row.columns.values()}
@@ -408,7 +410,7 @@ CLASHES = {
         {"relevance": [0.0, 1.0]},
     ),
     "groups called value": (
-        charts.sample_boxes,
+        charts.sample_quantiles,
         pl.DataFrame({"value": ["a", "a"], "group": [1.0, 2.0]}),
         {"value": "group", "group": "value"},
         {"group": ["a"], "median": [1.5]},
@@ -478,7 +480,7 @@ def unpanelled(row: Row, n: int = 8) -> Any:
 
 
 def composed(row: Row, how: str) -> Any:
-    return COMPOSED[how](unpanelled(row), unpanelled(row, 9), ROWS["sample_boxes"].of(2, 5))
+    return COMPOSED[how](unpanelled(row), unpanelled(row, 9), ROWS["sample_quantiles"].of(2, 5))
 
 
 @pytest.mark.slow
@@ -510,7 +512,7 @@ FACETED_BY = {
     "precision_histogram": "better",
     "precision_histogram by query": "better",
     "relevance_function": "part",
-    "sample_boxes": "group",
+    "sample_quantiles": "group",
     "comparison_forest": "measure",
     "comparison_forest of all pairs": "measure",
     "comparison_matrix": "measure",
@@ -535,7 +537,7 @@ def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
     assert column in chart.data.columns
     faceted = chart.facet(alt.Facet(f"{column}:N"), columns=2)
     assert len(spec_of(faceted, validate=True)["datasets"]) == 1
-    if name in ("dcg_curves", "sample_boxes", "strategy_bars"):
+    if name in ("dcg_curves", "sample_quantiles", "strategy_bars"):
         assert_drawn(faceted, capfd)
 
 
@@ -605,7 +607,7 @@ def test_a_theme_of_the_user_is_followed(row):
     assert "#4c78a8" not in json.dumps(spec)
 
 
-@pytest.mark.parametrize("name", ["dcg_curves", "sample_boxes", "measure_agreement"])
+@pytest.mark.parametrize("name", ["dcg_curves", "sample_quantiles", "measure_agreement"])
 @pytest.mark.usefixtures("night")
 def test_it_is_drawn_in_the_colours_of_a_theme(name, capfd):
     row = ROWS[name]
@@ -653,7 +655,7 @@ DESCRIBED = {
     "dcg_curves": "mean DCG at rank 20: s2 ",
     "strategy_bars": "mean mu_ap: s",
     "comparison_matrix": "differences of 6 pairs, ",
-    "sample_boxes": "median mu_ap: s",
+    "sample_quantiles": "median mu_ap: s",
     "relevance_function": "relevance φ by popularity, 3 panels",
     "measure_agreement": "ndcg against mu_ap for 24 points",
     "measure_agreement, difference": "how many results have which mu_ap − ndcg",
@@ -988,7 +990,11 @@ MISSING_COLUMNS = {
     "strategy_bars": ("mean", {}, "`summary` has no column 'mean'"),
     "comparison_forest": ("baseline", {}, "`comparison` has no column 'baseline'"),
     "dcg_curves": ("", {"panel": "topics"}, "`frame` has no column 'topics'"),
-    "sample_boxes": ("", {"reference": "ndgc"}, "`frame` has no column 'ndgc'; it has strategy, "),
+    "sample_quantiles": (
+        "",
+        {"reference": "ndgc"},
+        "`frame` has no column 'ndgc'; it has strategy, ",
+    ),
     "precision_histogram": ("query", {}, "has no column 'query'"),
     "dcg_curves with an interval": (
         "query",
@@ -1006,7 +1012,7 @@ NO_NUMBERS = {
     "dcg_curves of ranks": "rank",
     "recall_precision_curves": "interpolated_precision",
     "measure_agreement": "ndcg",
-    "sample_boxes": "mu_ap",
+    "sample_quantiles": "mu_ap",
     "relevance_function": "popularity",
 }
 ERRORS = {
@@ -1088,14 +1094,6 @@ ERRORS = {
         first_again,
         {},
         f"`comparison` must have each pair once in a panel, got 1 row too many; {AGAIN}",
-    ),
-    "too many boxes": (
-        "sample_boxes",
-        lambda frame: repeated(101)(frame).with_columns(
-            box=pl.format("{}{}{}", "topic", "strategy", "query")
-        ),
-        {"group": "box"},
-        "at most 1000 boxes can be drawn, got 1010; filter the frame",
     ),
     "too many panels": (
         "dcg_curves",
@@ -1226,7 +1224,7 @@ def test_a_column_of_text_is_an_error_where_numbers_are_drawn(name):
     ("name", "options", "sentence"),
     [
         ("comparison_forest", {"confidence": "low"}, "`confidence` must be a number, got 'low'"),
-        ("sample_boxes", {"reference": True}, "`reference` must be a number, got True"),
+        ("sample_quantiles", {"reference": True}, "`reference` must be a number, got True"),
         ("measure_agreement", {"x": DCG_20}, f"`frame` must have numbers in '{DCG_20}', got List("),
         ("precision_histogram", {"measure": DCG_20}, "must be one number per query, got List("),
     ],
@@ -1345,9 +1343,11 @@ DRAWN = {
     "measure_agreement, difference": lambda: charts.measure_agreement(
         FOUR, "ndcg", "mu_ap", show="difference"
     ),
-    "sample_boxes": lambda: charts.sample_boxes(FOUR, "mu_ap"),
-    "sample_boxes with a reference": lambda: charts.sample_boxes(FOUR, "mu_ap", reference="ndcg"),
-    "sample_boxes with a number": lambda: charts.sample_boxes(FOUR, "mu_ap", reference=0.5),
+    "sample_quantiles": lambda: charts.sample_quantiles(FOUR, "mu_ap"),
+    "sample_quantiles with a reference": lambda: charts.sample_quantiles(
+        FOUR, "mu_ap", reference="ndcg"
+    ),
+    "sample_quantiles with a number": lambda: charts.sample_quantiles(FOUR, "mu_ap", reference=0.5),
     "strategy_bars": lambda: charts.strategy_bars(summarise(FOUR, *MEASURES)),
     "strategy_bars without intervals": lambda: charts.strategy_bars(
         summarise(FOUR, "mu_ap").drop("ci_low")
@@ -1425,7 +1425,7 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
         frame, "ndcg", *frame["strategy"].unique().sort().head(2)
     ),
     "query_heatmap": lambda frame: charts.query_heatmap(frame, "ndcg"),
-    "sample_boxes": lambda frame: charts.sample_boxes(frame, "ndcg"),
+    "sample_quantiles": lambda frame: charts.sample_quantiles(frame, "ndcg"),
     "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
     "click_rates": lambda frame: charts.click_rates(
         pl.concat(
@@ -1995,43 +1995,36 @@ def test_the_diagonal_is_there_where_both_axes_are_the_same():
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 106])
-def test_boxes_are_the_percentiles(n):
+def test_strips_are_the_percentiles(n):
     frame = results(3, n).with_columns(pl.col("mu_ap") ** 3)
-    data = charts.sample_boxes(frame, "mu_ap", reference="ndcg").data
+    data = charts.sample_quantiles(frame, "mu_ap", reference="ndcg").data
     for (name,), samples in frame.group_by("strategy"):
-        values = samples["mu_ap"].to_numpy()
-        own = data.filter(group=name)
-        [box] = own.filter(pl.col("median").is_not_null()).to_dicts()
-        quartiles = np.percentile(values, [25, 50, 75])
-        assert [box["q1"], box["median"], box["q3"]] == pytest.approx(list(quartiles))
-        reach = 1.5 * (quartiles[2] - quartiles[0])
-        inside = (values >= quartiles[0] - reach) & (values <= quartiles[2] + reach)
-        assert box["whisker_low"] == values[inside].min()
-        assert box["whisker_high"] == values[inside].max()
-        assert sorted(own["outlier"].drop_nulls()) == sorted(values[~inside])
-        assert (box["samples"], box["reference"]) == (n, pytest.approx(samples["ndcg"].mean()))
+        [strip] = data.filter(group=name).to_dicts()
+        quantiles = np.percentile(samples["mu_ap"].to_numpy(), [5, 25, 50, 75, 95])
+        drawn = [strip[column] for column in ("q5", "q25", "median", "q75", "q95")]
+        assert drawn == pytest.approx(list(quantiles))
+        assert (strip["samples"], strip["reference"]) == (n, pytest.approx(samples["ndcg"].mean()))
 
 
-def test_whiskers_end_within_one_and_a_half_times_the_height_of_the_box():
-    for value, is_inside in ((7.0, True), (7.1, False)):  # the box is from 2 to 4
-        frame = pl.DataFrame({"strategy": "s", "ap": [1.0, 2.0, 3.0, 4.0, value]})
-        data = charts.sample_boxes(frame, "ap").data
-        assert data["whisker_high"][0] == (value if is_inside else 4)
-        assert data["outlier"].drop_nulls().to_list() == ([] if is_inside else [value])
+def test_strips_of_popularity_are_wide_enough_to_be_seen():
+    """On a linear axis, all of them would be a line at 0."""
+    counts = [0, 1, 1, 2, 3, 5, 8, 12, 30, 100_000]
+    frame = pl.DataFrame({"strategy": "ours", "views": counts})
+
+    def scale_of(rows: pl.DataFrame, **options: Any) -> dict[str, Any]:
+        chart = charts.sample_quantiles(rows, "views", **options)
+        return spec_of(chart)["encoding"]["x"]["scale"]
+
+    symlog = {"type": "symlog", "zero": False, "nice": False}
+    assert scale_of(frame) == symlog | {"constant": 1}
+    assert scale_of(frame, scale="linear") == {"zero": False}
+    shares = frame.with_columns(pl.col("views") / 10_000)
+    assert scale_of(shares) == symlog | {"constant": 0.0001}
 
 
-def test_quartiles_lie_between_values_where_numpy_puts_them():
-    """By the nearest value the box would be from 2 to 4, and 10 beyond its whisker."""
-    frame = pl.DataFrame({"strategy": "s", "ap": [0.0, 2.0, 4.0, 10.0]})
-    data = charts.sample_boxes(frame, "ap").data
-    assert np.percentile(frame["ap"], [25, 75]).tolist() == [1.5, 5.5]  # 0 + 3/4 2, 4 + 1/4 6
-    assert data.select("q1", "q3", "whisker_low", "whisker_high").rows() == [(1.5, 5.5, 0.0, 10.0)]
-    assert "outlier" not in data.columns or not data["outlier"].drop_nulls().len()
-
-
-def test_moniz_figure_2_has_ndcg_as_a_line_and_ndcg_phi_as_boxes():
+def test_moniz_figure_2_has_ndcg_as_a_diamond_and_ndcg_phi_as_strips():
     samples = experiments.popularity_scenarios(20)
-    chart = charts.sample_boxes(
+    chart = charts.sample_quantiles(
         samples, "ndcg_phi", group="imbalance", reference="ndcg", panel="strategy"
     )
     lines = chart.data.filter(panel="scenario_1")["reference"].drop_nulls()
@@ -2229,10 +2222,10 @@ def test_popularity_has_an_axis_on_which_its_many_low_values_are_seen():
 
     def scale(**options: Any) -> str:
         chart = charts.relevance_function(scores, "tweets", **options)
-        return spec_of(chart)["layer"][0]["encoding"]["x"]["scale"]["type"]
+        return spec_of(chart)["encoding"]["x"]["scale"].get("type")
 
     assert scale() == "symlog"
-    assert scale(scale="linear") == "linear"
+    assert scale(scale="linear") is None
     chart = charts.relevance_function(scores, "tweets")
     named = chart.data.filter(part="control point")
     # The whisker is the largest score not above 8 + 1.5 (8 - 3).
@@ -2249,10 +2242,10 @@ def test_popularity_has_an_axis_on_which_its_many_low_values_are_seen():
         charts.relevance_function(scores, "tweets", scale="log")
 
 
-def test_boxes_lie_below_each_other_by_falling_median():
+def test_strips_lie_below_each_other_by_falling_median():
     frame = pl.DataFrame({"strategy": list("abc"), "ap": [0.2, 0.9, 0.5]})
-    layers = spec_of(charts.sample_boxes(frame, "ap"))["layer"]
-    assert layers[0]["encoding"]["y"]["scale"]["domain"] == ["b", "c", "a"]
+    encoding = spec_of(charts.sample_quantiles(frame, "ap"))["encoding"]
+    assert encoding["y"]["scale"]["domain"] == ["b", "c", "a"]
 
 
 @pytest.mark.parametrize(("n", "columns"), [(2, 2), (3, 3), (4, 2), (6, 3)])
@@ -2277,7 +2270,7 @@ NAMES_OF_SCRIPTS = [
         "precision_histogram",
         "recall_precision_curves",
         "measure_agreement",
-        "sample_boxes",
+        "sample_quantiles",
         "strategy_bars",
         "comparison_forest",
         "comparison_matrix",
@@ -2621,10 +2614,9 @@ def test_a_query_is_without_relevant_documents_only_if_all_strategies_say_so():
 @pytest.mark.parametrize(
     ("scores", "panels", "note"),
     [
-        ([5.0, 5, 7, 7], "aabb", "φ is undefined: all values of a panel are the same"),
-        ([5.0, 5, 7, 9], "aabb", "φ is undefined in 1 panel, whose values are all the same"),
-        ([1.0, 5, 5, 5], None, "0 below the median, which is the highest, and 1 at it"),
-        ([1.0, 2, 5, 9], None, "0 up to the median, 1 at the highest"),
+        ([5.0, 5, 7, 7], "aabb", "φ is undefined in 2 panels: all values are the same"),
+        ([5.0, 5, 7, 9], "aabb", "φ is undefined in 1 panel: all values are the same"),
+        ([1.0, 5, 5, 5], None, "1 at the highest value, 0 at lower values up to the median"),
     ],
 )
 def test_notes_of_phi_hold_for_equal_values(scores, panels, note):

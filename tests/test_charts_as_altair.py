@@ -88,6 +88,12 @@ REDESIGNED = {
     "dcg_curves of ranks": "sy",
     "recall_precision_curves": "sy",
     "catalogue_curves": "sxy",
+    "trade_off": "sxy",
+    "relevance_function": "xy",
+    "sample_quantiles": "sxy",
+    "click_rates": "xy",
+    "rankings": "xy",
+    "overview": "xy",
     "significance_curves": "xy",
     "sample_size_curves of power": "xy",
     "sample_size_curves of stability": "xy",
@@ -173,7 +179,7 @@ def test_a_chart_is_faceted_by_a_column_of_its_rows(row: Row):
     chart = row.of(3, 8)
     if isinstance(chart, alt.FacetChart):
         pytest.skip("Altair facets no chart with panels")
-    names = [name for name in ("strategy", "better") if name in chart.data.columns]
+    names = [name for name in ("strategy", "better", "group") if name in chart.data.columns]
     for name in names:
         svg = svg_of(chart.facet(f"{name}:N", columns=2))
         assert "undefined" not in svg
@@ -188,7 +194,7 @@ COLOURED = [name for name, channels in REDESIGNED.items() if "s" in channels]
 def test_colours_of_strategies_can_be_changed(name: str):
     row = ROWS[name]
     chart = row.of(3, 8)
-    drawn = "strategy" if "strategy" in chart.data.columns else "better"
+    drawn = next(n for n in ("strategy", "better", "group") if n in chart.data.columns)
     domain = sorted(chart.data[drawn].drop_nulls().unique())
     own = ["#ff0000", "#00ff00", "#0000ff"]
     configured = svg_of(chart.configure_range(category=own))

@@ -247,8 +247,8 @@ def test_a_grade_has_a_level_and_of_many_grades_ranges_have_one(grades, irreleva
 
 
 @pytest.mark.parametrize("theme", ["default", "dark"])
-def test_names_are_dark_on_tiles_of_unjudged_documents(theme):
-    """These tiles are white on any background."""
+def test_names_contrast_with_tiles_of_unjudged_documents(theme):
+    """These tiles have the colour of the background."""
     unjudged = SMALL.with_columns(grade=pl.Series([None, 1, 2]))
     with alt.theme.enable(theme):
         spec = charts.rankings(unjudged, "q1", by=BOTH).to_dict()
@@ -258,7 +258,7 @@ def test_names_are_dark_on_tiles_of_unjudged_documents(theme):
         if layer["encoding"].get("text", {}).get("field") == "name"
         and "condition" in layer["encoding"].get("fill", {})
     ]
-    assert UNJUDGED_LEVEL not in fill["condition"]["test"]["oneOf"]
+    assert (UNJUDGED_LEVEL in fill["condition"]["test"]["oneOf"]) == (theme == "dark")
 
 
 def test_levels_are_darker_the_higher_they_are_in_grey_print_too():

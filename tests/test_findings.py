@@ -89,7 +89,7 @@ SAID = {
         "y against x, 3 queries",
     ),
     "boxes": (
-        lambda: charts.sample_boxes(per_query(a=[0, 0.5, 1], b=[0, 0.25, 1]), "ap"),
+        lambda: charts.sample_quantiles(per_query(a=[0, 0.5, 1], b=[0, 0.25, 1]), "ap"),
         "Distribution of ap, 2 strategies",
     ),
     "φ": (

@@ -192,7 +192,7 @@ def test_a_report_of_segments_by_grader_has_them_all(tmp_path):
         lambda results: pg.charts.precision_histogram(results, "ndcg", *BY),
         lambda results: pg.charts.explore(results, *BY, "ndcg"),
         lambda results: pg.charts.measure_agreement(results, "ndcg", "recall"),
-        lambda results: pg.charts.sample_boxes(results, "ndcg"),
+        lambda results: pg.charts.sample_quantiles(results, "ndcg"),
         lambda results: pg.charts.strategy_bars(pg.summarise(results)),
         lambda results: pg.charts.comparison_matrix(pg.compare(results)),
         lambda results: pg.charts.sample_size_curves(pg.trust.order_stability(results, samples=5)),

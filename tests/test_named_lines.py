@@ -136,3 +136,16 @@ def test_curves_of_queries_that_several_columns_identify():
         # Sums of values in another order can differ in their last bits.
         assert_frame_equal(draw(one).data, draw(other).data, check_exact=False)
         assert draw(one).title["subtitle"] == draw(other).title["subtitle"] == ["12 queries"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_names_of_points_are_apart(call):
+    names = [*"abcdefgh"]
+    values = [0.5, 0.5001, 0.5002, 0.5, 0.9, 0.9001, 0.1, 0.1]
+    means = pl.DataFrame({"measure": ["x"] * 8 + ["y"] * 8, "strategy": names * 2})
+    means = means.with_columns(mean=pl.Series(values + values[::-1]))
+    chart = CALLS[call](charts.trade_off(means, "x", "y"))
+    texts = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
+    heights = sorted(each["y"] + each["dy"] for each in texts if each["text"] in names)
+    assert len(heights) == len(names)
+    assert min(np.diff(heights)) > 11.5

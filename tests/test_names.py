@@ -205,7 +205,7 @@ CALLS = {
     "measure_agreement x": lambda n: charts.measure_agreement(
         PER_QUERY.rename({"ap": n}), n, "ndcg@2"
     ),
-    "sample_boxes value": lambda n: charts.sample_boxes(PER_QUERY.rename({"ap": n}), n),
+    "sample_quantiles value": lambda n: charts.sample_quantiles(PER_QUERY.rename({"ap": n}), n),
     "relevance_function score": lambda n: charts.relevance_function(
         RANKED.rename({"score": n}), score=n
     ),

@@ -68,14 +68,15 @@ def choose_rank_ticks(last: int) -> list[int]:
     return [1, *range(step, last + 1, step)]
 
 
-def choose_power_ticks(low: float, high: float) -> list[float]:
+def choose_power_ticks(low: float, high: float, smallest: float = 1.0) -> list[float]:
     """Return the amounts to label on a symlog axis: 0 and powers of ten.
 
-    The powers are 1, 10, 100 and so on, and -1, -10, -100 and so on. If at most three of these
-    amounts lie between `low` and `high`, 2 and 5 times each power are labelled too.
+    The powers begin at `smallest`: 1, 10, 100 and so on, and -1, -10, -100 and so on. If at most
+    three of these amounts lie between `low` and `high`, 2 and 5 times each power are labelled too.
     """
-    max_amount = max(abs(low), abs(high), 1.0)
-    powers = [10.0**power for power in range(math.floor(math.log10(max_amount)) + 1)]
+    max_amount = max(abs(low), abs(high), smallest)
+    first, last = (math.floor(math.log10(amount)) for amount in (smallest, max_amount))
+    powers = [10.0**power for power in range(first, last + 1)]
     ticks: list[float] = []
     for steps in ([1.0], [1.0, 2.0, 5.0]):
         amounts = [step * power for power in powers for step in steps]

@@ -8,16 +8,12 @@ import numpy as np
 import polars as pl
 
 from polars_graded._drawing.axis_ends import AxisEnds, choose_step
-from polars_graded._drawing.chart_checks import MAX_DRAWN_ROWS, check_count
+from polars_graded._drawing.chart_checks import MAX_DRAWN_ROWS
 from polars_graded._drawing.chart_rows import build_name_column
-from polars_graded._drawing.curve_rows import thin_by_value
 from polars_graded._results.per_query import Results
 
 MAX_RANGE_IN_BINS = 40
 """Maximum of (range of the values) / (width of a bin) in a histogram."""
-
-BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
-"""Columns of the five numbers of a box, from the lowest number to the highest."""
 
 
 def build_heatmap_rows(
@@ -53,34 +49,6 @@ def build_heatmap_rows(
     )
     table = table.select(pl.lit(names).implode().alias("strategy"), pl.all())
     return table.explode("strategy", "value"), queries.to_list()
-
-
-def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return one row per box, and one row per drawn value beyond its whiskers.
-
-    A chart draws at most `MAX_DRAWN_ROWS` rows. If a box has too many values beyond its whiskers,
-    some of them are left out. The limit is the same for all boxes.
-    """
-    value = pl.col("value")
-    q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
-    is_inside = value.is_between(q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1))
-    samples = samples.with_columns(is_inside.alias("is_inside"))
-    inside_values = value.filter("is_inside")
-    boxes = samples.group_by(keys, maintain_order=True).agg(
-        pl.len().alias("samples"),
-        pl.col("reference").mean(),
-        inside_values.min().alias("whisker_low"),
-        value.quantile(0.25, "linear").alias("q1"),
-        value.median().alias("median"),
-        value.quantile(0.75, "linear").alias("q3"),
-        inside_values.max().alias("whisker_high"),
-    )
-    check_count("boxes", boxes.height, MAX_DRAWN_ROWS // 3)
-    max_outliers = MAX_DRAWN_ROWS // boxes.height - 1
-    outliers = samples.filter(~pl.col("is_inside"))
-    outliers = thin_by_value(outliers, "value", max_outliers, keys)
-    points = outliers.select(*keys, pl.col("value").alias("outlier"))
-    return pl.concat([boxes.select(*keys, "samples", *BOX, "reference"), points], how="diagonal")
 
 
 def count_by_bin(

@@ -32,6 +32,9 @@ NAME_HEIGHT = 12
 NAME_OFFSET = 17
 """Distance from the end of a line to its name, in pixels."""
 
+POINT_NAME_OFFSET = 8
+"""Horizontal and vertical distance between a point and its name, in pixels."""
+
 LETTER_WIDTH = 6
 """Mean width of a letter of a name, in pixels."""
 
@@ -91,10 +94,7 @@ def draw_lines(
     chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
     labelled = [*dict.fromkeys(map(str, [*chosen, *best]))][:MAX_COLOURS]
     if len(drawn) > MAX_COLOURS or highlight is not None:
-        # Vega draws lines in the order of their rows, so that grey lines are below the others.
-        front = {name: -place for place, name in enumerate(labelled)}
-        order = pl.col(field).replace_strict(front, default=-MAX_COLOURS, return_dtype=pl.Int64)
-        table = table.sort(order, maintain_order=True)
+        table = sort_to_front(table, field, labelled)
     color = style.encode_names(
         sort_naturally({*names}),
         title,
@@ -145,6 +145,13 @@ def draw_lines(
     layers += [each.encode(**fade_others(selections, 1)) for each in names_]
     chart = style.draw_layers(layers, table, words, encoding=shared)
     return _reserve_width(chart, table["label"])
+
+
+def sort_to_front(table: pl.DataFrame, field: str, labelled: Sequence[str]) -> pl.DataFrame:
+    """Sort the rows so that Vega draws grey marks first, and the first labelled name last."""
+    front = {name: -place for place, name in enumerate(labelled)}
+    order = pl.col(field).replace_strict(front, default=-MAX_COLOURS, return_dtype=pl.Int64)
+    return table.sort(order, maintain_order=True)
 
 
 def find_best_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> list[str]:
@@ -244,13 +251,35 @@ def _draw_names(
 ) -> list[alt.Chart]:
     """Draw the texts in the column `label`, to the right of their points.
 
+    A name is a text in the colour of other texts, which is legible where the colour of the line is
+    not. A rule in the colour of the line joins both.
+    """
+    base, move = spread_names(alt.Chart(), y, height, ends, field, labelled, table)
+    base = base.encode(x=alt.X(x), y=alt.Y(f"{y}:Q"))
+    leader = base.mark_rule(
+        xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
+    ).encode(x2=x.partition(":")[0], y2=y)
+    text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
+    return [leader, text.encode(text="label:N", color=alt.value(style.find_ink()))]
+
+
+def spread_names(
+    base: alt.Chart,
+    y: str,
+    height: str | None,
+    ends: AxisEnds,
+    field: str,
+    labelled: Sequence[str],
+    table: pl.DataFrame,
+    label: str = "label",
+) -> tuple[alt.Chart, alt.ExprRef]:
+    """Return the rows with a label, and the move of each name down from its point, in pixels.
+
     Vega moves the names apart for the height that is drawn. A name moves by the weighted mean of
     two moves. The first moves names down, starting with the highest name. The second moves names
     up, starting with the lowest. Neighbours are at least `NAME_HEIGHT` pixels apart after each of
     the two moves, and thus after their mean. The weight is the mean height of the names, so that
-    names at the top of the frame move down, and names at its bottom move up. A name is a text in
-    the colour of other texts, which is legible where the colour of the line is not. A rule in the
-    colour of the line joins both.
+    names at the top of the frame move down, and names at its bottom move up.
     """
     neighbours, at = range(1, MAX_COLOURS), height or y
     fields: Any = [
@@ -260,7 +289,7 @@ def _draw_names(
     ]
     order: Any = [alt.SortField(at, "descending"), alt.SortField("order", "ascending")]
     place = f"indexof({json.dumps([*labelled])}, datum['{field}'])"
-    base = alt.Chart().transform_filter("isValid(datum.label)").transform_calculate(order=place)
+    base = base.transform_filter(f"isValid(datum['{label}'])").transform_calculate(order=place)
     # Without `groupby`, Vega-Lite cannot draw the transform in panels.
     base = base.transform_window(fields, sort=order, groupby=[])
     # A mark reads the height of its own group, because the signal `height` has other names in
@@ -278,16 +307,40 @@ def _draw_names(
         ]
         for op, sign in (("lag", 1), ("lead", -1))
     )
-    mean: Any = table.filter(pl.col("label").is_not_null())[at].mean()
+    mean: Any = table.filter(pl.col(label).is_not_null())[at].mean()
     weight = round(min(1.0, max(0.0, (mean - ends[0]) / (ends[1] - ends[0]))), 2)
     move_down, move_up = f"max(0, {', '.join(down)})", f"min(0, {', '.join(up)})"
     move = alt.ExprRef(f"{weight} * {move_down} + {1 - weight:.2f} * {move_up}")
-    base = base.encode(x=alt.X(x), y=alt.Y(f"{y}:Q"))
-    leader = base.mark_rule(
-        xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
-    ).encode(x2=x.partition(":")[0], y2=y)
-    text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
-    return [leader, text.encode(text="label:N", color=alt.value(style.find_ink()))]
+    return base, move
+
+
+def draw_point_names(
+    base: alt.Chart,
+    *,
+    x: str,
+    y: str,
+    side: str,
+    ends: AxisEnds,
+    field: str,
+    labelled: Sequence[str],
+    table: pl.DataFrame,
+    label: str = "label",
+    rise: int = POINT_NAME_OFFSET,
+) -> list[alt.Chart]:
+    """Draw the name of each point above and beside it, with a line to the point.
+
+    `side` is the Vega expression of 1 for a name to the right of its point, and -1 for the left. A
+    name is `rise` pixels above its point, if no other name is near.
+    """
+    base, move = spread_names(base, y, None, ends, field, labelled, table, label)
+    base = base.encode(x=alt.X(f"{x}:Q"), y=alt.Y(f"{y}:Q"))
+    across = alt.ExprRef(f"{side} * {POINT_NAME_OFFSET}")
+    up = alt.ExprRef(f"({move.expr}) - {rise}")
+    leader = base.mark_rule(x2Offset=across, y2Offset=up, opacity=0.6, clip=False)
+    align = alt.ExprRef(f"{side} < 0 ? 'right' : 'left'")
+    text = base.mark_text(align=align, dx=across, dy=up, limit=MAX_NAME_WIDTH, clip=False)
+    text = text.encode(text=f"{label}:N", color=alt.value(style.find_ink()))
+    return [leader.encode(x2=x, y2=y), text]
 
 
 def _reserve_width(chart: LayerChart, labels: pl.Series) -> LayerChart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ import altair as alt
 import polars as pl
 from altair.expr.core import Expression
 
+from polars_graded._drawing.axis_ends import choose_power_ticks
 from polars_graded._drawing.pair_rows import build_pair_name
 from polars_graded._drawing.printing import escape_text
 from polars_graded._results.per_query import sort_naturally
@@ -640,12 +642,9 @@ def mix_colours(one: str, other: str, share: float) -> str:
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 
-def build_ramp(one: str, other: str, n: int, *, single_share: float = 0.5) -> list[str]:
-    """Return n colours from one to the other.
-
-    If n is 1, the result is a mix in which the colour `other` has the share `single_share`.
-    """
-    shares = [single_share] if n == 1 else [step / (n - 1) for step in range(n)]
+def build_ramp(one: str, other: str, n: int) -> list[str]:
+    """Return n colours from one to the other; if n is 1, the middle of both."""
+    shares = [0.5] if n == 1 else [step / (n - 1) for step in range(n)]
     return [mix_colours(one, other, share) for share in shares]
 
 
@@ -811,11 +810,34 @@ def write_labels(texts: Mapping[Any, str]) -> str:
     return " : ".join([*cases, "''"])
 
 
-def build_amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
-    """Return an axis of amounts in everyday notation: 250, 1,000, 10k, 2M."""
+MIN_TAIL_RATIO = 10
+"""Ratio of the highest value to the median above which a distribution has a heavy tail."""
+
+
+def build_amounts_axis(
+    drawn: pl.Series,
+    scale: Literal["linear", "symlog"] | None,
+    distribution: pl.Series | None = None,
+) -> tuple[dict[str, Any], float | None]:
+    """Return an axis of amounts such as 250, 1,000, 10k and 2M, and the constant of symlog.
+
+    Without a `scale`, the axis is a symlog axis if the distribution has a heavy tail. The constant
+    is None on a linear axis.
+    """
     label = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
-    ticks = {"tickCount": 6} if values is None else {"values": list(values)}
-    return alt.Axis(labelExpr=label, **ticks)
+    values = drawn if distribution is None else distribution
+    sizes = values.abs().filter(values != 0)
+    highest: Any = sizes.max() or 1.0
+    median: Any = sizes.median() or 1.0
+    if scale == "linear" or (scale is None and highest <= MIN_TAIL_RATIO * median):
+        axis = alt.Axis(labelExpr=label, tickCount=6)
+        return {"axis": axis, "scale": alt.Scale(zero=False)}, None
+    constant = min(1.0, 10.0 ** math.floor(math.log10(median)))
+    low: Any = drawn.min()
+    high: Any = drawn.max()
+    ticks = choose_power_ticks(low, high, constant)
+    symlog = alt.Scale(type="symlog", constant=constant, zero=False, nice=False)
+    return {"axis": alt.Axis(labelExpr=label, values=ticks), "scale": symlog}, constant
 
 
 def build_counts_axis(highest: int) -> alt.Axis:
@@ -883,12 +905,14 @@ def format_decimals(*fields: str) -> list[Any]:
     return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
 
 
-def add_interval(chart: alt.Chart, low: str, high: str) -> tuple[alt.Chart, alt.Tooltip]:
-    """Return the chart with the field `interval`, such as "0.12 to 0.15", and its tooltip."""
+def add_interval(
+    chart: alt.Chart, low: str, high: str, field: str = "interval", title: Any = alt.Undefined
+) -> tuple[alt.Chart, alt.Tooltip]:
+    """Return the chart with a field such as "0.12 to 0.15", and its tooltip."""
     ends = (f"format(datum['{end}'], '.4f')" for end in (low, high))
     text = " + ' to ' + ".join(ends)
     text = f"isValid(datum['{low}']) ? {text} : ''"
-    return chart.transform_calculate(interval=text), alt.Tooltip("interval:N")
+    return chart.transform_calculate(**{field: text}), alt.Tooltip(f"{field}:N", title=title)
 
 
 def list_tooltips(*fields: str | alt.Tooltip) -> list[alt.Tooltip]:

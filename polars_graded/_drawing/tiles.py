@@ -11,25 +11,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from polars_graded._drawing import axis_ends, chart_rows
-from polars_graded._drawing.style import (
-    DOUBT,
-    INK,
-    MAX_LABEL_LETTERS,
-    REST,
-    add_selection,
-    bound_axis,
-    build_legend,
-    build_one_row,
-    build_pointer,
-    build_ramp,
-    choose_few_colours,
-    find_ink,
-    format_decimals,
-    list_tooltips,
-    split_colour,
-    write_short_label,
-)
+from polars_graded._drawing import axis_ends, chart_rows, style
 from polars_graded._sentences import shorten_names
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
@@ -47,16 +29,24 @@ BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GA
 MAX_COLOURED_GRADES = 6
 """Up to this many relevant grades have a colour each. More relevant grades share four colours."""
 
-IRRELEVANT_COLOUR, UNJUDGED_LEVEL = "#e6e8eb", "unjudged"
-LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR = "#8fbfe6", "#103a66"
-"""Colours of the lowest and the highest relevant grade. Higher grades are darker, also when printed
-in grey."""
+UNJUDGED_LEVEL = "unjudged"
+"""Level of documents without a grade."""
+
+GRADE_COLOURS, GRADE_COLOURS_ON_DARK = ("#8fbfe6", "#103a66"), ("#1c4a73", "#a8d3f0")
+"""Colours of the lowest and the highest relevant grade. A higher grade contrasts more with the
+background, also when printed in grey."""
+
+IRRELEVANT_SHARE = 0.1
+"""Share of the colour of text in the colour of irrelevant documents; the rest is the background."""
 
 MAX_MISSED_DOCUMENTS = 10
 """Maximum number of tiles that a strategy has below its first n documents."""
 
 TILE_LETTER_WIDTH = 6
 """Approximate width of a letter on or beside a tile, in pixels."""
+
+MIN_TEXT_WIDTH, MIN_NUMBER_WIDTH, MIN_CAPTION_WIDTH = 108, 165, 120
+"""Minimum widths of a column with names on tiles, numbers beside them, and a caption in words."""
 
 ROW_HEIGHT = 18
 """Height of a row of tiles, in pixels."""
@@ -70,20 +60,11 @@ MAX_JOINED_COLUMNS = 4
 MIN_HORIZONTAL_NAME_WIDTH = 60
 """Minimum width of a column with a horizontal name, in pixels."""
 
-MIN_HORIZONTAL_NAME_LETTERS = 10
-"""Number of letters that a horizontal name may have, even if fewer fit in the column."""
-
 BOLD_LETTER_WIDTH = 7
 """Approximate width of a letter of a bold name, in pixels."""
 
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks for which the axis shows every number."""
-
-COUNT_WORDS = " relevant below", " below"
-"""Texts after the number of relevant documents outside the first n, as in "7 relevant below".
-
-The first text that fits into the width of a column is drawn.
-"""
 
 LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
 """Settings of an axis that consists of labels only."""
@@ -206,14 +187,21 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     graded_documents = documents.with_columns(
         level=pl.when(grade.is_null()).then(pl.lit(UNJUDGED_LEVEL)).otherwise(level)
     )
-    colours = {lowest_level: IRRELEVANT_COLOUR} | dict(
-        zip(names, build_ramp(LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR, len(names)), strict=True)
-    )
-    colours[UNJUDGED_LEVEL] = "#ffffff"
+    irrelevant_colour, lowest, highest = find_grade_colours()
+    ramp = style.build_ramp(lowest, highest, len(names))
+    colours = {lowest_level: irrelevant_colour} | dict(zip(names, ramp, strict=True))
+    colours[UNJUDGED_LEVEL] = style.find_ink_and_paper()[1]
     used_levels = set(graded_documents["level"])
     return graded_documents, {
         name: colour for name, colour in colours.items() if name in used_levels
     }
+
+
+def find_grade_colours() -> tuple[str, str, str]:
+    """Return the colours of irrelevant documents, and of the lowest and highest relevant grade."""
+    ink, paper = style.find_ink_and_paper()
+    relevant = GRADE_COLOURS if ink == style.INK else GRADE_COLOURS_ON_DARK
+    return style.mix_colours(paper, ink, IRRELEVANT_SHARE), *relevant
 
 
 def format_distinct(values: Sequence[float]) -> list[str]:
@@ -235,21 +223,10 @@ def _format_limit(limit: float, grades: Sequence[float]) -> str:
     return next(is_within, str(limit))
 
 
-def is_dark(colour: str) -> bool:
-    """Return whether text on a colour must be white."""
-    red, green, blue = split_colour(colour)
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 140  # noqa: PLR2004
-
-
 def draw_tiles(  # noqa: PLR0915 (one layer after the other)
-    table: pl.DataFrame,
-    n: int,
-    colours: Mapping[str, str],
-    *,
-    grade: str,
-    strategy: str,
+    table: pl.DataFrame, n: int, colours: Mapping[str, str], grade: str
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
-    """Return the layers of the chart, and its width and height.
+    """Return the layers of the chart, and its shared encoding, width and height.
 
     Layers are the lines between tiles, the tiles, the bars beside them and the texts. `table` has
     the rows of `build_tile_rows` and a column `name`, the text on a tile. `colours` maps each level
@@ -262,201 +239,146 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         pl.col("y").max().fill_null(0),
         pl.col("adds").max().fill_null(0),
     ).row(0)
-    # The pointer selects a document in all columns.
-    selected = build_pointer(chart_rows.build_selection_name("document", table), "doc")
-    look = choose_few_colours(names, strategy)
     width = compute_column_width(len(names))
-    last = round(len(names) - 1 + BAR_END + 0.1, 2)
-    all_ranks = list(range(1, last_rank + 1))
-    labelled_ranks = (
-        all_ranks if last_rank <= MAX_NUMBERED_RANKS else axis_ends.choose_rank_ticks(last_rank)
-    )
-    x_options = {"labels": False, "titleAnchor": "start", **LABELS_ONLY}
-    y_options: dict[str, Any] = {
-        "format": "d",
-        "labelOverlap": False,
-        "titleAngle": 0,
-        "titleY": 22,
-    }
-    columns = bound_axis((2 * TIE_POSITION, last), zero=False, **x_options)
-    # Names are vertical if columns are narrow, or if names cannot be shortened to fit.
-    max_letters = max(MIN_HORIZONTAL_NAME_LETTERS, int(width / BOLD_LETTER_WIDTH))
+    # Names are vertical if columns are narrow.
+    max_letters = style.MAX_LABEL_LETTERS
+    is_upright = width < MIN_HORIZONTAL_NAME_WIDTH
+    if not is_upright:
+        max_letters = min(max_letters, int(width / BOLD_LETTER_WIDTH))
     short_names = dict(zip(names, shorten_names(names, max_letters), strict=True))
-    is_upright = (
-        width < MIN_HORIZONTAL_NAME_WIDTH or max(map(len, short_names.values())) > max_letters
+    letters = max(map(len, short_names.values())) + len("  0.0000")
+    top = -0.3 - letters * TILE_LETTER_WIDTH / ROW_HEIGHT if is_upright else -1.2
+    columns, rows = (2 * TIE_POSITION, len(names) - 1 + BAR_END + 0.1), (top, lowest + 0.6)
+    ranks = axis_ends.choose_rank_ticks(last_rank)
+    if last_rank <= MAX_NUMBERED_RANKS:
+        ranks = [*range(1, last_rank + 1)]
+    y_axis: dict[str, Any] = {"labelOverlap": False, "titleAngle": 0, "titleY": 22}
+    across = style.bound_axis(columns, zero=False, labels=False, **LABELS_ONLY)
+    down = style.bound_axis(
+        rows, zero=False, reverse=True, values=ranks, format="d", **y_axis, **LABELS_ONLY
     )
-    letters = min(MAX_LABEL_LETTERS, max(len(name) for name in names)) + len("  0.0000")
-    top_y = -0.3 - letters * TILE_LETTER_WIDTH / ROW_HEIGHT if is_upright else -1.2
-    ranks = bound_axis(
-        (top_y, lowest + 0.6),
-        reverse=True,
-        zero=False,
-        values=labelled_ranks,
-        **y_options,
-        **LABELS_ONLY,
+    shared = alt.Encoding(
+        x=alt.X("column:Q", title=None, **across), y=alt.Y("y:Q", title="rank", **down)
     )
+    # The sizes of texts follow the size of the chart. Texts in narrow columns are not drawn.
+    column_width = f"(item.mark.group.width / {columns[1] - columns[0]:.4g})"
+    font_size = f"min({TILE_FONT_SIZE}, 0.6 * item.mark.group.height / {rows[1] - rows[0]:.4g})"
+    ink = style.find_ink()
 
-    def encode_across(field: str) -> alt.X:
-        """Return the x channel of a field."""
-        return alt.X(f"{field}:Q", title=None, **columns)
+    def draw_text(chart: alt.Chart, min_width: float = 0, **look: Any) -> alt.Chart:
+        """Draw texts in columns that are at least `min_width` pixels wide."""
+        size = alt.ExprRef(f"{column_width} >= {min_width:g} ? {font_size} : 0")
+        options: dict[str, Any] = {"align": "left", "fontSize": size, "color": ink}
+        return chart.mark_text(**(options | look))
 
-    def encode_down(field: str) -> alt.Y:
-        """Return the y channel of a field."""
-        return alt.Y(f"{field}:Q", title="rank", **ranks)
-
-    extra_columns = [name for name in ("title", "tied", "gain") if name in table.columns]
-    tooltip = list_tooltips(
-        *(
-            "strategy:N",
-            "rank:Q",
-            "doc:N",
-            *(f"{name}:N" for name in extra_columns if name == "title"),
-        ),
-        alt.Tooltip("grade:Q", title=grade),
-        *(f"{name}:N" for name in extra_columns if name == "tied"),
-        *format_decimals(*(name for name in extra_columns if name == "gain"), "adds"),
-        alt.Tooltip("share:Q", format=".1%"),
-    )
-    # While the pointer selects a document, the tiles and lines of other documents are faint.
+    # The pointer selects a document in all columns. While it does, other documents are faint.
+    selected = style.build_pointer(chart_rows.build_selection_name("document", table), "doc")
     fading = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
-    has_numbers = width * BAR_WIDTH >= 5 * TILE_LETTER_WIDTH
-    bar = f"{BAR_START} + {BAR_WIDTH} * datum.adds / {max_added}"
-
-    # A line begins to the right of the bar or the text beside a tile. Without a bar and a text, the
-    # line begins at the right edge of the tile.
-    line_start = f"datum.adds > 0 ? {bar} : {TILE_WIDTH}"
-    if has_numbers:
-        line_start = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
-    lines = _select_part(
-        "line", start=f"datum.column + ({line_start})", end="datum.column + 1"
-    ).mark_rule()
-    stroke, stroke_opacity, stroke_width = (
-        alt.condition("datum.relevant", alt.value(full), alt.value(else_))
-        for full, else_ in ((find_ink(), DOUBT), (0.55, 0.35), (1, 1))
+    tooltip = _list_tooltips(table, grade)
+    line_start = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
+    line = _select_part(
+        "line", x="start", start=f"datum.column + ({line_start})", end="datum.column + 1"
     )
-    look_of_line = {"stroke": stroke, "strokeOpacity": stroke_opacity, "strokeWidth": stroke_width}
-    line_position = {
-        "x": encode_across("start"),
-        "x2": alt.X2("end:Q"),
-        "y": encode_down("y"),
-        "y2": alt.Y2("y_next:Q"),
-    }
-    layers = [lines.encode(**line_position, **look_of_line, **fading)]
+    stroke, opacity = (
+        alt.condition("datum.relevant", alt.value(full), alt.value(else_))
+        for full, else_ in ((ink, style.DOUBT), (0.55, 0.35))
+    )
+    # The text "rank 42" is longer than a bar.
+    line = line.mark_rule(xOffset=alt.ExprRef("isValid(datum.label) ? 14 : 0")).encode(
+        x2="end", y2="y_next", stroke=stroke, strokeOpacity=opacity
+    )
     # The fill shows grades, since `color` encodes strategies in all charts.
-    sides = {"right": f"datum.column + {TILE_WIDTH}", **TILE_EDGES}
-    shape = {
-        "x": encode_across("column"),
-        "x2": alt.X2("right:Q"),
-        "y": encode_down("top"),
-        "y2": alt.Y2("bottom:Q"),
-    }
+    tiles = _select_part("document", y="top", right=f"datum.column + {TILE_WIDTH}", **TILE_EDGES)
+    tiles = tiles.encode(x2="right", y2="bottom", **fading)
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    symbols = build_legend(symbolStrokeColor=REST, symbolType="square")
+    symbols = style.build_legend(symbolStrokeColor=style.REST, symbolType="square")
     fill = alt.Fill("level:N", title=grade, scale=scale, legend=symbols)
-    filled = _select_part("document", **sides).mark_rect()
-    filled = filled.encode(**shape, **fading, fill=fill, tooltip=tooltip)
-    layers.append(add_selection(filled, selected))
+    filled = style.add_selection(tiles.mark_rect().encode(fill=fill, tooltip=tooltip), selected)
+    layers = [line.encode(**fading), filled]
     if UNJUDGED_LEVEL in colours:
-        # Unjudged tiles are white, so they need an outline.
-        unjudged = _select_part("document", f"datum.level === '{UNJUDGED_LEVEL}'", **sides)
-        outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
-        layers.append(outline.encode(**shape, **fading))
+        # Unjudged tiles have the colour of the background, so they need an outline.
+        unjudged = tiles.transform_filter(f"datum.level === '{UNJUDGED_LEVEL}'")
+        layers.append(unjudged.mark_rect(fill=None, stroke=style.DOUBT, strokeDash=[3, 2]))
     if documents["tied"].any():
         # The lines of adjacent tied tiles join into one.
         edges = {"top": "datum.y - 0.5", "bottom": "datum.y + 0.5"}
-        tie_line = _select_part(
-            "document", "datum.tied", at=f"datum.column + {TIE_POSITION}", **edges
-        )
-        tie_line = tie_line.mark_rule(strokeWidth=3, color=find_ink())
-        down = {"y": encode_down("top"), "y2": alt.Y2("bottom:Q")}
-        layers.append(tie_line.encode(x=encode_across("at"), **down))
+        place = f"datum.column + {TIE_POSITION}"
+        tied = _select_part("document", "datum.tied", x="at", y="top", at=place, **edges)
+        layers.append(tied.mark_rule(strokeWidth=3, color=ink).encode(y2="bottom"))
     if max_added:
-        ends = {
-            "start": f"datum.column + {BAR_START}",
-            "end": f"datum.column + {bar}",
-            **TILE_EDGES,
-        }
+        start = f"datum.column + {BAR_START}"
+        end = f"{start} + {BAR_WIDTH} * datum.adds / {max_added}"
+        added = {"x": "start", "y": "top", "start": start, "end": end, **TILE_EDGES}
         # This colour contrasts about equally with light and dark backgrounds.
-        bars = _select_part("document", "datum.adds > 0", **ends).mark_rect(
-            color=DOUBT, fillOpacity=0.35
-        )
-        shape = {
-            "x": encode_across("start"),
-            "x2": alt.X2("end:Q"),
-            "y": encode_down("top"),
-            "y2": alt.Y2("bottom:Q"),
-        }
-        layers.append(bars.encode(**shape, tooltip=tooltip))
-    # Texts are drawn only in columns that are wide enough.
-    if width * TILE_WIDTH >= 9 * TILE_LETTER_WIDTH:
-        dark = [name for name, colour in colours.items() if is_dark(colour)]
-        on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
-        text_colour = alt.condition(on_dark, alt.value("white"), alt.value(INK))
-        room = width * TILE_WIDTH - 8
-        words = _select_part("document").mark_text(
-            align="left", dx=4, limit=room, fontSize=TILE_FONT_SIZE
-        )
-        position = {"x": encode_across("column"), "y": encode_down("y")}
-        layers.append(
-            words.encode(**position, text=alt.Text("name:N"), fill=text_colour, tooltip=tooltip)
-        )
-    if has_numbers:
-        adds = alt.Text("adds:Q", format=".3f")
-        for condition, colour, text in (
-            ("datum.adds > 0", find_ink(), adds),
-            ("isValid(datum.label)", DOUBT, alt.Text("label:N")),
-        ):
-            words = _select_part("document", condition, beside=f"datum.column + {BAR_START}")
-            words = words.mark_text(align="left", dx=2, fontSize=TILE_FONT_SIZE, color=colour)
-            layers.append(words.encode(x=encode_across("beside"), y=encode_down("y"), text=text))
+        bars = _select_part("document", "datum.adds > 0", **added)
+        bars = bars.mark_rect(color=style.DOUBT, fillOpacity=0.35)
+        layers.append(bars.encode(x2="end", y2="bottom", tooltip=tooltip))
+    # On a background of this luminance, black and white texts have the same contrast.
+    is_dark = f"luminance({json.dumps(colours)}[datum.level]) < 0.179"
+    limit = alt.ExprRef(f"max(1, {column_width} * {TILE_WIDTH} - 8)")
+    on_tile = draw_text(_select_part("document"), MIN_TEXT_WIDTH, dx=4, limit=limit)
+    fill_of_text = alt.condition(is_dark, alt.value("white"), alt.value("black"))
+    layers.append(on_tile.encode(text="name:N", fill=fill_of_text, tooltip=tooltip))
+    for condition, colour, text in (
+        ("datum.adds > 0", ink, alt.Text("adds:Q", format="+.3f")),
+        ("isValid(datum.label)", style.DOUBT, alt.Text("label:N")),
+    ):
+        beside = f"datum.column + {BAR_START}"
+        beside_tile = _select_part("document", condition, x="beside", beside=beside)
+        words = draw_text(beside_tile, MIN_NUMBER_WIDTH, dx=2, color=colour)
+        layers.append(words.encode(text=text))
     # The name and the value of each strategy are above its column.
-    value_tooltip = list_tooltips("strategy:N", *format_decimals("value"))
+    name = f"{json.dumps(short_names)}[datum.strategy]"
+    value_tooltip = style.list_tooltips("strategy:N", *style.format_decimals("value"))
     if is_upright:
-        label = (
-            f"({write_short_label('datum.strategy', names)}) + "
-            "(isValid(datum.value) ? '  ' + format(datum.value, '.4f') : '')"
+        value = "(isValid(datum.value) ? '  ' + format(datum.value, '.4f') : '')"
+        middle = f"datum.column + {TILE_WIDTH / 2}"
+        head = _select_part(
+            "strategy", x="middle", y="above", middle=middle, above="0.3", head=f"{name} + {value}"
         )
-        bold = _select_part(
-            "strategy", middle=f"datum.column + {TILE_WIDTH / 2}", above="0.3", head=label
-        )
-        bold = bold.mark_text(align="left", angle=270, fontWeight="bold", color=find_ink())
-        position = {"x": encode_across("middle"), "y": encode_down("above")}
+        layers.append(draw_text(head, angle=270, fontWeight="bold", fontSize=11))
     else:
-        label = f"{json.dumps(short_names)}[datum.strategy]"
-        bold = _select_part("strategy", above="-0.75", head=label)
-        bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=find_ink())
-        position = {"x": encode_across("column"), "y": encode_down("above")}
-    head = alt.Text("head:N")
-    layers.append(bold.encode(**position, text=head, tooltip=value_tooltip, **look))
-    if not is_upright:
-        fits = width >= TILE_LETTER_WIDTH * max(len(label) for label in labels)
-        text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
-        numbers = _select_part("strategy", "isValid(datum.value)", at="0")
-        numbers = numbers.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=find_ink())
-        layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
+        head = _select_part("strategy", y="above", above="-0.75", head=name)
+        limit = alt.ExprRef(f"0.95 * {column_width}")
+        layers.append(draw_text(head, fontWeight="bold", fontSize=11, limit=limit))
+        fits = width >= TILE_LETTER_WIDTH * max(map(len, labels))
+        number = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
+        value_text = _select_part("strategy", "isValid(datum.value)", y="at", at="0")
+        layers.append(draw_text(value_text).encode(text=number))
+        layers[-2], layers[-1] = layers[-1], layers[-2]
+    layers[-1] = layers[-1].encode(text="head:N", tooltip=value_tooltip)
     if lowest > last_rank:
         # A line separates the first n documents from the tiles below. A caption under the line
         # shows the number of relevant documents outside the first n.
-        unit = next(
-            (unit for unit in COUNT_WORDS if width >= (5 + len(unit)) * TILE_LETTER_WIDTH), ""
-        )
-        count_text = f"datum.below + '{unit}'"
-        caption_fields = {"at": f"{last_rank + 1}", "caption": f"'' + {count_text}"}
-        counts = _select_part("strategy", "datum.below > 0", **caption_fields)
-        caption = counts.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=DOUBT)
-        line = alt.YDatum(last_rank + 0.5, title="rank", **ranks)
-        layers += [
-            build_one_row().mark_rule(color="gray").encode(line),
-            caption.encode(
-                x=encode_across("column"), y=encode_down("at"), text=alt.Text("caption:N")
-            ),
-        ]
-    return layers, {"width": width * len(names), "height": ROW_HEIGHT * (lowest + 0.6 - top_y)}
+        separator = style.build_one_row().transform_calculate(y=f"{last_rank + 0.5}")
+        ends: dict[str, Any] = {"x": alt.value(0), "x2": alt.value("width")}
+        separator = separator.mark_rule(color="gray").encode(y=alt.Y("y:Q"), **ends)
+        is_wide, is_narrow = width >= MIN_CAPTION_WIDTH, width < MIN_HORIZONTAL_NAME_WIDTH
+        unit = " relevant below" if is_wide else "" if is_narrow else " below"
+        caption = {"at": f"{last_rank + 1}", "caption": f"datum.below + '{unit}'"}
+        counts = _select_part("strategy", "datum.below > 0", y="at", **caption)
+        layers += [separator, draw_text(counts, color=style.DOUBT).encode(text="caption:N")]
+    size = {"width": width * len(names), "height": ROW_HEIGHT * (rows[1] - rows[0])}
+    return layers, size | {"encoding": shared}
 
 
-def _select_part(name: str, *filters: str, **calculated: str) -> alt.Chart:
-    """Return a chart of filtered rows of one `part`, with calculated fields."""
+def _list_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip]:
+    """Return the tooltips of a document."""
+    titles = ["title:N"] if "title" in table.columns else []
+    gains = ["gain"] if "gain" in table.columns else []
+    tooltips: list[Any] = ["strategy:N", "rank:Q", "doc:N", *titles]
+    tooltips += [alt.Tooltip("grade:Q", title=grade), "tied:N"]
+    tooltips += [*style.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
+    return style.list_tooltips(*tooltips)
+
+
+def _select_part(
+    name: str, *filters: str, x: str = "column", y: str = "y", **calculated: str
+) -> alt.Chart:
+    """Return a chart of filtered rows of one `part`, with calculated fields, at x and y."""
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for condition in filters:
         chart = chart.transform_filter(condition)
-    return chart.transform_calculate(**calculated) if calculated else chart
+    if calculated:
+        chart = chart.transform_calculate(**calculated)
+    return chart.encode(x=alt.X(f"{x}:Q"), y=alt.Y(f"{y}:Q"))

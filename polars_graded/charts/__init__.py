@@ -48,7 +48,7 @@ from polars_graded.charts._queries import measure_agreement, precision_histogram
 from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import strategy_ranks
 from polars_graded.charts._recommendations import catalogue_curves, trade_off
-from polars_graded.charts._relevance import relevance_function, sample_boxes
+from polars_graded.charts._relevance import relevance_function, sample_quantiles
 from polars_graded.charts._reliability import sample_size_curves, significance_curves
 from polars_graded.charts._strategies import (
     comparison_forest,
@@ -74,7 +74,7 @@ __all__ = [
     "rankings",
     "recall_precision_curves",
     "relevance_function",
-    "sample_boxes",
+    "sample_quantiles",
     "sample_size_curves",
     "significance_curves",
     "similarity_matrix",

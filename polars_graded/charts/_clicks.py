@@ -67,26 +67,25 @@ def click_rates(clicks: Frame, *, rank: str = "rank", panel: str | None = None) 
     chart_checks.check_not_repeated("clicks", table, "rank", panel or None)
     last: Any = table["rank"].max()
     ticks = axis_ends.choose_rank_ticks(int(last))
-    axis = alt.Axis(values=ticks, format="d", **style.UNFLUSHED_LABELS)
+    ranks = alt.Axis(values=ticks, format="d", **style.UNFLUSHED_LABELS)
+    title = "click-through rate"
     scale = alt.Scale(zero=False, nice=False, padding=10)
-    title, percent_axis = "click-through rate", alt.Axis(labelExpr=style.PERCENT_LABEL)
-    tooltip = style.list_tooltips(
-        *("rank:Q", "impressions:Q", "clicks:Q", *style.format_decimals("click_rate", *ENDS)),
+    shared = alt.Encoding(
+        x=alt.X("rank:Q", title="rank", axis=ranks, scale=scale),
+        y=alt.Y("click_rate:Q", title=title, axis=alt.Axis(labelExpr=style.PERCENT_LABEL)),
     )
-    base = alt.Chart().encode(
-        x=alt.X("rank:Q", title="rank", scale=scale, axis=axis), tooltip=tooltip
-    )
-    low = alt.Y("ci_low:Q", title=title, axis=percent_axis, scale=alt.Scale(zero=True))
+    base, interval = style.add_interval(alt.Chart(), *ENDS)
+    counts = ("rank:Q", "impressions:Q", "clicks:Q", *style.format_decimals("click_rate"))
+    base = base.encode(x=alt.X("rank:Q"), tooltip=style.list_tooltips(*counts, interval))
     layers = [
-        base.mark_bar(size=2).encode(y=low, y2="ci_high:Q"),
-        style.draw_dots(base, 40).encode(y=alt.Y("click_rate:Q", title=title)),
+        base.mark_bar(size=2).encode(y=alt.Y("ci_low:Q", scale=alt.Scale(zero=True)), y2="ci_high"),
+        style.draw_dots(base, 40).encode(y=alt.Y("click_rate:Q")),
     ]
     level = chart_rows.find_confidence(table)
-    interval = "interval" if level is None else f"{format_percent(level)} interval"
-    counts = table.select("impressions", "clicks").sum().row(0)
-    n_impressions, n_clicks = (int(count) for count in counts)
+    line = "interval" if level is None else f"{format_percent(level)} interval"
+    n_impressions, n_clicks = map(int, table.select("impressions", "clicks").sum().row(0))
     total = f"{format_count(n_clicks, 'clicks')} in {format_count(n_impressions, 'impressions')}"
-    notes = [total, f"line: {interval} of one rate"]
+    notes = [total, f"line: {line} of one rate"]
     groups = [] if panel is None else ["panel"]
     max_points = curve_rows.compute_max_points(table.n_unique(groups) if groups else 1)
     n, table = table.height, curve_rows.thin_by_value(table, "rank", max_points, groups)
@@ -95,4 +94,4 @@ def click_rates(clicks: Frame, *, rank: str = "rank", panel: str | None = None) 
     rates = table.head(10).select("rank", "click_rate").rows()
     description = style.list_values(title, ((f"rank {rank}", rate) for rank, rate in rates))
     words = style.Words("Click-through rate by rank", notes, description)
-    return style.draw_panels(layers, table, panel, words)
+    return style.draw_panels(layers, table, panel, words, encoding=shared)

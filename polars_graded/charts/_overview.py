@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import chart_checks, chart_rows, style
+from polars_graded._drawing import chart_checks, chart_rows, style, tiles
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_count, format_percent, titles
@@ -41,11 +41,12 @@ ROW_COLUMNS = ("duplicates",)
 HARMFUL_COLUMNS = {"none_judged", "none_retrieved", "duplicates"}
 """Columns that count defects of the data. Defects make means wrong, however good the ranking."""
 
-EMPTY_COLOUR, FILLED_COLOUR, ALARM_COLOUR = "#eef0f2", "#b5cadd", "#eba493"
-"""Colours of a cell, of its filled part, and of a filled part that warns of wrong means."""
+BLUE, RED, YELLOW = "#2f7bbf", "#d9534a", "#e0a72e"
+"""Colours of cells, which are mixed with the background: of shares, of shares that warn of wrong
+means, and of rows without a grade."""
 
-UNJUDGED_COLOUR, LOWEST_COLOUR, HIGHEST_COLOUR = "#f4e3c4", "#d5dde5", "#02307b"
-"""Colours of rows without a grade, with the lowest grade, and with the highest grade."""
+EMPTY_SHARE, FILLED_SHARE = 0.07, 0.4
+"""Shares of a colour in an empty and in a filled cell. The rest is the background."""
 
 CELL_WIDTHS = {"queries": 40, "documents": 84, "grades": 90}
 CELL_WIDTH, CELL_GAP = 50, 6
@@ -141,48 +142,42 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     headings[left_edges["grades"]] = ["", "rows by grade:", _list_grades(levels)]
     width = left_edges["grades"] + CELL_WIDTHS["grades"]
     line_height = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
-    layers = _draw_cells(names, headings, width)
+    layers, shared = _draw_cells(names, headings, width)
     description = (
         f"what was retrieved, judged and relevant, of {format_count(len(names), 'strategies')}"
     )
     words = style.Words(titles.title_gaps(strategy_rows.rows(named=True)), described=description)
     size: dict[str, Any] = {"width": width, "height": alt.Step(line_height), **style.FRAMELESS}
-    return style.draw_panels(layers, cell_rows, panel, words, columns=1, **size)
+    return style.draw_panels(layers, cell_rows, panel, words, columns=1, encoding=shared, **size)
 
 
-def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
+def _draw_cells(
+    names: list[str], headings: dict[int, list[str]], width: int
+) -> tuple[list[alt.Chart], alt.Encoding]:
     """Draw cells as bars and texts, one line per strategy, below headings.
 
     `headings` maps the left edge of a column of cells to the lines of its heading.
     """
-    axis_options: dict[str, Any] = {"ticks": False, "domain": False}
-    y = style.build_names_axis("strategy", names, **axis_options)
+    look: dict[str, Any] = {"ticks": False, "domain": False}
+    y = style.build_names_axis("strategy", names, **look)
     y["scale"].paddingInner = 0.15
-    label_expression = style.write_labels({at: str(lines) for at, lines in headings.items()})
-    axis_options |= {
-        "orient": "top",
-        "values": list(headings),
-        "labelExpr": label_expression,
-        "labelAlign": "left",
-    }
+    labels = style.write_labels({at: str(lines) for at, lines in headings.items()})
     # Vega-Lite draws the first line of a heading `labelPadding` pixels above the cells, and the
     # other two lines below the first. The padding makes room for these two lines.
-    axis_options |= {
-        "labelLineHeight": 12,
-        "labelPadding": 28,
-        "labelOverlap": False,
-        "grid": False,
-    }
-    x = alt.X("start:Q", title=None, **style.bound_axis((0, width), **axis_options))
-    base = alt.Chart().encode(
-        x=x, y=y, tooltip=style.list_tooltips("strategy:N", "what:N", "text:N")
+    look |= {"orient": "top", "values": list(headings), "labelExpr": labels, "grid": False}
+    look |= {"labelAlign": "left", "labelLineHeight": 12, "labelPadding": 28, "labelOverlap": False}
+    shared = alt.Encoding(
+        x=alt.X("start:Q", title=None, **style.bound_axis((0, width), **look)), y=y
     )
-    fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
+    tooltip = style.list_tooltips("strategy:N", alt.Tooltip("what:N", title="column"), "text:N")
+    base = alt.Chart().encode(x=alt.X("start:Q"), y=alt.Y("strategy:N"), tooltip=tooltip)
+    ink, paper = style.find_ink_and_paper()
     printed = base.transform_filter("isValid(datum.text)")
-    printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
+    printed = printed.mark_text(align="left", dx=3, fontSize=10, color=ink)
     # A thin gap separates grades whose colours look alike in grey print.
-    bars = base.mark_bar(stroke=style.find_ink_and_paper()[1], strokeWidth=0.5)
-    return [bars.encode(x2=alt.X2("end:Q"), fill=fill), printed.encode(text=alt.Text("text:N"))]
+    bars = base.mark_bar(stroke=paper, strokeWidth=0.5)
+    fill = alt.Fill("fill:N", scale=None, legend=None)
+    return [bars.encode(x2="end", fill=fill), printed.encode(text="text:N")], shared
 
 
 GRADES_DTYPE = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
@@ -213,25 +208,24 @@ def _build_cells(
     queries and documents have no filled part, and their backgrounds have the text.
     """
     queries = strategy_row["queries"]
+    ink, paper = style.find_ink_and_paper()
+    empty = style.mix_colours(paper, ink, EMPTY_SHARE)
     low, median, high = (_format_number(strategy_row[name]) for name in ("least", "median", "most"))
     spread = median if low == high else f"{median} ({low}–{high})"
     for what, text in (("queries", _format_number(queries)), ("documents", spread)):
-        yield _build_cell(what, left_edges[what], CELL_WIDTHS[what], EMPTY_COLOUR, text)
+        yield _build_cell(what, left_edges[what], CELL_WIDTHS[what], empty, text)
     for what in (*SHARE_COLUMNS, *QUERY_COLUMNS, *ROW_COLUMNS):
         start, value = left_edges[what], strategy_row[what]
-        share = value if what in SHARE_COLUMNS or value is None else value / queries
-        share = min(1, value or 0) if what in ROW_COLUMNS else share  # one row fills the cell
-        is_share = what in SHARE_COLUMNS and value is not None
-        text = format_percent(value, decimals=0) if is_share else _format_number(value)
-        yield _build_cell(what, start, CELL_WIDTH, EMPTY_COLOUR)
-        is_alarm = what in HARMFUL_COLUMNS or (what == "tied" and (share or 0) > titles.MANY_TIED)
-        yield _build_cell(
-            what,
-            start,
-            CELL_WIDTH * (share or 0),
-            ALARM_COLOUR if is_alarm else FILLED_COLOUR,
-            text,
-        )
+        share, text = value or 0, _format_number(value)
+        if what in SHARE_COLUMNS and value is not None:
+            text = format_percent(value, decimals=0)
+        elif what in QUERY_COLUMNS:
+            share /= queries
+        share = min(1, share)  # one row that repeats a document fills the cell
+        is_alarm = what in HARMFUL_COLUMNS or (what == "tied" and share > titles.MANY_TIED)
+        fill = style.mix_colours(paper, RED if is_alarm else BLUE, FILLED_SHARE)
+        yield _build_cell(what, start, CELL_WIDTH, empty)
+        yield _build_cell(what, start, CELL_WIDTH * share, fill, text)
 
 
 def _build_cell(
@@ -249,12 +243,13 @@ def _build_grade_cells(
         return  # the rows of the strategy have neither a score nor a grade
     total = sum(each["rows"] for each in grades)
     values = [level for level in levels if level is not None]
+    unjudged = style.mix_colours(style.find_ink_and_paper()[1], YELLOW, FILLED_SHARE)
+    lowest, _, highest = tiles.find_grade_colours()
     for each in grades:
-        grade, fill = each["grade"], UNJUDGED_COLOUR
+        grade, fill = each["grade"], unjudged
         if grade is not None:
-            fill = style.mix_colours(
-                LOWEST_COLOUR, HIGHEST_COLOUR, values.index(grade) / max(1, len(values) - 1)
-            )
+            share = values.index(grade) / max(1, len(values) - 1)
+            fill = style.mix_colours(lowest, highest, share)
         width = CELL_WIDTHS["grades"] * each["rows"] / total
         yield _build_cell(
             f"grade {_format_number(grade)}: {each['rows']:,} rows", start, width, fill

@@ -31,7 +31,7 @@ def rankings(
     r"""Draw rankings of one query, and what each document adds to a measure.
 
     Strategies are columns, side by side. Each tile is a document in the colour of its grade; an
-    unjudged document is white with a dashed outline. A thick bar at the left of a tile marks a
+    unjudged document has only a dashed outline. A thick bar at the left of a tile marks a
     document with the same score as another. A line connects the tiles of a document in neighbouring
     columns, and is strong if the document is relevant; with more than four columns, there are no
     such lines. The number beside a tile is the amount that the document adds to the measure at its
@@ -122,7 +122,6 @@ def rankings(
         others={} if title is None else {"title": title},
         **options,
     )
-    strategy = options.get("strategy") or "strategy"
     _, grade = parse_grade(options.get("grade", "grade"))
     query_columns = check_list("query", options.get("query", "query"))
     query_values = of if len(query_columns) > 1 else [of]
@@ -139,17 +138,13 @@ def rankings(
     table = table.with_columns(
         names.alias("name"), pl.col("^title$").str.slice(0, tiles.MAX_TOOLTIP_LETTERS)
     )
-    layers, size = tiles.draw_tiles(table, n, colours, grade=grade, strategy=strategy)
+    layers, look = tiles.draw_tiles(table, n, colours, grade)
     described = style.list_values(f"rankings of {query}, {parsed_measure.name}", values.items())
     columns = format_count(len(values), "rankings")
-    notes = [f"beside a document: what it adds to {titles.measure_in_words(parsed_measure.name)}"]
-    if (table["part"] == "line").any():
-        notes.append("joining lines: the same document, strong if it is relevant")
+    notes = [f"+: what a document adds to {titles.measure_in_words(parsed_measure.name)}"]
     if documents["tied"].any():
-        notes.append("bar at the left: tied, another document has the same score")
-    if table["below"].sum():
-        notes.append(f"below the line: relevant documents outside the first {n}, and their number")
-        if (table["below"] > tiles.MAX_MISSED_DOCUMENTS).any():
-            notes[-1] += f"; {tiles.MAX_MISSED_DOCUMENTS} are drawn"
+        notes.append("bar at the left: tied")
+    if (table["below"] > tiles.MAX_MISSED_DOCUMENTS).any():
+        notes.append(f"below the line: {tiles.MAX_MISSED_DOCUMENTS} of the relevant documents")
     words = style.Words(f"{columns} of {query}, {parsed_measure.name}", notes, described)
-    return style.draw_layers(layers, table, words, independent=["fill"], **size, **style.FRAMELESS)
+    return style.draw_layers(layers, table, words, independent=["fill"], **look, **style.FRAMELESS)

@@ -8,20 +8,28 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing import chart_checks, chart_rows, curve_rows, lines, style
+from polars_graded._drawing import axis_ends, chart_checks, chart_rows, curve_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._sentences import format_count, format_percent, shorten_name, titles
-
-NAME_SPACE = 8
-"""Horizontal distance between a point and its name, in pixels."""
-
-MAX_NAMED_POINTS = 6
-"""Maximum number of strategies with names beside their points."""
+from polars_graded._results.per_query import sort_naturally
+from polars_graded._sentences import (
+    format_count,
+    format_percent,
+    shorten_name,
+    shorten_names,
+    titles,
+)
 
 
 def trade_off(
-    summary: Frame, x: str, y: str, *, panel: str | None = None, strategy: str = "strategy"
+    summary: Frame,
+    x: str,
+    y: str,
+    *,
+    panel: str | None = None,
+    strategy: str = "strategy",
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> Chart:
     """Draw one measure against another, one point per strategy with both intervals.
 
@@ -41,13 +49,17 @@ def trade_off(
         The column of panels, such as a column of segments. By default, there are no panels.
     strategy
         The column of strategies.
+    colours, highlight
+        As for `dcg_curves`.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `strategy`, `x` and `y`. They contain `x_low`, `x_high`, `y_low` and
-        `y_high` if intervals are drawn, and `panel` if panels are drawn. A strategy that lacks one
-        of the two measures is left out. The axes fit the points and need not start at 0.
+        The rows contain `strategy`, `x`, `y` and `label`, the name at the point. They contain
+        `x_low`, `x_high`, `y_low` and `y_high` if intervals are drawn, and `panel` if panels are
+        drawn. A strategy that lacks one of the two measures is left out. The axes fit the points
+        and intervals, and need not start at 0. With more than eight strategies, those with the
+        highest `y` have a name.
 
     See Also
     --------
@@ -62,7 +74,7 @@ def trade_off(
     ...         "mean": [0.25, 0.5, 0.75, 0.5],
     ...     }
     ... )
-    >>> trade_off(summary, "diversity@10", "ndcg@10").data
+    >>> trade_off(summary, "diversity@10", "ndcg@10").data.drop("label")
     shape: (2, 3)
     ┌──────────┬──────┬──────┐
     │ strategy ┆ x    ┆ y    │
@@ -90,62 +102,72 @@ def trade_off(
     table = sides[0].join(sides[1], on=keys).sort(keys)
     chart_checks.check_not_empty("summary", table, x, y)
     chart_checks.check_row_count("summary", table)
-    names = table["strategy"].unique().to_list()
-    # Names beside many points would overlap, so these names are in a legend.
-    is_named = len(names) <= MAX_NAMED_POINTS
+    names = sort_naturally(table["strategy"].unique())
     highest_first = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
-    colours = (
-        style.choose_few_colours(names, strategy)
-        if is_named
-        else style.choose_look(names, strategy, prioritised=highest_first)
+    chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
+    named = [*dict.fromkeys(map(str, [*chosen, *highest_first]))][: style.MAX_COLOURS]
+    labels = dict(zip(named, shorten_names(named), strict=True))
+    label = pl.col("strategy").replace_strict(labels, default=None, return_dtype=pl.String)
+    table = table.with_columns(label.alias("label"))
+    if len(names) > style.MAX_COLOURS or highlight is not None:
+        table = lines.sort_to_front(table, "strategy", named)
+    axes = {side: _choose_axis_ends(table, side) for side in ("x", "y")}
+    shared = alt.Encoding(
+        x=alt.X("x:Q", title=x, **style.bound_axis(axes["x"], zero=False)),
+        y=alt.Y("y:Q", title=y, **style.bound_axis(axes["y"], zero=False)),
+        color=style.encode_names(
+            names,
+            strategy,
+            prioritised=highest_first.to_list(),
+            colours=colours,
+            highlight=highlight,
+        ),
     )
-    axis_options: dict[str, Any] = {
-        side: {
-            "title": each,
-            "scale": alt.Scale(zero=False, padding=20),
-            "axis": alt.Axis(**style.UNFLUSHED_LABELS),
-        }
-        for side, each in (("x", x), ("y", y))
-    }
-    position: dict[str, Any] = {
-        "x": alt.X("x:Q", **axis_options["x"]),
-        "y": alt.Y("y:Q", **axis_options["y"]),
-    }
-    base = alt.Chart().encode(**colours)
-    layers = []
-    if has_intervals:
-        horizontal: dict[str, Any] = {
-            "x": alt.X("x_low:Q", **axis_options["x"]),
-            "x2": "x_high:Q",
-            "y": position["y"],
-        }
-        vertical: dict[str, Any] = {
-            "x": position["x"],
-            "y": alt.Y("y_low:Q", **axis_options["y"]),
-            "y2": "y_high:Q",
-        }
-        layers = [base.mark_rule(opacity=0.6).encode(**each) for each in (horizontal, vertical)]
-    numbers = style.format_decimals(*(name for name in table.columns if name not in keys))
-    tooltip = style.list_tooltips("strategy:N", *numbers)
-    layers.append(style.draw_dots(base, 70).encode(**position, tooltip=tooltip))
-    if is_named:
-        label = style.write_short_label("datum.strategy", names)
-        text = base.transform_calculate(name=label).mark_text(
-            align="left", baseline="bottom", dx=NAME_SPACE, dy=-NAME_SPACE / 2
-        )
-        layers.append(text.encode(**position, text="name:N"))
-    drawn_rows = rows.filter(pl.col("measure").is_in([x, y]))
-    facts = chart_rows.collect_title_facts(drawn_rows)
+    position: dict[str, Any] = {"x": alt.X("x:Q"), "y": alt.Y("y:Q")}
+    points, tooltips, layers = alt.Chart(), [], []
+    for side, each in (("x", x), ("y", y)):
+        tooltips.append(alt.Tooltip(f"{side}:Q", title=each, format=".4f"))
+        if has_intervals:
+            low, high = f"{side}_low", f"{side}_high"
+            interval_title = f"{each}, interval"
+            points, tooltip = style.add_interval(
+                points, low, high, f"{side}_interval", interval_title
+            )
+            tooltips.append(tooltip)
+            start = type(position[side])(f"{low}:Q")
+            rule = alt.Chart().mark_rule(opacity=0.6)
+            layers.append(rule.encode(**(position | {side: start, f"{side}2": high})))
+    tooltip_list = style.list_tooltips("strategy:N", *tooltips)
+    layers.append(style.draw_dots(points, 70).encode(**position, tooltip=tooltip_list))
+    # A name extends towards the middle of the frame.
+    middle = f"((domain('x')[0] + domain('x')[1]) / 2 || {sum(axes['x']) / 2})"
+    layers += lines.draw_point_names(
+        alt.Chart(),
+        x="x",
+        y="y",
+        side=f"(datum.x > {middle} ? -1 : 1)",
+        ends=axes["y"],
+        field="strategy",
+        labelled=named,
+        table=table,
+    )
+    facts = chart_rows.collect_title_facts(rows.filter(pl.col("measure").is_in([x, y])))
     notes = [counted] if (counted := titles.count_queries(facts)) else []
-    measures = f"{shorten_name(y)} against {shorten_name(x)}"
-    headline = f"{measures} of {format_count(len(names), 'strategies')}"
     if has_intervals:
         confidence = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
-        headline = f"{headline}, {confidence}intervals"
-        notes.append("lines: interval of each value alone")
-    notes += [] if is_named else style.write_rest_note(names, f"lower {shorten_name(y)}")
+        notes.append(f"lines: {confidence}interval of each value alone")
+    notes += style.write_rest_note(names, f"lower {shorten_name(y)}")
+    measures = f"{shorten_name(y)} against {shorten_name(x)}"
+    headline = f"{measures} of {format_count(len(names), 'strategies')}"
     words = style.Words(headline, notes, f"{y} against {x}: {len(names)} strategies")
-    return style.draw_panels(layers, table, panel, words)
+    return style.draw_panels(layers, table, panel, words, encoding=shared)
+
+
+def _choose_axis_ends(table: pl.DataFrame, side: str) -> axis_ends.AxisEnds:
+    """Return ends that enclose the points and intervals; those of shares are within 0 and 1."""
+    drawn = pl.concat([each.drop_nulls() for each in table.select(f"^{side}(_low|_high)?$")])
+    low, high = axis_ends.choose_ends(drawn, 10)
+    return (max(0.0, low), min(1.0, high)) if style.is_unit(drawn) else (low, high)
 
 
 def _select_measure(

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_collected, check_columns, check_number
-from polars_graded._drawing import axis_ends, bins, chart_checks, chart_rows, curve_rows, style
+from polars_graded._drawing import chart_checks, chart_rows, curve_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import sort_naturally
-from polars_graded._sentences import format_count, shorten_name, titles
+from polars_graded._sentences import format_count, shorten_name
 from polars_graded.namespace import graded
 
-MIN_NAME_POSITION = 0.17
+MIN_NAME_POSITION = 0.25
 """Minimum position of a control point whose name is drawn to the left of the point.
 
 The lowest control point has the position 0, and the highest has the position 1.
 """
+
+QUANTILES = {"q5": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
+"""Columns of the drawn quantiles."""
+
+BANDS = {("q5", "q95"): 0.25, ("q25", "q75"): 0.55}
+"""Ends of the bands of quantiles, and their opacity."""
 
 
 def relevance_function(
@@ -50,8 +56,8 @@ def relevance_function(
         As in `Graded.phi_relevance`.
     scale
         The scale of the axis of scores: `"linear"`, or `"symlog"`, which spreads low scores. The
-        default is `"symlog"` if the median is above 0 and the highest score is more than 20 times
-        the median, else `"linear"`.
+        default is `"symlog"` if the highest score is more than 10 times the median of the scores
+        other than 0, else `"linear"`.
 
     Returns
     -------
@@ -117,95 +123,68 @@ def relevance_function(
     ]
     table = pl.concat(parts, how="diagonal")
     values = relevances[axis_name].cast(pl.Float64)
-    median, highest = values.median(), values.max()
-    is_skewed = (
-        isinstance(median, float) and isinstance(highest, float) and highest > 20 * median > 0
-    )
-    scale_type = scale or ("symlog" if is_skewed else "linear")
-    notes = ["ticks: values; dots: control points"]
-    if "whisker" in rows_by_part["control point"]["name"]:
-        notes[-1] += "; whisker: the highest value that is no outlier"
-    if not is_custom:
-        has_tie = not keys and median == highest
-        shape = "0 below the median, which is the highest, and 1 at it"
-        shape = shape if has_tie else "0 up to the median, 1 at the highest"
-        notes.insert(0, f"φ turns {score} into relevance: {shape}")
-    notes = _add_undefined(notes, relevances, [*keys])
-    ends: Any = (values.min(), highest)
-    is_symlog = scale_type == "symlog"
-    axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if is_symlog else None)
-    scale_of_scores = alt.Scale(zero=False, type=scale_type, nice=not is_symlog)
-    base = alt.Chart().encode(
-        x=alt.X(
-            "score:Q",
-            title=f"{score} (scale: log(1 + x))" if is_symlog else score,
-            scale=scale_of_scores,
-            axis=axis,
-        ),
+    amounts, constant = style.build_amounts_axis(values, scale)
+    title = [f"{score} (symlog scale)" if constant else score, "one tick per value"]
+    shared = alt.Encoding(
+        x=alt.X("score:Q", title=title, **amounts),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
-        tooltip=style.list_tooltips("part:N", "score:Q", *style.format_decimals("relevance")),
     )
-    # The colours are constants without a scale, since charts side by side would share a scale.
+    tooltip = style.list_tooltips("score:Q", *style.format_decimals("relevance"))
+    base = alt.Chart().encode(x=alt.X("score:Q"), y=alt.Y("relevance:Q"), tooltip=tooltip)
     line, ticks, controls = (
         base.transform_filter(f"datum.part === '{name}'") for name in rows_by_part
     )
     layers = [
-        ticks.mark_tick(orient="vertical", size=10, color=style.REST),
+        ticks.mark_tick(orient="vertical", size=10, color=style.find_rest()),
         line.mark_line(),
         style.draw_dots(controls, 80, color=style.find_ink()),
-        # If nearly all scores are low, the whisker is near the median. Then the name of the median
-        # is placed higher.
-        *_draw_names(
-            controls, [*keys], is_symlog=is_symlog, rise=28 if is_skewed and not is_symlog else 12
-        ),
     ]
+    notes = _note_undefined(relevances, [*keys])
+    if table["name"].count():
+        layers += _draw_names(table, constant)
+        # With many ties, the median is the highest value.
+        notes.append("1 at the highest value, 0 at lower values up to the median")
+    if "whisker" in rows_by_part["control point"]["name"]:
+        notes.append("whisker: the highest value that is no outlier")
     headline = (
         f"Relevance φ of {format_count(relevances.height, 'values')} of {shorten_name(score)}"
     )
     words = style.Words(headline, notes, f"relevance φ by {score}")
-    return style.draw_panels(layers, table, panel, words, "independent")
+    return style.draw_panels(layers, table, panel, words, "independent", encoding=shared)
 
 
-def _draw_names(
-    controls: alt.Chart, keys: list[str], *, is_symlog: bool, rise: int
-) -> list[alt.Chart]:
-    """Draw the name of each control point where the line leaves room.
+def _draw_names(table: pl.DataFrame, constant: float | None) -> list[alt.Chart]:
+    """Draw the names of the control points.
 
-    The lowest point gets no name, since its name would overlap the name of the median.
+    The line rises, so that a name to the upper left of its point does not cover the line. If the
+    point is near the left edge, the name begins at its point.
     """
-    groups: list[Any] = [*keys]
-    amount = "(({0} < 0 ? -1 : 1) * log(1 + abs({0})))" if is_symlog else "({0})"
-    low, high, score = (amount.format(f"datum.{name}") for name in ("low", "high", "score"))
-    points = controls.transform_joinaggregate(groupby=groups, low="min(score)", high="max(score)")
-    points = points.transform_calculate(position=f"({score} - {low}) / ({high} - {low})")
-    points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
-    # The line rises, so a name fits at the upper left or at the lower right of its point. If the
-    # point is near the left edge, a name at the upper left would cover the axis. Such a name begins
-    # at its point instead.
-    is_beside, is_first = "datum.name === 'whisker'", f"datum.position < {MIN_NAME_POSITION}"
-    text_options: dict[str, Any] = {
-        "align": alt.ExprRef(f"{is_beside} || {is_first} ? 'left' : 'right'"),
-        "dx": alt.ExprRef(f"{is_beside} ? 9 : {is_first} ? -4 : 4"),
-        "dy": alt.ExprRef(f"{is_beside} ? 7 : datum.name === 'median' ? -{rise} : -12"),
-    }
-    ink, paper = style.find_ink_and_paper()
-    # Each name has an outline in the colour of the background, which hides the line behind it.
-    outline = points.mark_text(**text_options, stroke=paper, strokeWidth=3, color=paper)
-    text = points.mark_text(**text_options, color=ink)
-    return [layer.encode(text=alt.Text("name:N")) for layer in (outline, text)]
+    points = alt.Chart().transform_joinaggregate(groupby=[], low="min(score)", high="max(score)")
+    amount = f"(({{0}} < 0 ? -1 : 1) * log(1 + abs({{0}}) / {constant}))" if constant else "({0})"
+    low, high, at = (amount.format(f"datum.{name}") for name in ("low", "high", "score"))
+    side = f"({at} - {low} < {MIN_NAME_POSITION} * ({high} - {low}) ? 1 : -1)"
+    # The lowest score gets no name, since it would overlap the ticks.
+    points = points.transform_filter("datum.name !== 'lowest'")
+    named = ["highest", "whisker", "median"]
+    position = {"x": "score", "y": "relevance", "label": "name"}
+    return lines.draw_point_names(
+        points,
+        **position,
+        side=side,
+        ends=(0.0, 1.0),
+        field="name",
+        labelled=named,
+        table=table,
+        rise=13,
+    )
 
 
-def _add_undefined(notes: list[str], relevances: pl.DataFrame, keys: list[str]) -> list[str]:
-    """Return the notes, with one that states where φ is undefined."""
+def _note_undefined(relevances: pl.DataFrame, keys: list[str]) -> list[str]:
+    """Write a note if φ is undefined."""
     groups = relevances.partition_by(keys) if keys else [relevances]
-    undefined = [rows["relevance"].is_null().all() for rows in groups]
-    if all(undefined):
-        where = " of a panel" if len(undefined) > 1 else ""
-        return [f"φ is undefined: all values{where} are the same"]
-    if any(undefined):
-        count = format_count(sum(undefined), "panels")
-        return [*notes, f"φ is undefined in {count}, whose values are all the same"]
-    return notes
+    n = sum(rows["relevance"].is_null().all() for rows in groups)
+    where = f" in {format_count(n, 'panels')}" if keys else ""
+    return [f"φ is undefined{where}: all values are the same"] if n else []
 
 
 def _name_points(keys: Sequence[str]) -> pl.Expr:
@@ -226,30 +205,23 @@ def _name_points(keys: Sequence[str]) -> pl.Expr:
     return (name.over(keys) if keys else name).alias("name")
 
 
-def _write_headline(value: str, groups: list[str], group: str, table: pl.DataFrame) -> str:
-    """Write the title of boxes, with the numbers of groups and of panels."""
-    group_word = "strategies" if group == "strategy" else f"values of {group}"
-    panels = table["panel"].n_unique() if chart_rows.has_panels(table) else 0
-    panel_clause = f" in {panels} panels" if panels else ""
-    count = format_count(len(groups), group_word)
-    return f"Distribution of {shorten_name(value)}, {count}{panel_clause}"
-
-
-def sample_boxes(
+def sample_quantiles(
     frame: Frame,
     value: str,
     *,
     group: str = "strategy",
     reference: str | float | None = None,
     panel: str | None = None,
+    scale: Literal["linear", "symlog"] | None = None,
+    colours: Mapping[str, str] | None = None,
+    highlight: Any = None,
 ) -> Chart:
-    """Draw the distribution of a measure in each group as a box.
+    """Draw the distribution of a measure in each group as a strip of quantiles.
 
-    A box reaches from the lower to the upper quartile and contains a mark at the median. Each
-    whisker reaches to the most distant value within 1.5 box lengths of the box. Each value beyond
-    the whiskers is a point. The group with the highest median is at the top. With panels, a group
-    has a median in each panel, and the groups are sorted by the mean of these medians. Source:
-    Moniz, Torgo and Vinagre (2016), figure 2.
+    A mark shows the median. The inner band contains the middle half of the values, and the outer
+    band contains the middle 90 %. The group with the highest median is at the top. With panels, a
+    group has a median in each panel, and the groups are sorted by the mean of these medians. The
+    quantiles serve the same purpose as the boxes of Moniz, Torgo and Vinagre (2016), figure 2.
 
     Parameters
     ----------
@@ -258,87 +230,92 @@ def sample_boxes(
     value
         The column of the measure.
     group
-        The column of groups; each group gets a box.
+        The column of groups; each group gets a strip.
     reference
-        A column, a number or None. A line across each box shows the number, or the mean of the
-        column in the group. With None, there is no line.
+        A column, a number or None. A diamond in each strip shows the number, or the mean of the
+        column in the group. With None, there is no diamond.
     panel
         A column. Each value of the column gets a panel. With None, there are no panels.
+    scale
+        The scale of the axis of values: `"linear"`, or `"symlog"`, which spreads low values. The
+        default is `"symlog"` if the highest value is more than 10 times the median of the values
+        other than 0, else `"linear"`.
+    colours, highlight
+        As for `dcg_curves`, for groups.
 
     Returns
     -------
     LayerChart or FacetChart
-        A row is a box, or a point beyond the whiskers of a box. All rows contain `group`, and
-        `panel` if panels are drawn. The row of a box contains `samples`, `whisker_low`, `q1`,
-        `median`, `q3`, `whisker_high` and `reference`, which is null without a reference. The row
-        of a point contains `outlier`. If a box has too many points, only some are drawn: they are
-        evenly spaced in the sorted points, and include the lowest and the highest.
+        A row is a strip, with `group`, `samples`, `q5`, `q25`, `median`, `q75` and `q95`. It has
+        `reference` if one is drawn, and `panel` if panels are drawn.
 
     Examples
     --------
     >>> samples = pl.DataFrame({"strategy": "ours", "ap": [0.5, 0.5, 0.75, 1.0, 1.0]})
-    >>> sample_boxes(samples, "ap", reference=0.7).data.select("group", "q1", "median", "q3")
+    >>> sample_quantiles(samples, "ap").data.select("group", "q25", "median", "q75")
     shape: (1, 4)
     ┌───────┬─────┬────────┬─────┐
-    │ group ┆ q1  ┆ median ┆ q3  │
+    │ group ┆ q25 ┆ median ┆ q75 │
     │ ---   ┆ --- ┆ ---    ┆ --- │
     │ str   ┆ f64 ┆ f64    ┆ f64 │
     ╞═══════╪═════╪════════╪═════╡
     │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
     └───────┴─────┴────────┴─────┘
     """
+    if scale is not None:
+        check_choice("scale", scale, ("linear", "symlog"))
     frame = chart_rows.collect_one_grader("frame", frame, group, panel)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
     reference_column = {"reference": reference} if isinstance(reference, str) else {}
     samples = chart_rows.build_query_rows(frame, keys, {"value": value}, reference_column)
-    name = f"mean {reference}"
-    if not isinstance(reference, str):
-        reference_number = None if reference is None else check_number("reference", reference)
-        samples = samples.with_columns(pl.lit(reference_number, pl.Float64).alias("reference"))
-        name = "" if reference_number is None else f"{reference_number:g}"
-    table = bins.build_boxes(samples, list(keys))
-    medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
-    order_of_names = {name: index for index, name in enumerate(sort_naturally(medians["group"]))}
-    ordered = medians.sort(
-        "median", pl.col("group").replace_strict(order_of_names), descending=[True, False]
+    mean = pl.col("reference").mean()
+    reference_name = f"mean {reference}"
+    if reference is not None and not isinstance(reference, str):
+        number = check_number("reference", reference)
+        mean, reference_name = pl.lit(number).alias("reference"), f"{number:g}"
+    values = pl.col("value")
+    table = samples.group_by([*keys], maintain_order=True).agg(
+        pl.len().alias("samples"),
+        *(values.quantile(q, "linear").alias(name) for name, q in QUANTILES.items()),
+        *([] if reference is None else [mean]),
     )
-    groups = ordered["group"].to_list()
-    step = min(36, style.compute_name_step(len(groups)))
-    ends = axis_ends.choose_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
-    y = style.build_names_axis("group", groups, group)
-    axis = style.bound_axis(ends, zero=False)
-    low, q1, q3, median, outlier, line_at = (
-        alt.X(f"{name}:Q", title=value, **axis)
-        for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
+    chart_checks.check_row_count("frame", table)
+    medians = table.group_by("group").agg(pl.col("median").mean())
+    medians = medians.sort("median", "group", descending=[True, False])
+    groups = medians["group"].to_list()
+    drawn = pl.concat([table[name] for name in table.columns if name in {*QUANTILES, "reference"}])
+    amounts, constant = style.build_amounts_axis(drawn, scale, samples["value"])
+    marks = ["mark: median", "bands: middle 50 %, 90 %"]
+    marks += [] if reference is None else [f"diamond: {reference_name}"]
+    title = [f"{value} (symlog scale)" if constant else value]
+    title += marks if panel else ["; ".join(marks)]
+    x = alt.X("median:Q", title=title, **amounts)
+    color = style.encode_names(
+        sort_naturally(groups),
+        group,
+        field="group",
+        prioritised=groups,
+        colours=colours,
+        highlight=highlight,
     )
-    base = alt.Chart().encode(y=y)
-    tooltip = style.list_tooltips("group:N", "samples:Q", *style.format_decimals(*bins.BOX))
-    box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
-    upright_options: dict[str, Any] = {"orient": "vertical"}
-    middle = box.mark_tick(**upright_options, size=step * 0.6, thickness=4, color=style.find_ink())
-    points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
-    # The whiskers are thin bars, since bars get the colour of the theme, and rules do not.
+    shared = alt.Encoding(x=x, y=style.build_names_axis("group", groups, group), color=color)
+    tooltip = style.list_tooltips("group:N", "samples:Q", *style.format_decimals(*QUANTILES))
+    base = alt.Chart().encode(y=alt.Y("group:N"), tooltip=tooltip)
     layers = [
-        box.mark_bar(size=1.5).encode(x=low, x2=alt.X2("q1:Q")),
-        box.mark_bar(size=1.5).encode(x=q3, x2=alt.X2("whisker_high:Q")),
-        box.mark_bar(size=step * 0.6, fillOpacity=0.3).encode(x=q1, x2=alt.X2("q3:Q")),
-        middle.encode(x=median),
-        points.encode(
-            x=outlier, tooltip=style.list_tooltips("group:N", *style.format_decimals("outlier"))
-        ),
+        base.mark_bar(opacity=opacity, height={"band": 0.6}).encode(x=alt.X(f"{low}:Q"), x2=high)
+        for (low, high), opacity in BANDS.items()
     ]
-    if name:
-        # Charts side by side share scales. Charts of curves use `opacity` for the legend of the
-        # ideal curve, so the legend of the reference uses `fillOpacity`.
-        symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
-        lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
-        lines = lines.mark_tick(**upright_options, size=step * 0.9, thickness=2, color="firebrick")
-        layers.append(lines.encode(x=line_at))
-    described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
-    notes = titles.write_subtitle(titles.Drawn([value], 0, 0, []), "")
-    counts = table["samples"].drop_nulls().unique().sort().to_list() or [0]
+    middle = base.mark_tick(orient="vertical", height={"band": 0.8}, thickness=3)
+    layers.append(middle.encode(x=alt.X("median:Q")))
+    if reference is not None:
+        diamond = base.mark_point(filled=True, opacity=1, size=50, shape="diamond")
+        diamond = diamond.encode(x=alt.X("reference:Q"), color=alt.value(style.find_ink()))
+        layers.append(diamond)
+    counts = table["samples"].unique().sort().to_list()
     count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    notes.append(f"{count} values per {group}, sorted by median")
-    notes.append("box: quartiles; points: over 1.5 box lengths from it")
-    words = style.Words(_write_headline(value, groups, group, table), notes, described)
-    return style.draw_panels(layers, table, panel, words, height=alt.Step(step))
+    group_word = "strategies" if group == "strategy" else f"values of {group}"
+    headline = f"Distribution of {shorten_name(value)}, {format_count(len(groups), group_word)}"
+    notes = [f"{count} values per {group}", *style.write_rest_note(groups, "lower medians")]
+    words = style.Words(headline, notes, style.list_values(f"median {value}", medians.rows()))
+    step = min(36, style.compute_name_step(len(groups)))
+    return style.draw_panels(layers, table, panel, words, encoding=shared, height=alt.Step(step))
