@@ -2522,8 +2522,8 @@ def test_long_names_of_pairs_keep_the_parts_in_which_strategies_differ():
     similar = similarity(frame, "overlap_curve@5", "rbo", by=names)
     histograms = charts.similarity_matrix(similar, "rbo", show="histogram")
     curves = charts.dcg_curves(similar, "overlap_curve@5")
-    for names in (curves.data["strategy"], histograms.data["panel"]):
-        drawn = names.unique().to_list()
+    for pairs in (curves.data["strategy"], histograms.data["panel"]):
+        drawn = pairs.unique().to_list()
         assert len(drawn) == 3
         assert max(map(len, drawn)) <= style.MAX_LABEL_LETTERS
         for pair in drawn:

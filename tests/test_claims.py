@@ -309,7 +309,7 @@ def described(seed):
         ),
         (
             charts.query_heatmap(frame, "ap"),
-            f"Values of ap {of}, query by query",
+            f"Values of average precision {of}, query by query",
             "",
         ),
         (charts.dcg_curves(frame), f"DCG {of} by rank", ""),
