@@ -102,15 +102,13 @@ class Contents:
         best: Any = {name: best for name, best in directions if best != "none"}
         if not best or results[GRADER].n_unique() == 1:
             return
-        means, options = summarise(results, best, **keys), {"strategy": keys["strategy"]}
-        figures = [
-            self.charts.draw(lambda: charts.grading_profile(means, show="places", **options))
-        ]
+        means, key = summarise(results, best, **keys), {"strategy": keys["strategy"]}
+        figures = [self.charts.draw(lambda: charts.grading_profile(means, show="places", **key))]
         if trusted is not None and len(self.names) > 1:
             # With a panel per grader, only the first measure is drawn.
-            both, options["panel"] = {"trusted": trusted, "baseline": baseline}, GRADER
+            both, key["panel"] = {"trusted": trusted, "baseline": baseline}, GRADER
             estimates = compare(results, dict([*best.items()][:1]), **keys, **both)
-            figures.append(self.charts.draw(lambda: charts.comparison_forest(estimates, **options)))
+            figures.append(self.charts.draw(lambda: charts.comparison_forest(estimates, **key)))
         self.sections["Graders"] = figures
 
     def build(self) -> dict[str, Any]:
