@@ -91,6 +91,10 @@ def draw_lines(
     """
     has_panels = chart_rows.has_panels(table)
     drawn = table[field].unique().to_list()
+    keys = ["panel", field] if has_panels else [field]
+    x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
+    notes = [*words.notes, *write_coinciding(table, x_field, y_field, keys)]
+    words = words._replace(notes=[*notes, *style.write_rest_note(drawn)])
     chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
     labelled = [*dict.fromkeys(map(str, [*chosen, *best]))][:MAX_COLOURS]
     if len(drawn) > MAX_COLOURS or highlight is not None:
@@ -104,10 +108,6 @@ def draw_lines(
         highlight=highlight,
         legend=has_panels and bool((table["panel"] != table[field]).any()),
     )
-    keys = ["panel", field] if has_panels else [field]
-    x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
-    notes = [*words.notes, *write_coinciding(table, x_field, y_field, keys)]
-    words = words._replace(notes=[*notes, *style.write_rest_note(drawn)])
     selections = _build_selections(table, field, legend=has_panels)
     # In a chart without panels, a strategy has a line for each measure.
     detail = [f"{key}:N" for key in dict.fromkeys((field, "measure")) if key in table.columns]
