@@ -128,7 +128,7 @@ def test_numbers_beside_the_pointer_have_the_names_of_measures_and_strategies(dr
     page = drawn(charts.measure_agreement(frame, "ap", "err", query="query"))
     over(page, 1, 0)
     seen = waited(page, lambda: tooltip(page))
-    assert seen == "strategy b query 1 ap 1.0000 err 1.0000"
+    assert seen == "strategy b query 1 average precision 1.0000 expected reciprocal rank 1.0000"
     many = pl.concat(frame.with_columns(query=pl.lit(query)) for query in (1, 2, 3))
     page = drawn(charts.explore(many, "b", "a", "ap"))
     over(page, 0, 0)

@@ -18,7 +18,6 @@ from polars_graded._drawing import (
     chart_rows,
     curve_rows,
     marks,
-    pair_rows,
     style,
 )
 from polars_graded._drawing.chart_rows import Frame
@@ -352,7 +351,7 @@ def query_heatmap(
     table, queries = bins.build_heatmap_rows(results, names, MAX_HEATMAP_ROWS)
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, row_size = len(queries), table["position"].n_unique(), table["queries"][0]
-    facts = titles.Drawn([measure], len(order), 0, [n])
+    facts = titles.Drawn([titles.name_measure(measure)], len(order), 0, [n])
     notes = [f"{format_count(n, 'queries')}, the hardest first; strategies, the best first"]
     if row_size > 1:
         notes.append(f"a row is the mean of {row_size} queries")
@@ -463,14 +462,10 @@ def measure_agreement(
     """
     check_choice("show", show, ("agreement", "difference"))
     points = _read_points(frame, {"x": x, "y": y}, panel, query, strategy)
+    x, y = titles.name_measure(x), titles.name_measure(y)
     if show == "agreement":
         return _draw_agreement(points, x, y)
-    points.table = points.table.with_columns((pl.col("x") - pl.col("y")).alias("value"))
-    difference = f"{x} \N{MINUS SIGN} {y}"
-    words = style.Words(
-        f"{difference}, {points.count}", [], f"how many {points.unit} have which {difference}"
-    )
-    return _draw_bins(points, difference, words, centred=True)
+    return _draw_differences_of_measures(points, x, y)
 
 
 @dataclass
@@ -499,7 +494,6 @@ def _read_points(
     """Return the rows of a frame, which may lack the default key columns."""
     frame = chart_rows.collect_one_grader("frame", frame, query, strategy, panel)
     frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
-    frame = pair_rows.shorten_pair_names(frame, strategy)
     keys = {} if panel is None else {"panel": panel}
     # A column with another name than the default is the caller's choice, so it must exist.
     keys |= {
@@ -548,7 +542,7 @@ def _draw_agreement(points: _Points, x: str, y: str) -> Chart:
         layers.append(texts.encode(x=alt.value(0), y=alt.value(0), text="label:N"))
     else:
         table = table.drop("label")
-    headline = f"{shorten_name(y)} against {shorten_name(x)}, {points.count}"
+    headline = f"{y} against {x}, {points.count}"
     words = style.Words(headline, notes, f"{y} against {x} for {n} points")
     axes: Any = (
         channel(title=title, **style.bound_axis(limits))
@@ -572,15 +566,17 @@ def _add_correlations(table: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _draw_bins(points: _Points, title: str, words: style.Words, *, centred: bool) -> Chart:
-    """Draw a histogram of values, one per panel."""
+def _draw_differences_of_measures(points: _Points, x: str, y: str) -> Chart:
+    """Draw a histogram of differences, one per panel."""
+    values = points.table.with_columns((pl.col("x") - pl.col("y")).alias("value"))
+    title = f"{x} \N{MINUS SIGN} {y}"
     n_panels = points.table.n_unique(points.groups) if points.groups else 1
     max_range_in_bins = min(
         chart_checks.MAX_DRAWN_ROWS // n_panels - 2,
         bins.MAX_RANGE_IN_BINS,
         10 + math.isqrt(points.table.height // n_panels),
     )
-    table = bins.count_by_bin(points.table, points.groups, max_range_in_bins, centred=centred)
+    table = bins.count_by_bin(values, points.groups, max_range_in_bins, centred=True)
     # A few histograms are stacked vertically, so that positions are easy to compare.
     is_stacked = 1 < n_panels <= MAX_STACKED_HISTOGRAMS
     size: dict[str, Any] = {"columns": 1, "height": 90} if is_stacked else {}
@@ -596,5 +592,7 @@ def _draw_bins(points: _Points, title: str, words: style.Words, *, centred: bool
         color=style.draw_ink(),
     )
     zero = style.draw_rule(x=0).encode(color=alt.value("gray"))
-    layers = [bars, zero] if centred or (table["low"] < 0).any() else [bars]
-    return style.draw_panels(layers, table, points.panel, words, encoding=encoding, **size)
+    words = style.Words(
+        f"{title}, {points.count}", [], f"how many {points.unit} have which {title}"
+    )
+    return style.draw_panels([bars, zero], table, points.panel, words, encoding=encoding, **size)
