@@ -16,6 +16,8 @@ class DataWarning(UserWarning):
     silence all kinds.
 
     - `bots`: sessions of a click log have very many clicks;
+    - `clusters`: several columns identify a query and none of them does so alone, so that queries
+      probably depend on each other;
     - `duplicates`: rows are equal in all columns, and no column of documents was found;
     - `files`: one of several run files is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
@@ -61,6 +63,7 @@ class DataWarning(UserWarning):
     """
 
     bots: ClassVar[type[DataWarning]]
+    clusters: ClassVar[type[DataWarning]]
     duplicates: ClassVar[type[DataWarning]]
     files: ClassVar[type[DataWarning]]
     ids: ClassVar[type[DataWarning]]

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
+from polars_graded import rank_strategies
 from polars_graded._results.careful_intervals import compute_skewness, count_deciding_queries
 from polars_graded._results.gating import (
     FAILING_VERDICTS,
@@ -21,7 +22,7 @@ from polars_graded._results.gating import (
 )
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import Results
-from polars_graded._results.significance import Options
+from polars_graded._results.significance import Options, run_test
 
 MARGIN, LEVEL = 0.01, 0.05
 
@@ -165,15 +166,20 @@ class Shares(NamedTuple):
     """Shown to be worse, of all."""
 
 
-def verdicts(differences, measures):
-    """Return the verdict on each row of differences, of one of several measures."""
+def pair_differences(differences, clusters=None):
+    """Return pairs with these differences, one per row."""
     count, n = differences.shape
     values = np.concatenate([np.zeros((1, n)), differences])
-    pairs = Pairs(
-        Results("ap", pl.int_range(n, eager=True), values),
+    return Pairs(
+        Results("ap", pl.int_range(n, eager=True), values, clusters=clusters),
         np.arange(1, count + 1),
         np.zeros(count, np.int64),
     )
+
+
+def verdicts(differences, measures, clusters=None):
+    """Return the verdict on each row of differences, of one of several measures."""
+    pairs = pair_differences(differences, clusters)
     *_, found = decide_pairs(
         pairs, VerdictInputs(MARGIN, Options("t", "none"), LEVEL / measures, 1.0)
     )
@@ -207,15 +213,65 @@ def decided_of_needed(kind, effect, margin, changes):
     n = count_deciding_queries(
         (effect + margin) / sample.std(), LEVEL, skewness, (sample != 0).mean()
     )
-    drawn = KINDS[kind](rng, effect, (changes, n))
-    values = np.concatenate([np.zeros((1, n)), drawn])
-    pairs = Pairs(
-        Results("ap", pl.int_range(n, eager=True), values),
-        np.arange(1, changes + 1),
-        np.zeros(changes, np.int64),
-    )
+    pairs = pair_differences(KINDS[kind](rng, effect, (changes, n)))
     *_, found = decide_pairs(pairs, VerdictInputs(margin, Options("t", "none"), LEVEL, 1.0))
     return n, float(np.mean((found != "undecided") & (found != FAILING_VERDICTS[1])))
+
+
+CLUSTER_WORLDS = [(30, "12"), (80, "12"), (300, "12"), (80, "1 to 23")]
+"""Numbers of clusters, and of queries per cluster."""
+
+CORRELATION = 0.8
+"""Correlation of the differences of two queries of a cluster."""
+
+
+def draw_clusters(rng, clusters, size):
+    """Return the cluster of each query."""
+    sizes = 12 if size == "12" else rng.integers(1, 24, clusters)
+    return np.repeat(np.arange(clusters), sizes)
+
+
+def draw_clustered(rng, effect, changes, numbers):
+    """Draw normal differences that correlate within clusters."""
+    common = rng.normal(size=(changes, numbers.max() + 1))[:, numbers]
+    alone = rng.normal(size=(changes, len(numbers)))
+    return effect + 0.1 * (CORRELATION**0.5 * common + (1 - CORRELATION) ** 0.5 * alone)
+
+
+def shares_of_clusters(clusters, size, changes, worlds):
+    """Return the shares of wrong results, each without and with clusters.
+
+    These are the losses of the margin that pass a gate, the changes without an effect that are
+    stopped, the differences of equal strategies that `compare` finds significant, and the worlds of
+    four equal strategies in which `rank_strategies` excludes a rank.
+    """
+    rng = np.random.default_rng([clusters, len(size)])
+    wrong = np.zeros((4, 2))
+    for _ in range(changes // 100):
+        numbers = draw_clusters(rng, clusters, size)
+        worse = draw_clustered(rng, -MARGIN, 100, numbers)
+        for place, given in enumerate((None, numbers)):
+            passed = np.isin(verdicts(worse, 1, given), PASSING_VERDICTS)
+            found = verdicts(worse + MARGIN, 1, given)
+            pairs = pair_differences(worse + MARGIN, given)
+            p = run_test(pairs, Options("t", "none")).p
+            shares = passed, np.isin(found, FAILING_VERDICTS[:2]), p <= LEVEL
+            wrong[:3, place] += [share.sum() / changes for share in shares]
+    for _ in range(worlds // 100):
+        numbers = draw_clusters(rng, clusters, size)
+        names = [f"ap@{number + 1}" for number in range(100)]
+        frame = pl.concat(
+            pl.DataFrame(draw_clustered(rng, 0, 100, numbers).T, schema=names).with_columns(
+                strategy=pl.lit(strategy), cluster=pl.Series(numbers)
+            )
+            for strategy in "abcd"
+        ).with_columns(query=pl.int_range(pl.len()).over("strategy"))
+        for place, given in enumerate((None, "cluster")):
+            ranks = rank_strategies(frame, *names, cluster=given)
+            excluded = (pl.col("rank_low") > 1) | (pl.col("rank_high") < 4)
+            found = ranks.group_by("measure").agg(excluded.any())["rank_low"]
+            wrong[3, place] += found.sum() / worlds
+    return wrong
 
 
 def percent(share):
@@ -262,6 +318,12 @@ def cells_of_needed(kind):
     return [kind, *(cell for n, share in found for cell in (f"{n:,}", percent(share)))]
 
 
+def cells_of_clusters(clusters, size):
+    """Return how often results are wrong, without and with clusters."""
+    wrong = shares_of_clusters(clusters, size, 10_000, 2000)
+    return [clusters, size, *map(percent, wrong.ravel())]
+
+
 def print_row(cells):
     """Print a row of a table."""
     print("|", " | ".join(map(str, cells)), "|", flush=True)
@@ -295,3 +357,8 @@ if __name__ == "__main__":
     print_row(["---", *["---:"] * 4])
     for kind in [*KINDS][:5]:
         print_row(cells_of_needed(kind))
+    print()
+    print_row(["clusters", "queries", *["alone", "clusters"] * 4])
+    print_row(["---", *["---:"] * 9])
+    for world in CLUSTER_WORLDS:
+        print_row(cells_of_clusters(*world))

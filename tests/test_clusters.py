@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from itertools import product
 
+import gate_simulations
 import numpy as np
 import polars as pl
 import pytest
-from helpers import needed, slow
+from helpers import needed, slow, table_after
 from polars.testing import assert_frame_equal
 
 import polars_graded as pg
-from polars_graded import compare
+from polars_graded import (
+    assert_no_worse,
+    compare,
+    compare_segments,
+    gate,
+    paper_table,
+    rank_strategies,
+    summarise,
+    trust,
+)
 
 
 def world(
@@ -107,7 +117,7 @@ def test_a_query_asked_twice_is_worth_no_more_than_once():
         expected = compare(once, "ap", test=test)
         for name in ("difference", "p_value", "simultaneous_low", "simultaneous_high"):
             assert clustered[name].item() == pytest.approx(expected[name].item(), rel=1e-6)
-    naive = compare(often, "ap", **keys)
+    naive = compare(often, "ap", cluster=["device", "query"], **keys)
     assert naive["p_value"].item() < plain["p_value"].item() / 3
     # A cluster may be one of the columns that tell queries apart.
     one_of = compare(often, "ap", cluster="query", **keys)
@@ -127,8 +137,8 @@ def test_clusters_within_segments_and_with_a_region_of_equivalence():
 def test_what_clusters_cannot_be_is_refused():
     results = world(4, clusters=8)
     for options, said in (
-        ({"cluster": "term", "test": "wilcoxon"}, "must be 't' or 'permutation' if `cluster`"),
-        ({"cluster": "term", "test": "bootstrap"}, "must be 't' or 'permutation' if `cluster`"),
+        ({"cluster": "term", "test": "wilcoxon"}, "must be 't', 'permutation' or 'bootstrap' if"),
+        ({"cluster": "term", "test": "randomised_tukey"}, "a `cluster` has several queries, got"),
     ):
         with pytest.raises(ValueError, match=said):
             compare(results, "ap", **options)
@@ -151,6 +161,252 @@ def test_too_few_clusters_say_nothing_or_cannot_find_a_thing():
     both = pl.concat(results.with_columns(grader=pl.lit(name)) for name in ("people", "model"))
     with pytest.raises(ValueError, match="`cluster` must be None if `trusted` is passed"):
         compare(both, "ap", cluster="term", trusted="people")
+
+
+FUNCTIONS = {
+    "compare": lambda frame, **options: compare(frame, "ap", rope=0.1, **options),
+    "compare_bootstrap": lambda frame, **options: compare(
+        frame, "ap", test="bootstrap", resamples=500, **options
+    ),
+    "compare_permutation": lambda frame, **options: compare(
+        frame, "ap", test="permutation", resamples=500, **options
+    ),
+    "compare_segments": lambda frame, **options: compare_segments(
+        frame, "ap", segments="land", **options
+    ),
+    "gate": lambda frame, **options: gate(frame, "ap", baseline="s0", **options),
+    "gate_bounded": lambda frame, **options: gate(
+        frame.with_columns(pl.col("ap") / 20 + 0.5), "ap", baseline="s0", segments="land", **options
+    ),
+    "gate_permutation": lambda frame, **options: gate(
+        frame, "ap", baseline="s0", test="permutation", resamples=500, **options
+    ),
+    "rank_strategies": lambda frame, **options: rank_strategies(frame, "ap", **options),
+    "summarise": lambda frame, **options: summarise(frame, "ap", **options),
+    "queries_needed": lambda frame, **options: trust.queries_needed(frame, "ap", **options),
+}
+"""Functions that return a table and take clusters."""
+
+OWN_COLUMNS = ("clusters", "changed_clusters", "sentence")
+RENAMED = {"more_clusters": "more_queries", "clusters_needed": "queries_needed"}
+
+
+def make_terms(clusters: int = 40, devices: int = 3, seed: int = 7) -> pl.DataFrame:
+    """Return results of three strategies whose terms are searched on each of several devices."""
+    often = [
+        world(seed, clusters, strategies=3)
+        .unique(["strategy", "term"], keep="first", maintain_order=True)
+        .with_columns(device=pl.lit(number), land=pl.col("term") % 2)
+        .drop("query")
+        for number in range(devices)
+    ]
+    noise = np.random.default_rng(seed).normal(size=3 * clusters * devices)
+    return pl.concat(often).with_columns(pl.col("ap") + 0.5 * pl.Series(noise))
+
+
+KEYS = {"query": ["term", "device"]}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_clusters_of_one_query_give_the_results_without_clusters(name):
+    results = make_terms(devices=1).rename({"term": "query"}).with_columns(unit=-pl.col("query"))
+    plain = FUNCTIONS[name](results, query="query")
+    for cluster in ("query", "unit", ["query", "unit"]):
+        clustered = FUNCTIONS[name](results, query="query", cluster=cluster).rename(
+            RENAMED, strict=False
+        )
+        same = [each for each in plain.columns if each not in OWN_COLUMNS]
+        # Resamples of clusters are drawn in the order of queries.
+        assert_frame_equal(clustered.select(same), plain.select(same), rel_tol=1e-9)
+        if "clusters" in clustered:
+            assert clustered["clusters"].to_list() == plain["queries"].to_list()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_clusters_of_equal_size_are_averaged_first(name):
+    results = make_terms()
+    by_hand = results.group_by("strategy", "term", "land", maintain_order=True).agg(
+        pl.col("ap").mean()
+    )
+    if name == "gate_bounded":
+        by_hand = by_hand.with_columns(pl.col("ap"))
+    plain = FUNCTIONS[name](by_hand, query="term")
+    clustered = FUNCTIONS[name](results, cluster="term", **KEYS).rename(RENAMED, strict=False)
+    columns = ("difference", "mean", "ci_low", "ci_high", "p_value", "low", "high", "verdict")
+    columns += ("more_queries", "queries_needed", "std", "f", "df", "rank_low", "rank_high")
+    columns += ("simultaneous_low", "simultaneous_high", "probability_better")
+    if name == "summarise":  # the deviation is that of all queries
+        columns = tuple(each for each in columns if each != "std")
+    same = [each for each in columns if each in plain.columns]
+    assert_frame_equal(clustered.select(same), plain.select(same), rel_tol=1e-9, abs_tol=1e-12)
+    assert clustered["clusters"].to_list() == plain["queries"].to_list()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_cluster_of_several_columns_and_of_any_type_is_one_unit(name):
+    results = make_terms()
+    plain = FUNCTIONS[name](results, cluster="term", **KEYS)
+    text = pl.format("term {}", "term")
+    for column in (text, text.cast(pl.Categorical), -pl.col("term").cast(pl.Float64)):
+        other = results.with_columns(group=column)
+        found = FUNCTIONS[name](other, cluster="group", **KEYS)
+        assert_frame_equal(found, plain, rel_tol=1e-9)
+        assert_frame_equal(FUNCTIONS[name](other, cluster=["land", "group"], **KEYS), found)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_wrong_clusters_are_refused_everywhere(name):
+    function, results = FUNCTIONS[name], make_terms()
+    gap = results.with_columns(group=pl.when(pl.col("term") > 0).then("term"))
+    with pytest.raises(ValueError, match="cluster 'group' must not be null, got null for 3 queri"):
+        function(gap, cluster="group", **KEYS)
+    apart = results.with_columns(group=pl.col("term") + (pl.col("strategy") == "s1"))
+    with pytest.raises(
+        ValueError, match="each query must have one cluster, got several in 'group'"
+    ):
+        function(apart, cluster="group", **KEYS)
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'terms'"):
+        function(results, cluster="terms", **KEYS)
+
+
+def test_hotelling_of_two_segments_is_the_paired_t_test():
+    stats = needed("scipy.stats", "scipy")
+    results = make_terms(devices=2).filter(pl.col("strategy") != "s2")
+    found = compare_segments(results, "ap", segments="device", cluster="term", **KEYS)
+    wide = results.pivot("strategy", index=["device", "term"], values="ap").sort("term")
+    first, second = (
+        rows["s0"] - rows["s1"] for rows in wide.partition_by("device", maintain_order=True)
+    )
+    expected = stats.ttest_rel(first, second)
+    assert found["p_value"].item() == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found["f"].item() == pytest.approx(expected.statistic**2, rel=1e-9)
+    assert (found["df"].item(), found["clusters"].item()) == (39, 40)
+
+
+def test_hotelling_keeps_its_level_with_clusters_in_some_segments():
+    rng, p_values = np.random.default_rng(0), []
+    for _ in range(200):
+        both = pl.DataFrame({"term": np.repeat(range(40), 3), "device": [0, 1, 2] * 40})
+        value = rng.normal(size=40)[both["term"].to_numpy()] + 0.3 * rng.normal(size=120)
+        own = both.with_columns(strategy=pl.lit("new"), ap=value).sample(90, seed=len(p_values))
+        results = pl.concat([own, own.with_columns(pl.lit("old").alias("strategy"), ap=0.0)])
+        found = compare_segments(results, "ap", segments="device", cluster="term", **KEYS)
+        p_values.append(found["p_value"].item())
+    assert 0.01 <= np.mean(np.array(p_values) <= 0.05) <= 0.09
+
+
+# Keys that repeat
+
+
+def test_a_gate_needs_clusters_if_no_column_identifies_a_query():
+    results = make_terms()
+    message = (
+        "(?s)`cluster` must be passed if several columns identify a query and none of them does so "
+        "alone, got 40 values of 'term' for 120 queries.*cluster='term' counts all.*"
+        "cluster=\\['term', 'device'\\] counts each query as independent"
+    )
+    for decide in (gate, assert_no_worse):
+        with pytest.raises(ValueError, match=message):
+            decide(results.drop("land"), "ap", baseline="s0")
+        with pytest.raises(ValueError, match=message):
+            decide(results, "ap", baseline="s0", **KEYS)
+    older = results.filter(strategy="s0")
+    with pytest.raises(ValueError, match=message):
+        gate(results, "ap", baseline=older, **KEYS)
+    found = gate(results, "ap", baseline=older, cluster=["term", "device"], **KEYS)
+    assert found["clusters"].to_list() == found["queries"].to_list()
+    # In one segment, each term is searched once.
+    assert gate(results, "ap", baseline="s0", segments="device", **KEYS).height == 6
+
+
+@pytest.mark.parametrize(
+    "name", [each for each in FUNCTIONS if not each.startswith("gate")] + ["paper_table"]
+)
+def test_other_functions_warn_once_if_no_column_identifies_a_query(name):
+    results = make_terms()
+    function = FUNCTIONS.get(name, paper_table)
+    with pytest.warns(
+        pg.DataWarning.clusters, match="there are 40 values of 'term' for 120"
+    ) as all_:
+        function(results.drop("land") if name == "paper_table" else results, **KEYS)
+    assert len(all_) == 1
+    function(results, cluster=["term", "device"], **KEYS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_usual_keys_need_no_clusters(name):
+    function, results = FUNCTIONS[name], make_terms(devices=1).rename({"term": "query"})
+    title = pl.format("title {}", pl.col("query") % 5)
+    function(results.drop("device"))
+    for other in (pl.lit("de"), pl.col("query") % 3, title):
+        function(results.with_columns(market=other), query=["query", "market"])
+        function(results.with_columns(market=other), query=["market", "query"])
+
+
+def test_the_baseline_of_a_gate_may_lack_the_column_of_clusters():
+    results = make_terms().with_columns(group=pl.format("term {}", "term"))
+    older = results.filter(strategy="s0").drop("group", "land")
+    new = results.filter(pl.col("strategy") != "s0")
+    found = gate(new, "ap", baseline=older, cluster="group", **KEYS)
+    expected = gate(results, "ap", baseline="s0", cluster="group", **KEYS)
+    same = ["clusters", "difference", "low", "high", "verdict"]
+    assert_frame_equal(found.select(same), expected.select(same))
+
+
+def test_a_gate_counts_clusters_in_its_sentence():
+    results = make_terms().with_columns(pl.col("ap") / 20 + 0.5)
+    [sentence, _] = gate(results, "ap", baseline="s0", cluster="term", **KEYS)["sentence"]
+    assert "120 queries; 40 independent clusters" in sentence
+    assert "of all clusters) are missing here" in sentence
+    few = results.filter(pl.col("term") < 20)
+    [sentence, _] = gate(few, "ap", baseline="s0", cluster="term", **KEYS)["sentence"]
+    assert (
+        "20 changed, fewer than 25, so the interval allows for changes of other clusters"
+        in sentence
+    )
+    same = pl.concat(
+        results.filter(strategy="s0").with_columns(strategy=pl.lit(name)) for name in ("s0", "s1")
+    )
+    [sentence] = gate(same, "ap", baseline="s0", cluster="term", **KEYS)["sentence"]
+    assert "none of 40 clusters changed" in sentence
+
+
+def test_lost_queries_count_in_their_clusters():
+    results = make_terms().with_columns(pl.col("ap") / 20 + 0.5)
+    is_lost = (pl.col("strategy") == "s1") & (pl.col("term") < 2)
+    kept = results.filter(~is_lost, pl.col("strategy") != "s2")
+    found = gate(kept, "ap", baseline="s0", margin=0.2, missing="drop", cluster="term", **KEYS)
+    assert found.select("queries", "clusters", "lost").row(0) == (114, 38, 6)
+
+
+def test_unequal_clusters_widen_the_bound_of_few_changes():
+    sizes = np.array([1] * 39 + [21])
+    term = np.repeat(range(40), sizes)
+    new = pl.DataFrame({"query": range(60), "term": term, "ap": np.where(term < 3, 0.4, 0.5)})
+    both = pl.concat(
+        [new.with_columns(strategy=pl.lit("new")), new.with_columns(strategy=pl.lit("old"), ap=0.5)]
+    )
+    found = gate(both, "ap", baseline="old", cluster="term").row(0, named=True)
+    alone = gate(both, "ap", baseline="old", cluster="query").row(0, named=True)
+    assert (found["changed_clusters"], found["changed"]) == (3, 3)
+    assert found["low"] < 5 * alone["low"] < 0
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("row", range(len(gate_simulations.CLUSTER_WORLDS)))
+def test_the_table_of_clusters_is_that_of_the_simulations(row):
+    printed = [cell.strip() for cell in table_after("and the other two at most 5")[row]]
+    found = gate_simulations.cells_of_clusters(*gate_simulations.CLUSTER_WORLDS[row])
+    assert printed[:2] == [str(found[0]), found[1]]
+    numbers = [float(cell) for cell in printed[2:]]
+    assert numbers == pytest.approx([float(cell) for cell in found[2:]], abs=0.11)
+    assert numbers[1] <= 3  # passes of a loss of the margin, with clusters
+
+
+def test_losses_of_the_margin_seldom_pass_with_clusters():
+    (alone, clustered), *_ = gate_simulations.shares_of_clusters(80, "12", 1000, 100)
+    assert clustered <= 0.035
+    assert alone > 0.2
 
 
 @slow

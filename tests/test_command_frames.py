@@ -358,3 +358,42 @@ def test_text_columns_of_features_in_parquet_may_differ(tmp_path, monkeypatch, c
     rows.with_columns(query=pl.lit("r"), f1=pl.col("f1") / 2).write_parquet("two.parquet")
     main(["--letor", "one.parquet", "two.parquet", "--measure", "ap"])
     assert re.search(r"f1\W+2\W+\[1\.0000\]", capsys.readouterr().out)
+
+
+def test_clusters_of_queries(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [(term, device, doc) for term in range(30) for device in "abc" for doc in range(4)]
+    frame = pl.DataFrame(rows, schema=["term", "device", "doc"], orient="row").with_columns(
+        grade=pl.int_range(pl.len()) * 7 % 3, old=(pl.int_range(pl.len()) * 1.7).sin()
+    )
+    frame.with_columns(new=(pl.col("old") * 99).sin()).write_csv("log.csv")
+    call = ["--frame", "log.csv", "--by", "old", "new", "--query", "term", "device"]
+    call += ["--measure", "ap", "--baseline", "old"]
+    by_term = ["--cluster", "term"]
+
+    def run(*options):
+        try:
+            main([*call, *options])
+        except SystemExit as end:
+            return end.code, capsys.readouterr()
+        return 0, capsys.readouterr()
+
+    status, printed = run("--gate", "ap")
+    assert status == 2
+    assert "--cluster term counts all queries" in printed.err
+    status, printed = run("--gate", "ap", *by_term, "--per-query", "old.parquet")
+    assert status in (0, 1, 3)
+    assert "90 queries; 30 independent clusters" in printed.out
+    [(_, warned), (_, silent)] = run(), run(*by_term)
+    assert warned.err.count("queries are tested as independent") == 1
+    assert silent.err == ""
+    results = pg.read_results("old.parquet")
+    expected = pg.compare(results, "ap", baseline="old", cluster="term")
+    assert f"{expected['ci_low'].item():.4f}" in silent.out
+    assert f"{expected['ci_low'].item():.4f}" not in warned.out
+    _, table = run(*by_term, "--format", "markdown")
+    assert "Means of 90 queries in 30 clusters" in table.out
+    _, refused = run("--cluster", "market")
+    assert "--cluster takes columns of --query, got market; add them to --query" in refused.err
+    _, refused = run(*by_term, "--report", "page.html")
+    assert "--report tests queries as independent, so it takes no --cluster" in refused.err

@@ -199,6 +199,7 @@ DEVICES = pl.DataFrame(
 )
 
 
+@pytest.mark.filterwarnings("ignore:queries are tested as independent")
 def test_several_columns_may_tell_queries_apart():
     both = {"query": ["device", "query"]}
     joined = DEVICES.with_columns(query=pl.format("{}-{}", "device", pl.col("query").fill_null(0)))

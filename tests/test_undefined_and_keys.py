@@ -12,6 +12,8 @@ from results import rng
 import polars_graded as pg
 from polars_graded import charts, trust
 
+pytestmark = pytest.mark.filterwarnings("ignore:queries are tested as independent")
+
 KEYS = ["user", "session"]
 
 
@@ -52,7 +54,7 @@ CALLS = {
     ),
     "differences": lambda frame, **keys: pg.differences(frame, "ap", "x", "y", **keys),
     "rank_strategies": pg.rank_strategies,
-    "gate": lambda frame, **keys: pg.gate(frame, "ndcg@5", baseline="x", **keys),
+    "gate": lambda frame, **keys: pg.gate(frame, "ndcg@5", baseline="x", cluster="user", **keys),
     "paper_table": pg.paper_table,
     "rank_correlation": trust.rank_correlation,
     "swap_rate": trust.swap_rate,
@@ -110,14 +112,17 @@ def test_a_file_keeps_keys_and_nulls(tmp_path):
     old, new = (RESULTS.filter(strategy=name) for name in ("x", "y"))
     pg.write_results(old, tmp_path / "old.csv")
     [sentence] = pg.gate(
-        new.with_columns(pl.col(KEYS).cast(pl.String)), "ap", baseline=tmp_path / "old.csv"
+        new.with_columns(pl.col(KEYS).cast(pl.String)),
+        "ap",
+        baseline=tmp_path / "old.csv",
+        cluster=KEYS,
     )["sentence"]
-    assert "40 queries; 8 queries without a value on either side left out" in sentence
+    assert "40 queries; 40 independent clusters; 8 queries without a value on either" in sentence
 
 
 def test_counts_say_how_many_queries_are_left():
     assert pg.summarise(RESULTS, "ap")["queries"].to_list() == [40] * 3
-    assert pg.gate(RESULTS, "ap", baseline="x")["undefined"].to_list() == [8] * 2
+    assert pg.gate(RESULTS, "ap", baseline="x", cluster="user")["undefined"].to_list() == [8] * 2
     assert "Means of 40 queries" in pg.paper_table(RESULTS)
 
 

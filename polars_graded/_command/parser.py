@@ -224,6 +224,12 @@ OPTIONS = {
         "randomised_tukey",
         {"choices": CORRECTIONS},
     ),
+    "--cluster": Option(
+        "the columns of --query that identify independent units, such as the search term if the "
+        "--query is a term on a device; all columns of --query if each query is independent",
+        COLUMNS,
+        needs=("--query",),
+    ),
     "--format": Option(
         "the form of the printed results: text, or a table for a paper in Markdown, LaTeX or HTML, "
         "with the best in bold and letters for significantly worse values",
@@ -377,6 +383,7 @@ class Arguments(argparse.Namespace):
             "test": self.test or "t",
             "correction": self.correction,
             "query": self.query_columns,
+            "cluster": self.cluster,
             "missing": self.missing_values,
         }
 

@@ -154,6 +154,16 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         _find_measures(lambda each: each.is_curve and each.positions is None),
         "a curve needs a cutoff to be averaged, such as '{}@20'",
     ),
+    (
+        lambda arguments: [
+            name for name in arguments.cluster or () if name not in (arguments.query or ())
+        ],
+        "--cluster takes columns of --query, got {}; add them to --query",
+    ),
+    (
+        lambda arguments: filter(arguments.get_value, ["--report"] if arguments.cluster else ()),
+        "{} tests queries as independent, so it takes no --cluster",
+    ),
     (_find_number_options, "{} needs a measure with one value per query, got curves"),
     (
         lambda arguments: [arguments.ties] if arguments.report and arguments.ties in TOOLS else (),

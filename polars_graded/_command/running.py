@@ -114,11 +114,8 @@ def _run(parser: Parser, arguments: Arguments) -> int:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
         check_options(arguments)
         printed, status = _evaluate(arguments, caught)
-    for warning in caught:
-        print(
-            f"warning: {escape_control_characters(write_for_the_shell(warning.message))}",
-            file=sys.stderr,
-        )
+    for warning in dict.fromkeys(write_for_the_shell(each.message) for each in caught):
+        print(f"warning: {escape_control_characters(warning)}", file=sys.stderr)
     _print(parser, printed)
     return status
 
@@ -211,7 +208,9 @@ def _compare_with_baseline(
     changes["missing"] = arguments.missing or "error"
     baseline = arguments.baseline_file or arguments.baseline
     try:
-        matched = pair_with_baseline(per_query, [best], baseline, None, keys, changes)
+        matched = pair_with_baseline(
+            per_query, [best], baseline, None, keys, changes, arguments.cluster
+        )
     except NotComparableError as error:
         difference = error.difference.replace("`per_query` lacks", "the runs lack").replace(
             "`per_query`", "the runs"
@@ -250,7 +249,7 @@ def _write_chart(per_query: pl.DataFrame, arguments: Arguments, file: Path) -> N
     elif options["baseline"] is not None:
         chart = charts.comparison_forest(compare(per_query, arguments.scalar_measures, **options))
     else:
-        keys = {name: options[name] for name in ("query", "missing")}
+        keys = {name: options[name] for name in ("query", "missing", "cluster")}
         chart = charts.strategy_bars(summarise(per_query, arguments.scalar_measures, **keys))
     with _name_file_in_errors(file), write_atomically(file) as output:
         kind = file.suffix.lower().removeprefix(".")
@@ -262,6 +261,7 @@ def _report_options(
 ) -> dict[str, Any]:
     """Return the keywords of `report`: how to compare strategies, and the ranked rows."""
     options = arguments.comparison | {"trusted": arguments.trusted}
+    del options["cluster"]  # a rule refuses --cluster with --report
     if isinstance(frame, pl.LazyFrame):
         msg = "the runs may exceed memory, so the report shows no documents"
         warnings.warn(msg, stacklevel=2)

@@ -70,7 +70,12 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
             parts = per_query.partition_by("strategy", maintain_order=True)
         summary = pl.concat(
             summarise(
-                part, arguments.scalar_measures, query=arguments.query_columns, missing="drop"
+                part,
+                arguments.scalar_measures,
+                query=arguments.query_columns,
+                missing="drop",
+                # Only means are printed, and they do not depend on clusters.
+                cluster=arguments.query_columns,
             )
             for part in parts
         )

@@ -6,7 +6,7 @@ With such an interval, `gate` would pass changes with hardly any evidence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class CarefulIntervals:
     low: Floats
     high: Floats
     changed: Integers
-    """Number of queries with a difference."""
+    """Number of queries, or of clusters of queries, with a difference."""
 
 
 def compute_careful_intervals(
@@ -48,22 +48,30 @@ def compute_careful_intervals(
     interval. If there is no limit, Stringer's interval does not exist, and the ends are NaN. A pair
     without any difference has the interval from 0 to 0. All other pairs get the interval of the
     test. For the t test, this interval is widened to cover Johnson's interval as well.
+
+    With clusters of queries, each cluster has one value and takes the place of a query.
     """
-    _, std, higher, lower = pairs.statistics
-    n_changed = higher + lower
+    units, n_changed = pairs.units, pairs.changed_units
+    mean, std, *_ = units.statistics
     low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
-    if options.test == "t" and pairs.n > 1:
-        for part in pairs.split(pairs.n):
-            johnson = compute_johnson_interval(pairs.compute_differences(part), level)
+    if options.test == "t" and units.n > 1:
+        for part in units.split(units.n):
+            johnson = compute_johnson_interval(units.compute_differences(part), level)
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
     is_sparse = (n_changed < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
-    if max_difference is not None and pairs.n and is_sparse.any():
-        sparse_pairs = replace(pairs, a=pairs.a[is_sparse], b=pairs.b[is_sparse])
-        parts = map(sparse_pairs.compute_differences, sparse_pairs.split(pairs.n))
-        ends = [compute_stringer_interval(part, level, max_difference) for part in parts]
+    if max_difference is not None and units.n and is_sparse.any():
+        # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its
+        # mean difference and d that of all queries (see `Results.units`).
+        ratio = pairs.results.cluster_sizes.max() * units.n / pairs.n
+        reach = ratio * max_difference + (ratio - 1) * np.abs(mean[is_sparse])
+        sparse_pairs = Pairs(units.results, units.a[is_sparse], units.b[is_sparse])
+        ends = [
+            compute_stringer_interval(sparse_pairs.compute_differences(part), level, reach[part])
+            for part in sparse_pairs.split(units.n)
+        ]
         low[is_sparse], high[is_sparse] = np.concatenate(ends, axis=1)
     if max_difference is not None:
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
@@ -72,14 +80,16 @@ def compute_careful_intervals(
     return CarefulIntervals(low, high, n_changed)
 
 
-def compute_stringer_interval(differences: Floats, level: float, max_difference: float) -> Floats:
+def compute_stringer_interval(
+    differences: Floats, level: float, max_difference: float | Floats
+) -> Floats:
     r"""Return both ends of Stringer's interval of the mean of each row.
 
-    Let w be `max_difference`. All values are between -w and w. Let :math:`d_{(1)}` to
-    :math:`d_{(n)}` be the values of a row in ascending order. Let :math:`p_j` be the upper
-    Clopper-Pearson bound of the probability of an event that occurred in j of n trials. The lower
-    end is :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. The upper end is minus the lower end of
-    the negated values.
+    Let w be `max_difference`, one number or one per row. All values are between -w and w. Let
+    :math:`d_{(1)}` to :math:`d_{(n)}` be the values of a row in ascending order. Let :math:`p_j` be
+    the upper Clopper-Pearson bound of the probability of an event that occurred in j of n trials.
+    The lower end is :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. The upper end is minus the
+    lower end of the negated values.
 
     The first term assumes that a share :math:`p_0` of all values is -w, the worst possible value,
     although no such value was observed. If all values are 0 or -w, the lower end is the exact

@@ -13,19 +13,19 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_list, check_number
-from polars_graded._results.clusters import Clusters
 from polars_graded._results.keys import Columns, Keys, Missing, takes_results
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     Grid,
     MeasureColumns,
     Results,
+    check_clustered_results,
     check_free_names,
     check_graders,
-    check_per_query,
     collect_rows,
     compute_mean_and_std,
     compute_mean_margin,
+    count_clusters,
     divide,
     find_index,
     find_measures_and_curves,
@@ -63,7 +63,7 @@ def compare(
     correction: CorrectionName | None = None,
     confidence: float = 0.95,
     rope: float | None = None,
-    cluster: str | None = None,
+    cluster: Columns | None = None,
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
@@ -153,11 +153,11 @@ def compare(
         size, in either direction, is negligible in practice. The result then has the probabilities
         that the strategy is better, practically equal and worse.
     cluster
-        The column of clusters of queries. For example, if a query is a search term on one device,
-        the term is the cluster. Clusters are independent, and the queries of a cluster may depend
-        on each other. The column may be one of `query`. The possible tests are `"t"`, with
-        cluster-robust standard errors, and `"permutation"`, which changes the signs of clusters
-        (Notes).
+        The column of clusters of queries, or several. For example, if a query is a search term on
+        one device, the term is the cluster. Clusters are independent, and the queries of a cluster
+        may depend on each other. The columns may be some of `query`. The tests are `"t"`, with
+        cluster-robust standard errors (Notes), `"permutation"`, which changes the signs of
+        clusters, and `"bootstrap"`, which draws clusters.
     missing
         The treatment of a missing query of a strategy, or of a null or NaN. `"error"` raises an
         error. `"drop"` leaves the query out of that measure for all strategies. `"zero"` counts the
@@ -346,11 +346,8 @@ def compare(
         check_trusted_options(rope=(rope, None), cluster=(cluster, None), test=(test, "t"))
         graders = check_graders(per_query, measures, segments, **keys)
         return make_trusted_table(graders, trusted, confidence, (baseline, options.correction))
-    grid = check_per_query(per_query, measures, segments, **keys)
-    clusters = None
-    if cluster is not None:
-        clusters = Clusters.of(per_query, cluster, keys["query"], options)
-    return compare_grid(grid, options, baseline, margin, clusters)
+    grid = check_clustered_results(per_query, measures, segments, cluster, **keys)
+    return compare_grid(grid, options, baseline, margin)
 
 
 @takes_results()
@@ -360,6 +357,7 @@ def summarise(
     segments: str | Sequence[str] | None = None,
     trusted: str | None = None,
     confidence: float = 0.95,
+    cluster: Columns | None = None,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Summarise each strategy's results: mean, interval, median and deviation.
@@ -373,8 +371,8 @@ def summarise(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, segments, missing, grader
-        As for `compare`.
+    per_query, *measures, query, strategy, segments, missing, grader, cluster
+        As for `compare`. With `cluster`, intervals use cluster-robust standard errors.
     trusted
         The grader whose grades count. This grader judged some queries, and a model judged all
         (Notes). The queries of the trusted grader must be **a random sample of all queries**: with
@@ -390,7 +388,7 @@ def summarise(
         otherwise:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
-          (UInt32) and `median`;
+          and with `cluster` the number of `clusters` (UInt32), and `median`;
         - `geometric_mean` (:math:`g`), which for `ap` is GMAP; values below 0.00001 count as
           0.00001, as in trec_eval, since a single 0 would otherwise make the result 0;
         - `best` (String, null if unknown), which value is best, as for `compare`; `confidence`;
@@ -497,9 +495,11 @@ def summarise(
     """
     check_level(confidence)
     if trusted is not None:
+        check_trusted_options(cluster=(cluster, None))
         graders = check_graders(per_query, measures, segments, **keys)
         return make_trusted_table(graders, trusted, confidence)
-    return summarise_grid(check_per_query(per_query, measures, segments, **keys), confidence)
+    grid = check_clustered_results(per_query, measures, segments, cluster, **keys)
+    return summarise_grid(grid, confidence)
 
 
 @takes_results()
@@ -623,7 +623,6 @@ def compare_grid(
     options: Options,
     baseline: Any = None,
     rope: float | None = None,
-    clusters: Clusters | None = None,
 ) -> pl.DataFrame:
     """Return the result of `compare` for a grid."""
     a, b = find_pairs(grid.strategies, baseline)
@@ -632,13 +631,12 @@ def compare_grid(
     for measure in grid.measures:
         segments, results_of_segments = zip(*grid.split_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in results_of_segments]
-        statistics = [*_compute_statistics(pairs, options, rope, clusters)]
+        statistics = [*_compute_statistics(pairs, options, rope)]
         tables += [
             make_measure_table(measure, segment, names, columns)
             for segment, columns in zip(segments, statistics, strict=True)
         ]
-        find_warnings = find_weak_tests if clusters is None else clusters.find_weak_tests
-        warnings = [*find_warnings(pairs, options)]
+        warnings = [*find_weak_tests(pairs, options)]
         messages |= dict.fromkeys(warnings or find_missing_intervals(pairs, statistics, options))
     warn_of_tests(messages)
     return pl.concat(tables)
@@ -656,11 +654,10 @@ def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFram
 
 
 def _compute_statistics(
-    pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
+    pairs: Sequence[Pairs], options: Options, rope: float | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of the pairs of each segment, with the main results last."""
-    test = run_test if clusters is None else clusters.run_test
-    outcomes = [test(segment, options) for segment in pairs]
+    outcomes = [run_test(segment, options) for segment in pairs]
     tests = compute_tests(outcomes, options.correction, options.level)
     for segment, outcome, test_columns in zip(pairs, outcomes, tests, strict=True):
         difference, std, higher, lower = segment.statistics
@@ -669,7 +666,7 @@ def _compute_statistics(
         better = segment.results.higher_is_better
         statistics = {
             "queries": np.full(len(segment), segment.n),
-            **({} if clusters is None else {"clusters": clusters.count_clusters(segment)}),
+            **count_clusters(segment.results, len(segment)),
             "best": segment.results.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
@@ -678,7 +675,7 @@ def _compute_statistics(
             "wins": higher if better else lower,
             "ties": segment.n - higher - lower,
             "losses": lower if better else higher,
-            **({} if rope is None else _compute_equivalence(segment, rope, clusters)),
+            **({} if rope is None else _compute_equivalence(segment, rope)),
             "test": options.test,
             "correction": options.correction,
             **test_columns,
@@ -690,14 +687,12 @@ def _compute_statistics(
         yield statistics | {"p_corrected": statistics.pop("p_corrected")}
 
 
-def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
+def _compute_equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
     """Return the probabilities that a strategy is better, equal in practice or worse."""
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
-    estimate = (
-        estimate_differences(pairs) if clusters is None else clusters.estimate_differences(pairs)
-    )
+    estimate = estimate_differences(pairs)
     # If all queries tie, the difference is certain to be 0.
     error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean * pairs.results.sign
@@ -717,11 +712,15 @@ def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
     """Return the statistics of each strategy."""
     values, n = results.values, results.n
     mean, std = compute_mean_and_std(values)
-    margin = compute_mean_margin(np.where(std > 0, std, np.nan), n, confidence)
+    _, std_of_units = compute_mean_and_std(results.units.values)
+    margin = compute_mean_margin(
+        np.where(std_of_units > 0, std_of_units, np.nan), results.units.n, confidence
+    )
     # numpy warns if it averages no values. So without queries, average a NaN: the result is NaN.
     samples = values if n else np.full((len(values), 1), np.nan)
     return {
         "queries": np.full(len(values), n),
+        **count_clusters(results, len(values)),
         "median": np.median(samples, axis=1),
         "geometric_mean": np.exp(np.log(np.maximum(samples, GEOMETRIC_FLOOR)).mean(axis=1)),
         "best": [results.best] * len(values),

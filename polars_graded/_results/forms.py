@@ -19,14 +19,14 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare_grid, summarise_grid
-from polars_graded._results.findings import is_significant
+from polars_graded._results.findings import find_single_unit, is_significant
 from polars_graded._results.keys import GRADER, Columns, Keys, run_one_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
     MeasureColumns,
+    check_clustered_results,
     check_direction,
     check_graders,
-    check_per_query,
     find_best_places,
     find_measures_and_curves,
 )
@@ -139,6 +139,7 @@ def paper_table(
     confidence: float = 0.95,
     letters: Literal["worse", "groups"] = "worse",
     caption: bool = True,
+    cluster: Columns | None = None,
     **keys: Unpack[Keys],
 ) -> str:
     """Return the table of a paper: strategies, measures, significant pairs.
@@ -170,6 +171,8 @@ def paper_table(
         If True, a sentence explains the bold means and the letters or signs. The sentence is below
         a Markdown table, but above a LaTeX or HTML table. In LaTeX, a `table` then contains the
         `tabular`.
+    cluster
+        The columns of clusters, as for `compare`.
 
     Returns
     -------
@@ -214,10 +217,10 @@ def paper_table(
         check_test_of_means(options)
     graders: Mapping[str, Grid] = {}
     if trusted is None:
-        grid = check_per_query(per_query, measures, segments, **keys)
+        grid = check_clustered_results(per_query, measures, segments, cluster, **keys)
         means = summarise_grid(grid, confidence)
     else:
-        check_trusted_options(test=(test, "t"), letters=(letters, "worse"))
+        check_trusted_options(test=(test, "t"), letters=(letters, "worse"), cluster=(cluster, None))
         graders = check_graders(per_query, measures, segments, **keys)
         grid = _select_model_grid(graders, trusted)
         means = make_trusted_table(graders, trusted, confidence)
@@ -336,26 +339,31 @@ def _find_superscripts(
 
 def _write_caption(means: pl.DataFrame, options: Options, meaning: str, trusted: str | None) -> str:
     """Return the caption: the meaning of bold numbers and superscripts."""
-    counts = means.get_column("queries").unique().sort().to_list()
-    lowest = "" if len(counts) == 1 else f"{counts[0]:,} to "
-    queries = lowest + format_count(counts[-1], "queries")
+    queries = _format_range(means["queries"], "queries")
+    if "clusters" in means.columns:
+        queries += f" in {_format_range(means['clusters'], 'clusters')}"
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
     corrected = "" if test.simultaneous else f", p values {correction.words}"
     if trusted is not None:
-        totals = (means.get_column("queries") + means.get_column("model_queries")).unique().sort()
-        lowest = "" if len(totals) == 1 else f"{totals[0]:,} to "
+        totals = _format_range(means["queries"] + means["model_queries"], "queries")
         queries = (
-            f"{lowest}{format_count(totals[-1], 'queries')} as {trusted} would judge them, "
-            "from grades of "
+            f"{totals} as {trusted} would judge them, from grades of "
             f"{means.get_column(GRADER)[0]} for all and of {trusted} for {queries}"
         )
     if means["best"].is_in(["highest", "lowest"]).not_().all():
         return f"Means of {queries}; of these measures, no value is best."
     text = f"Means of {queries}, the best of each column in bold"
     if not meaning:
-        why = "one query cannot be tested" if counts == [1] else "there is nothing to test"
+        single = find_single_unit(means)
+        why = f"one {single} cannot be tested" if single else "there is nothing to test"
         return f"{text}; no difference is tested: {why}."
     return f"{text}; {meaning} (p of at most {options.level:g}) by {test.words}{corrected}."
+
+
+def _format_range(counts: pl.Series, noun: str) -> str:
+    """Return the smallest and the largest count with their noun, or the only one."""
+    lowest, highest = counts.unique().sort().gather([0, -1])
+    return ("" if lowest == highest else f"{lowest:,} to ") + format_count(highest, noun)
 
 
 # Formats

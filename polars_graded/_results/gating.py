@@ -27,6 +27,7 @@ from polars_graded._results.careful_intervals import (
     compute_skewness,
     count_deciding_queries,
 )
+from polars_graded._results.clusters import check_independence
 from polars_graded._results.comparability import (
     Change,
     check_queries,
@@ -51,6 +52,7 @@ from polars_graded._results.per_query import (
     Results,
     check_has_best,
     check_per_query,
+    count_clusters,
     divide,
     find_index,
     find_measures_and_curves,
@@ -105,6 +107,7 @@ def gate(
     judgments: Change = "same",
     formulas: Change = "same",
     scale: Change = "same",
+    cluster: Columns | None = None,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Decide for each strategy whether it is better, no worse or worse.
@@ -151,6 +154,11 @@ def gate(
         Probability that all verdicts are right simultaneously, between 0 and 1.
     seed, resamples
         As for `compare`.
+    cluster
+        The columns of clusters, as for `compare`. If several columns identify a query, none of them
+        does so alone and `cluster` is None, an error is raised: queries with the same search term
+        on several devices probably depend on each other. Pass the column of independent units, such
+        as the term; or, if each query is independent, all columns of `query`.
     judgments, formulas, scale
         With `"changed"`, the baseline may differ: `judgments` allows other judgments, and other
         values in columns that measures need, such as subtopics or popularity; `formulas` allows
@@ -176,6 +184,8 @@ def gate(
           difference stayed the same. It is null for other verdicts. It is also null if only lost
           queries make the verdict undecided, if the number is unknown, or if given and further
           queries together would be more than 100 times the given queries;
+        - with `cluster`: `clusters` and `changed_clusters`, the numbers of clusters and of clusters
+          with a difference (UInt32), and `more_clusters` in place of `more_queries`;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
           the difference;
@@ -257,7 +267,7 @@ def gate(
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
     changes["missing"] = keys["missing"]
-    matched = pair_with_baseline(per_query, measures, baseline, segments, keys, changes)
+    matched = pair_with_baseline(per_query, measures, baseline, segments, keys, changes, cluster)
     return decide_verdicts(matched, margin, options)
 
 
@@ -280,13 +290,11 @@ def decide_verdicts(
         segments = zip(grid.split_segments(measure), grid.segments, strict=True)
         for (segment, results), (_, columns) in segments:
             pairs = Pairs(results, matched.a, matched.b)
-            with_missing = Results(measure, grid.queries[columns], values[:, columns])
+            with_missing = replace(results, queries=grid.queries, values=values)
+            with_missing = replace(with_missing, clusters=grid.clusters).select(columns)
             verdicts = _compute_verdicts(pairs, with_missing, inputs)
-            tables.append(
-                make_measure_table(
-                    measure, segment, matched.names, verdicts, more_queries=pl.UInt64()
-                )
-            )
+            dtypes = dict.fromkeys({"more_queries", "more_clusters"} & {*verdicts}, pl.UInt64())
+            tables.append(make_measure_table(measure, segment, matched.names, verdicts, **dtypes))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
         pl.lit(matched.notes).alias("notes"),
@@ -400,17 +408,27 @@ def pair_with_baseline(
     segments: Columns | None,
     keys: Keys,
     changes: Mapping[str, str],
+    cluster: Columns | None = None,
 ) -> Matched:
     """Return each strategy with its baseline.
 
-    The baseline is another strategy of the same results, or comes from other results.
+    The baseline is another strategy of the same results, or comes from other results. Raise if
+    queries probably depend on each other and `cluster` is not passed.
     """
     rows = per_query.lazy().collect()
+    if cluster is None:
+        check_independence(
+            rows,
+            query=keys["query"],
+            strategy=keys["strategy"],
+            segments=check_segment_columns(segments),
+            decides=True,
+        )
     if _are_results(baseline):
-        return _pair_with_results(rows, measures, baseline, segments, keys, changes)
+        return _pair_with_results(rows, measures, baseline, segments, keys, changes, cluster)
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     identity = [*dict.fromkeys([*queries, *check_segment_columns(segments)])]
-    grid = check_per_query(rows, measures, segments, **keys)
+    grid = check_per_query(rows, measures, segments, cluster=cluster, **keys)
     baseline_index = find_index(grid.strategies, baseline)
     a = np.array([place for place in range(len(grid.strategies)) if place != baseline_index])
     if not len(a):
@@ -443,6 +461,7 @@ def _pair_with_results(
     segments: Columns | None,
     keys: Keys,
     changes: Mapping[str, str],
+    cluster: Columns | None,
 ) -> Matched:
     """Return each strategy with its baseline in older results.
 
@@ -452,9 +471,15 @@ def _pair_with_results(
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     measure_columns, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
     identity = [*dict.fromkeys([*queries, *check_segment_columns(segments)])]
-    key_columns = [name, *identity]
+    clusters = [] if cluster is None else check_column_names("cluster", cluster)
+    check_columns("per_query", clusters, rows.schema, argument="cluster")
+    key_columns = [*dict.fromkeys([name, *identity, *clusters])]
     columns = [*key_columns, *measure_columns]
-    older = cast_measures(_read_baseline(baseline), measure_columns, key_columns)
+    older = cast_measures(
+        _add_clusters(_read_baseline(baseline), rows, identity, clusters),
+        measure_columns,
+        key_columns,
+    )
     graders = [*split_by_grader(older, {**keys, "measures": measure_columns, "segments": segments})]
     check_one_grader(
         "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one grader"
@@ -487,7 +512,7 @@ def _pair_with_results(
         older.select(columns).with_columns(text + suffix),
     ]
     together = pl.concat(both, how="vertical_relaxed")
-    grid = check_per_query(together, measures, segments, **keys)
+    grid = check_per_query(together, measures, segments, cluster=cluster, **keys)
     a, b = (
         np.array([find_index(grid.strategies, each) for each in names])
         for names in (names_of_new, baselines.cast(pl.String) + suffix)
@@ -501,6 +526,17 @@ def _pair_with_results(
         _collect_formulas(older, formulas) | _collect_formulas(rows, formulas),
         comparable.notes,
     )
+
+
+def _add_clusters(
+    older: pl.DataFrame, rows: pl.DataFrame, identity: Sequence[str], clusters: Sequence[str]
+) -> pl.DataFrame:
+    """Return older results with the columns of clusters that only the new results have."""
+    new = [name for name in clusters if name not in older.columns]
+    if not new or not {*identity} <= {*older.columns}:
+        return older
+    by_query, older = unify_keys(rows.select(*identity, *new).unique(), older, identity)
+    return older.join(by_query, on=identity, how="left", nulls_equal=True, maintain_order="left")
 
 
 BASELINE_SUFFIX = " of the baseline"
@@ -596,7 +632,7 @@ class VerdictInputs(NamedTuple):
 
 def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs) -> dict[str, Any]:
     """Return statistics and verdicts of pairs of strategy and baseline."""
-    mean, std, *_ = pairs.statistics
+    mean, _, higher, lower = pairs.statistics
     low, high, changed, verdict = decide_pairs(pairs, inputs)
     has_value = ~np.isnan(with_missing.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
@@ -615,24 +651,36 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
     skewness_of_pairs = (
         _compute_adverse_skewness(pairs, inputs) if pairs.n else np.zeros(len(pairs))
     )
+    more = [
+        _compute_more_queries(effect, skewness, n_changed, pairs.units.n, inputs.level)
+        if is_open
+        else None
+        for is_open, effect, skewness, n_changed in zip(
+            is_open_verdict,
+            divide(distance, pairs.units.statistics.std),
+            skewness_of_pairs,
+            changed,
+            strict=True,
+        )
+    ]
+    counts: dict[str, Any] = {"more_queries": more}
+    if pairs.results.clusters is not None:
+        counts = {
+            **count_clusters(pairs.results, len(pairs)),
+            "changed_clusters": changed,
+            "more_clusters": more,
+        }
     return {
         "queries": np.full(len(pairs), pairs.n),
         "strategy_queries": has_value[pairs.a].sum(axis=1),
         "baseline_queries": has_value[pairs.b].sum(axis=1),
         "lost": lost,
         "undefined": (~has_value[pairs.a] & ~has_value[pairs.b]).sum(axis=1),
-        "changed": changed,
+        "changed": higher + lower,
         "best": pairs.results.best,
         "baseline_mean": baseline_means,
         "mean": means,
-        "more_queries": [
-            _compute_more_queries(effect, skewness, n_changed, pairs.n, inputs.level)
-            if is_open
-            else None
-            for is_open, effect, skewness, n_changed in zip(
-                is_open_verdict, divide(distance, std), skewness_of_pairs, changed, strict=True
-            )
-        ],
+        **counts,
         "confidence": inputs.options.confidence,
         "level": inputs.level,
         "margin": inputs.margin,
@@ -680,10 +728,8 @@ def _fill_with_worst(
     )
     worst, best = value_range if pairs.results.higher_is_better else value_range[::-1]
     filled = np.where(has_value, values, [[worst], [best]])[:, has_either]
-    results = replace(
-        with_missing, values=filled, queries=with_missing.queries.filter(pl.Series(has_either))
-    )
-    return Pairs(results, np.array([0]), np.array([1]))
+    results = with_missing.select(np.flatnonzero(has_either))
+    return Pairs(replace(results, values=filled), np.array([0]), np.array([1]))
 
 
 MAX_QUERIES_RATIO = 100
@@ -697,6 +743,7 @@ def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
     One end of the interval lies on the same side of the mean as `-margin`. Skewness is adverse if
     it moves this end away from the mean.
     """
+    pairs = pairs.units
     mean_gain = pairs.statistics.mean * pairs.results.sign
     skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]
     skewness_of_gain = np.concatenate(skewness) * pairs.results.sign
@@ -706,7 +753,7 @@ def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
 def _compute_more_queries(
     effect: float, skewness: float, changed: int, n: int, level: float
 ) -> int | None:
-    """Return the number of further queries that would decide an open verdict.
+    """Return the number of further queries, or clusters, that would decide an open verdict.
 
     Return None if the number is unknown, or if given and further queries together would be more
     than `MAX_QUERIES_RATIO` times the given queries.

@@ -7,7 +7,7 @@ into the cache.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -51,6 +51,16 @@ class Pairs:
         """Return the number of pairs."""
         return len(self.a)
 
+    @cached_property
+    def units(self) -> Pairs:
+        """Return the pairs with one value per independent unit: a cluster or a query."""
+        return replace(self, results=self.results.units) if self.results.has_clusters else self
+
+    @property
+    def totals(self) -> Pairs:
+        """Return the pairs with one sum per cluster, or one value per query."""
+        return replace(self, results=self.results.totals)
+
     def split(self, per_pair: int, max_numbers: int = MAX_PART_NUMBERS) -> Iterator[slice]:
         """Yield slices of the pairs with at most `max_numbers` numbers each.
 
@@ -82,6 +92,18 @@ class Pairs:
         steps = np.ldexp(1.0, exponents)
         snapped: Floats = np.rint(self.compute_differences(part) / steps) * steps
         return snapped
+
+    @cached_property
+    def changed_units(self) -> Integers:
+        """Return each pair's number of clusters, or of queries, with a difference."""
+        if not self.results.has_clusters:
+            return self.statistics.higher + self.statistics.lower
+        counts = np.zeros(len(self), dtype=np.int64)
+        for part in self.split(self.n):
+            is_changed = self.compute_differences(part) != 0
+            per_cluster = self.results.sum_clusters(is_changed.astype(np.int64))
+            counts[part] = np.count_nonzero(per_cluster, axis=1)
+        return counts
 
     @property
     def means(self) -> tuple[Floats, Floats]:

@@ -32,6 +32,7 @@ from polars_graded._frames.fingerprints import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import ALL_DEFINITIONS, Measure
+from polars_graded._results.clusters import check_independence, number_clusters, read_clusters
 from polars_graded._results.keys import (
     Columns,
     Keys,
@@ -72,11 +73,13 @@ def check_per_query(
     strategy: str = "strategy",
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results has selected the grader's rows
+    cluster: Columns | None = None,
 ) -> Grid:
     """Return the grid of the named measures; by default of all measures.
 
     `segments` names columns other than `strategy` and `query`, with one exception: if several
-    columns form the query, `segments` may also name some of them, but not all.
+    columns form the query, `segments` may also name some of them, but not all. `cluster` names the
+    columns of clusters of queries; they may also be key columns.
     """
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     keys["segments"] = check_segment_columns(segments)
@@ -85,7 +88,39 @@ def check_per_query(
     fingerprints = _find_fingerprints(per_query.collect_schema(), used)
     rows = collect_rows(per_query, [*numbers, *fingerprints], **keys)
     _check_equal_judgments(rows.drop(strategy, *numbers), fingerprints)
-    return Grid(rows.drop(fingerprints), missing, measures=measures, segments=keys["segments"])
+    clusters = (
+        None if cluster is None else read_clusters(per_query, cluster, query, keys["segments"])
+    )
+    return Grid(
+        rows.drop(fingerprints),
+        missing,
+        measures=measures,
+        segments=keys["segments"],
+        clusters=clusters,
+    )
+
+
+def check_clustered_results(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[MeasureColumns],
+    segments: Columns | None,
+    cluster: Columns | None,
+    *,
+    apart: bool = True,
+    **keys: Unpack[Keys],
+) -> Grid:
+    """Return the grid of the named measures with its clusters, made by `check_per_query`.
+
+    Warn if queries probably depend on each other and `cluster` is not passed. If segments are not
+    kept apart, the queries of different segments count as well.
+    """
+    grid = check_per_query(per_query, measures, segments, cluster=cluster, **keys)
+    if cluster is None:
+        within = check_segment_columns(segments) if apart else []
+        check_independence(
+            per_query, query=keys["query"], strategy=keys["strategy"], segments=within
+        )
+    return grid
 
 
 def _find_fingerprints(schema: pl.Schema, keys: Collection[str]) -> list[str]:
@@ -316,6 +351,7 @@ class Grid:
         strategies: pl.Series | None = None,
         measures: Sequence[MeasureColumns] = (),
         segments: Sequence[str] = (),
+        clusters: pl.DataFrame | None = None,
     ) -> None:
         check_choice("missing", missing, get_args(Missing))
         strategy, query, *others = frame.columns
@@ -331,6 +367,8 @@ class Grid:
         self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
+        self.clusters = None if clusters is None else number_clusters(queries, clusters)
+        """The number of the cluster of each query; None without clusters."""
         self.missing = missing
         keys = self.strategies.to_frame().join(queries, how="cross")
         on = keys.columns
@@ -379,7 +417,8 @@ class Grid:
         is_missing = np.isnan(values)
         self._check_present(is_missing, measure, name)
         is_complete = np.logical_not(is_missing.any(axis=0))
-        return Results(measure, self.queries, values, self.best[measure]), is_complete
+        results = Results(measure, self.queries, values, self.best[measure], self.clusters)
+        return results, is_complete
 
     def get_directions(self, measures: Sequence[str]) -> dict[str, Best]:
         """Return which value of each measure is best; raise if that is unknown."""
@@ -483,6 +522,8 @@ class Results:
     values: Floats
     best: Best | None = "highest"
     """Best value: "highest", "lowest" or "none"; None if unknown."""
+    clusters: Integers | None = None
+    """The number of the cluster of each query; None if all queries are independent."""
 
     @property
     def n(self) -> int:
@@ -491,7 +532,60 @@ class Results:
 
     def select(self, indices: Integers) -> Results:
         """Return the values of the queries at these indices."""
-        return replace(self, queries=self.queries[indices], values=self.values[:, indices])
+        return replace(
+            self,
+            queries=self.queries[indices],
+            values=self.values[:, indices],
+            clusters=None if self.clusters is None else self.clusters[indices],
+        )
+
+    @cached_property
+    def cluster_sizes(self) -> Integers:
+        """Return the number of queries of each cluster; without clusters, 1 for each query."""
+        if self.clusters is None:
+            return np.ones(self.n, np.int64)
+        return np.unique(self.clusters, return_counts=True)[1]
+
+    @property
+    def has_clusters(self) -> bool:
+        """Return whether a cluster has several queries."""
+        return len(self.cluster_sizes) < self.n
+
+    @cached_property
+    def units(self) -> Results:
+        r"""Return one value per independent unit: a cluster, or a query without clusters.
+
+        Let G be the number of clusters, and n the number of queries. The value of a cluster is
+
+        .. math:: u_g = \bar x + \frac{G}{n} \sum_{q \in g} (x_q - \bar x)
+
+        The mean of these values is the mean :math:`\bar x` of all queries. Their standard deviation
+        divided by :math:`\sqrt G` is the cluster-robust standard error of this mean (Liang, Zeger
+        1986). If all clusters have the same size, :math:`u_g` is the mean of the cluster.
+        """
+        if not self.has_clusters:
+            return replace(self, clusters=None)
+        mean = self.values.mean(axis=1, keepdims=True)
+        share = len(self.cluster_sizes) / self.n
+        return self._merge(mean + share * self.sum_clusters(self.values - mean))
+
+    @cached_property
+    def totals(self) -> Results:
+        """Return the sum of each cluster, or the value of each query without clusters."""
+        if not self.has_clusters:
+            return replace(self, clusters=None)
+        return self._merge(self.sum_clusters(self.values))
+
+    def sum_clusters(self, values: Any) -> Any:
+        """Return sums of an array with one column per query: one column per cluster."""
+        order = np.argsort(self.clusters, kind="stable")  # type: ignore[arg-type]
+        starts = np.cumsum(self.cluster_sizes) - self.cluster_sizes
+        return np.add.reduceat(values[:, order], starts, axis=1)
+
+    def _merge(self, values: Floats) -> Results:
+        """Return results with one value per cluster."""
+        numbers = pl.Series(np.arange(values.shape[1]))
+        return replace(self, queries=numbers, values=values, clusters=None)
 
     def restrict(self, queries: pl.Series, *, inside: bool = True) -> Results:
         """Keep only the given queries, or drop them if `inside` is False."""
@@ -704,6 +798,13 @@ def make_measure_table(
     first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
     repeated = first[[0] * columns.height].get_columns()
     return pl.DataFrame([*repeated, *names, *columns])
+
+
+def count_clusters(results: Results, length: int) -> dict[str, Integers]:
+    """Return the column `clusters` of a table with `length` rows; no column without clusters."""
+    if results.clusters is None:
+        return {}
+    return {"clusters": np.full(length, len(results.cluster_sizes))}
 
 
 # Means

@@ -18,13 +18,14 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._results.findings import find_agreeing_pairs
-from polars_graded._results.keys import Keys, takes_results
+from polars_graded._results.keys import Columns, Keys, takes_results
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     ALL_QUERIES,
     ROUNDING,
     Grid,
     MeasureColumns,
+    check_clustered_results,
     check_per_query,
     make_measure_table,
     make_table,
@@ -256,6 +257,7 @@ def queries_needed(
     unit: Unit = "measure",
     power: float = 0.8,
     confidence: float = 0.95,
+    cluster: Columns | None = None,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Return the number of queries that make a difference significant.
@@ -287,6 +289,10 @@ def queries_needed(
     confidence
         1 - α, where α is the level of significance. For m comparisons with Bonferroni's correction,
         pass 1 - α / m.
+    cluster
+        The columns of clusters, as for `compare`. Clusters then take the place of queries: n is
+        their number, and :math:`s / \sqrt n` is the cluster-robust standard error. The result has
+        the numbers of `clusters` (UInt32) and of `clusters_needed` in place of `queries_needed`.
 
     Returns
     -------
@@ -349,26 +355,30 @@ def queries_needed(
     """
     target_power = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
-    grid = check_per_query(per_query, measures, **keys)
+    grid = check_clustered_results(per_query, measures, None, cluster, **keys)
     rows = [
         compute_needs(
             pairs, _find_target_difference(pairs, difference, unit)[0], target_power, level
         )
         for pairs in _list_pairs(grid, 2)
     ]
-    return make_table(rows, queries_needed=pl.UInt64())
+    needed = "queries_needed" if cluster is None else "clusters_needed"
+    return make_table(rows, **{needed: pl.UInt64()})
 
 
 def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
     """Return the row of a measure in the result of `queries_needed`."""
-    std, n = _compute_pooled_std(pairs), pairs.n
-    effect = difference / std
+    std, n = _compute_pooled_std(pairs.units), pairs.units.n
+    effect, has_clusters = difference / std, pairs.results.clusters is not None
     return {
         "measure": pairs.results.measure,
-        "queries": n,
+        "queries": pairs.n,
+        **({"clusters": n} if has_clusters else {}),
         "std": std,
         "difference": difference,
-        "queries_needed": find_min_queries(effect, power, level),
+        "clusters_needed" if has_clusters else "queries_needed": find_min_queries(
+            effect, power, level
+        ),
         "power": float(compute_power(n, effect, level)),
         "smallest_difference": _find_smallest_effect(n, power, level) * std,
     }
@@ -503,7 +513,7 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
 def _compute_pooled_std(pairs: Pairs) -> float:
     """Return s: the square root of the mean variance of all pairs.
 
-    The variance of a pair is the variance of its differences over queries.
+    The variance of a pair is the variance of its differences over queries or clusters.
     """
     std = float(np.sqrt((pairs.statistics.std**2).mean()))
     if not std:

@@ -11,13 +11,13 @@ import polars as pl
 from polars_graded._measuring.kernels.ragged import Integers, Mask
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import Keys, takes_results
+from polars_graded._results.keys import Columns, Keys, takes_results
 from polars_graded._results.per_query import (
     Grid,
     MeasureColumns,
+    check_clustered_results,
     check_free_names,
     check_has_best,
-    check_per_query,
     find_places,
 )
 from polars_graded._results.significance import TESTS, CorrectionName, Options, Progress, TestName
@@ -42,6 +42,7 @@ def rank_strategies(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
+    cluster: Columns | None = None,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Rank strategies by mean, with intervals of ranks and groups.
@@ -60,7 +61,7 @@ def rank_strategies(
     per_query, *measures, query, strategy, missing, grader, segments, test, correction, confidence
         As for `compare`, which compares all pairs. The test `"wilcoxon"` is refused, since ranks of
         differences do not show which mean is higher.
-    seed, resamples, progress
+    seed, resamples, progress, cluster
         As for `compare`.
 
     Returns
@@ -70,8 +71,9 @@ def rank_strategies(
         best strategy is first:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
-          (UInt32), `best` (which value is best), `test` and `correction` (String), `confidence`,
-          `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
+          (UInt32), with `cluster` the number of `clusters` (UInt32), `best` (which value is best),
+          `test` and `correction` (String), `confidence`, `mean`, and `ci_low` to `ci_high`, as in
+          `summarise` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. Corrections
           such as `"holm"` bound the probability of any false finding. With such a correction, all
@@ -136,7 +138,7 @@ def rank_strategies(
     """
     options = Options(test, correction, confidence, seed, resamples, progress)
     check_test_of_means(options)
-    grid = check_per_query(per_query, measures, segments, **keys)
+    grid = check_clustered_results(per_query, measures, segments, cluster, **keys)
     return rank_grid(grid, options, compare_grid(grid, options))
 
 
@@ -185,7 +187,7 @@ def _rank_segment(
     in_order = is_better[np.ix_(order, order)]
     ranked = means.select(
         *("measure", *segments, strategy),
-        *("queries", "best"),
+        *(name for name in ("queries", "clusters", "best") if name in means.columns),
         *(pl.lit(pairs[name][0]).alias(name) for name in ("test", "correction") if pairs.height),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),

@@ -9,19 +9,22 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
-from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._results.keys import Keys, takes_results
+from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._results.keys import Columns, Keys, takes_results
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     ALL_QUERIES,
     Grid,
     MeasureColumns,
-    check_per_query,
+    check_clustered_results,
     make_measure_table,
 )
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, correct_p_values
 
 __all__ = ["compare_segments"]
+
+MAX_CONDITION = 1e12
+"""Maximum condition number of covariances; with a larger one they count as singular."""
 
 
 @takes_results()
@@ -31,6 +34,7 @@ def compare_segments(
     segments: str | Sequence[str],
     baseline: Any = None,
     correction: CorrectionName = "holm",
+    cluster: Columns | None = None,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Test whether a difference of two strategies varies between segments.
@@ -63,17 +67,20 @@ def compare_segments(
         As for `compare`.
     segments
         The column that contains the segment of each query, or several such columns. A segment with
-        fewer than two queries is left out.
+        fewer than two queries, or fewer than two clusters, is left out.
     correction
         The correction of p values, as for `compare`. The p values of all pairs of a measure are
         corrected together.
+    cluster
+        The columns of clusters, as for `compare` (Notes).
 
     Returns
     -------
     DataFrame
         One row per measure and pair, in the order of `compare`. The first columns are `measure`
         (String), the strategy (under the name of its column) and `baseline`. `segments` and
-        `queries` (UInt32) are the numbers of segments and of queries in the test. `smallest` and
+        `queries` (UInt32) are the numbers of segments and of queries in the test, and with
+        `cluster`, `clusters` is the number of clusters (UInt32). `smallest` and
         `largest` are the smallest and the largest mean difference of a segment. `f` is the
         statistic F, and `df` is :math:`\nu`. The last columns are `p_value` and `p_corrected`. All
         columns from `smallest` on are Float64. `f`, `df`, `p_value` and `p_corrected` are null with
@@ -83,8 +90,19 @@ def compare_segments(
     --------
     compare : With `segments`, the differences in each segment.
 
+    Notes
+    -----
+    With `cluster`, :math:`n_j` is the number of clusters of segment j, and :math:`s_j / \sqrt{n_j}`
+    is the cluster-robust standard error of :math:`\bar d_j`, as for `compare`. If a cluster has
+    queries in several segments, such as a search term on several devices, the segments depend on
+    each other. Then Hotelling's test with the cluster-robust covariances of all :math:`\bar d_j`
+    replaces Welch's. For two segments that have the same clusters, each with one query per segment,
+    it is the paired t test. Its numbers of degrees of freedom are k - 1 and `df`, which is
+    m - k + 1 if the segment with the fewest clusters has m of them.
+
     References
     ----------
+    Hotelling: The generalization of Student's ratio, 1931.
     Welch: On the comparison of several mean values: an alternative approach, Biometrika, 1951.
     Gelman, Stern: The difference between "significant" and "not significant" is not itself
     statistically significant, 2006.
@@ -114,7 +132,7 @@ def compare_segments(
     └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    grid = check_per_query(per_query, measures, segments, **keys)
+    grid = check_clustered_results(per_query, measures, segments, cluster, apart=False, **keys)
     return compute_interactions(grid, baseline, correction)
 
 
@@ -126,19 +144,26 @@ def compute_interactions(
     tables = []
     for measure in grid.measures:
         segments = [
-            Pairs(results, a, b) for _, results in grid.split_segments(measure) if results.n > 1
+            Pairs(results, a, b)
+            for _, results in grid.split_segments(measure)
+            if results.units.n > 1
         ]
-        n = np.array([pairs.n for pairs in segments], dtype=np.float64)[:, np.newaxis]
+        n = np.array([pairs.units.n for pairs in segments], dtype=np.float64)[:, np.newaxis]
         shape = len(segments), len(a)
         mean, std = (
-            np.reshape([getattr(pairs.statistics, name) for pairs in segments], shape)
+            np.reshape([getattr(pairs.units.statistics, name) for pairs in segments], shape)
             for name in ("mean", "std")
         )
-        f, df, p = _compute_welch(n, mean, std)
+        clusters = _list_clusters(segments)
+        if clusters is not None and len(clusters) < n.sum():
+            f, df, p = _compute_hotelling(segments, clusters, mean, std)
+        else:
+            f, df, p = _compute_welch(n, mean, std)
         means = mean if segments else np.full((1, len(a)), np.nan)
         statistics = {
             "segments": np.full(len(a), len(segments)),
-            "queries": int(n.sum()),
+            "queries": sum(pairs.n for pairs in segments),
+            **({} if clusters is None else {"clusters": len(clusters)}),
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
             "f": f,
@@ -149,6 +174,46 @@ def compute_interactions(
         names = name_pairs(grid.strategies, a, b)
         tables.append(make_measure_table(measure, ALL_QUERIES, names, statistics))
     return pl.concat(tables)
+
+
+def _list_clusters(segments: Sequence[Pairs]) -> Any:
+    """Return the numbers of all clusters of some segments; None without clusters."""
+    numbers = [pairs.results.clusters for pairs in segments if pairs.results.clusters is not None]
+    return np.unique(np.concatenate(numbers)) if numbers else None
+
+
+def _compute_hotelling(
+    segments: Sequence[Pairs], clusters: Integers, mean: Floats, std: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return F, the degrees of freedom and the p value of each pair, for dependent segments.
+
+    The results of a pair are NaN if one of its standard deviations is 0, or if the covariances of
+    its segments are singular.
+    """
+    from scipy.special import fdtrc
+
+    k, n_pairs = mean.shape
+    # Each cluster adds its share to the error of the mean difference of each segment.
+    shares = np.zeros((n_pairs, k, len(clusters)))
+    for place, pairs in enumerate(segments):
+        columns = np.searchsorted(clusters, _list_clusters([pairs]))
+        for part in pairs.split(pairs.n):
+            deviations = pairs.compute_differences(part) - mean[place, part, np.newaxis]
+            shares[part, place, columns] = pairs.results.sum_clusters(deviations) / pairs.n
+    # All segments are compared with the first one, in units of the smallest standard deviation.
+    unit = np.where(std.min(axis=0) > 0, std.min(axis=0), np.nan)
+    effects = (mean[1:] - mean[0]).T / unit[:, np.newaxis]
+    contrasts = (shares[:, 1:] - shares[:, :1]) / unit[:, np.newaxis, np.newaxis]
+    size, smallest = len(clusters), min(pairs.units.n for pairs in segments)
+    covariances = size / (size - 1) * contrasts @ contrasts.swapaxes(1, 2)
+    f, df, p = np.full((3, n_pairs), np.nan)
+    for index in np.flatnonzero(~np.isnan(unit) & (smallest >= k)):
+        if np.linalg.cond(covariances[index]) < MAX_CONDITION:
+            squared = effects[index] @ np.linalg.solve(covariances[index], effects[index])
+            df[index] = smallest - k + 1
+            f[index] = squared * df[index] / ((k - 1) * (smallest - 1))
+            p[index] = fdtrc(k - 1, df[index], f[index])
+    return f, df, p
 
 
 def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:

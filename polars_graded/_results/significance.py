@@ -20,7 +20,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.pairs import Pairs, split_into_parts
 from polars_graded._results.per_query import ROUNDING, Results, divide
-from polars_graded._sentences import COMPARES_RANKS, conjugate
+from polars_graded._sentences import COMPARES_RANKS, conjugate, name_one
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
@@ -48,6 +48,13 @@ RANK_COLUMN = "rank_biserial"
 
 MAX_EXACT_QUERIES = 50
 """Maximum number of queries for the exact distribution of untied ranks, as in scipy."""
+
+
+CLUSTER_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
+"""Tests that allow for clusters of several queries."""
+
+MIN_CLUSTERS = 20
+"""Minimum number of clusters for a t test. With fewer, it finds false differences too often."""
 
 
 @dataclass(frozen=True)
@@ -134,18 +141,21 @@ class Outcome(NamedTuple):
 
 
 def run_test(pairs: Pairs, options: Options) -> Outcome:
-    """Return the outcome of a test; NaN with fewer than two queries."""
-    if pairs.n < 2:  # noqa: PLR2004
-        return make_unknown_outcome(pairs, of_ranks=TESTS[options.test].of_ranks)
-    return TESTS[options.test].run(pairs, options)
+    """Return the outcome of a test; NaN with fewer than two independent units.
 
-
-def make_unknown_outcome(pairs: Pairs, *, of_ranks: bool = False) -> Outcome:
-    """Return the outcome of pairs that cannot be tested: NaN everywhere."""
-    unknown = np.full(len(pairs), np.nan)
-    return Outcome(
-        unknown, _make_unknown_intervals, _make_unknown_intervals, unknown if of_ranks else None
-    )
+    The independent units are queries, or clusters of queries.
+    """
+    test, unknown = TESTS[options.test], np.full(len(pairs), np.nan)
+    if pairs.results.has_clusters and options.test not in CLUSTER_TESTS:
+        msg = (
+            "`test` must be 't', 'permutation' or 'bootstrap' if a `cluster` has several queries, "
+            f"got {options.test!r}"
+        )
+        raise ValueError(msg)
+    if pairs.units.n < 2:  # noqa: PLR2004
+        ranks = unknown if test.of_ranks else None
+        return Outcome(unknown, _make_unknown_intervals, _make_unknown_intervals, ranks)
+    return test.run(pairs, options)
 
 
 def _make_unknown_intervals(levels: Floats) -> Ends:
@@ -204,9 +214,12 @@ class Estimate(NamedTuple):
 
 
 def estimate_differences(pairs: Pairs) -> Estimate:
-    """Return the estimates of the mean differences."""
-    mean, std, *_ = pairs.statistics
-    return Estimate.of(mean, std, pairs.n)
+    """Return the estimates of the mean differences.
+
+    With clusters of queries, their standard errors are cluster-robust.
+    """
+    mean, std, *_ = pairs.units.statistics
+    return Estimate.of(mean, std, pairs.units.n)
 
 
 def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
@@ -258,15 +271,9 @@ def _compute_p_of_ranks(ranks: Floats) -> Floats:
 
 
 def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
-    """Return the outcome of the randomisation test, with Student's intervals."""
-    return permute_signs(pairs, options, np.ones(pairs.n, np.int64))
+    """Return the outcome of Fisher's randomisation test, with Student's intervals.
 
-
-def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
-    """Return the outcome of Fisher's randomisation test of groups of queries.
-
-    Each column of values in `pairs` contains sums over a group of queries. `sizes` contains the
-    number of queries in each group. Without groups, each query is a group of size 1.
+    The test changes the signs of independent units: of clusters of queries, or of queries.
 
     The agreeing interval contains every mean difference δ that the test does not reject. The test
     of δ subtracts δ from the difference of each query. A vector of signs keeps the signs of some
@@ -274,6 +281,7 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     of the kept queries, and t the mean of the original differences of the turned queries. The
     vector is at least as extreme as the data if and only if δ lies between k and t (Hartigan 1969).
     """
+    student, sizes, pairs = estimate_differences(pairs), pairs.results.cluster_sizes, pairs.totals
     n, units = sizes.sum(), pairs.n
     is_exact = 2**units <= options.resamples
     flips = Resamples(2**units if is_exact else options.resamples, is_exact=is_exact)
@@ -312,15 +320,16 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
             flips.find_distances(highest, levels)
         )
 
-    return Outcome(p, estimate_differences(pairs).compute_ends, compute_agreeing)
+    return Outcome(p, student.compute_ends, compute_agreeing)
 
 
 def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
     """Return the outcome of the studentised bootstrap.
 
     The intervals are symmetric about the mean difference. For a pair without variation, p is 1 if
-    the mean difference is 0, and NaN otherwise.
+    the mean difference is 0, and NaN otherwise. Clusters of queries are drawn as a whole.
     """
+    pairs = pairs.units
     n = pairs.n
     draws = Resamples(options.resamples, is_exact=False)
     n_extreme = draws.count_rejecting(options.level) + 1
@@ -449,7 +458,9 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     """Yield warnings that p cannot be small enough, or that p is missing."""
     test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
-    testable = [each for each in segments if each.n > 1]
+    has_clusters = any(each.results.has_clusters for each in segments)
+    noun = "clusters" if has_clusters else "queries"
+    testable = [each.units for each in segments if each.units.n > 1]
     if not testable:
         return
     sizes_of_segments = [(each.n, len(each.results.values)) for each in testable]
@@ -475,20 +486,27 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         if n_needed > MAX_RESAMPLES:
             hint = "a test without resamples"
         if lacks_queries:
-            count, hint = f"{n} queries", "more queries"
+            count, hint = f"{n} {noun}", f"more {noun}"
         clause = write_weak_test(options, count, min(min_p_values))
         if smallest_p > min(min_p_values):
             words = CORRECTIONS[options.correction].words
             clause += f", or {smallest_p:.3g} if {words} for {size} pairs"
         pairs_hint = ", or fewer pairs," if min(min_p_values) <= level else ""
         yield f"{clause}\n\nHint: {hint}{pairs_hint} can show a difference"
+    smallest = min(each.n for each in testable)
+    if has_clusters and options.test == "t" and smallest < MIN_CLUSTERS:
+        yield (
+            f"with {smallest} clusters the t test finds differences too often\n\n"
+            "Hint: cluster= names the column of independent units, such as the search term "
+            "and not the device; test='permutation' does not find differences too often"
+        )
     constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in testable]
     n_constant = np.count_nonzero(np.concatenate(constant))
     if n_constant and options.test in ("t", "bootstrap") and testable[0].results.best != "none":
         subject = "the difference is" if size == 1 else f"{n_constant} of {size} differences are"
         yield (
-            f"{subject} the same in every query of {testable[0].results.measure!r}: without "
-            f"variation {test.words} has no p value\n\n"
+            f"{subject} the same in every {name_one(noun)} of {testable[0].results.measure!r}: "
+            f"without variation {test.words} has no p value\n\n"
             "Hint: test='permutation' needs no variation"
         )
 

@@ -81,14 +81,30 @@ def find_unseen_percentage(level: float, n: int) -> float:
     return percentage
 
 
+class Units(NamedTuple):
+    """Independent units of a row: queries, or clusters of queries."""
+
+    n: int
+    changed: int
+    more: int | None
+    noun: str
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Units:
+        """Return the independent units of a row."""
+        if "clusters" in row:
+            return cls(row["clusters"], row["changed_clusters"], row["more_clusters"], "clusters")
+        return cls(row["queries"], row["changed"], row["more_queries"], "queries")
+
+
 def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int) -> str:
-    verdict, margin, n = row["verdict"], format_short(row["margin"]), row["queries"]
+    verdict, margin, units = row["verdict"], format_short(row["margin"]), Units.of(row)
     if verdict == UNCHANGED:
-        percentage = find_unseen_percentage(row["level"], n)
+        percentage = find_unseen_percentage(row["level"], units.n)
         return (
-            f"{new} is unchanged from {old}: none of {format_count(n, 'queries')} changed; "
-            f"a change that affects fewer than {percentage:.2g} % of all queries may affect none "
-            "of these"
+            f"{new} is unchanged from {old}: none of {format_count(units.n, units.noun)} changed; "
+            f"a change that affects fewer than {percentage:.2g} % of all {units.noun} may affect "
+            "none of these"
         )
     interval = "no interval"
     if row["low"] is not None and row["high"] is not None:
@@ -114,13 +130,13 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int)
 
 def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_changed: int) -> str:
     """Write the reason why a verdict is undecided."""
-    margin = format_short(row["margin"])
+    margin, units = format_short(row["margin"]), Units.of(row)
     if not row["queries"]:
         return "no query has a value on both sides"
     if row["low"] is None or row["high"] is None:
         changes = "all differences are equal"
-        if row["changed"] < min_changed:
-            changes = f"{row['changed']} of {format_count(row['queries'], 'queries')} changed"
+        if units.changed < min_changed:
+            changes = f"{units.changed} of {format_count(units.n, units.noun)} changed"
         return (
             f"{difference}, without an interval, since {changes} and the range of values is unknown"
         )
@@ -141,11 +157,11 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_ch
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
     """Write how many more queries would probably decide the verdict."""
-    if row["more_queries"] is not None:
-        n = row["more_queries"]
-        more = f"{format_count(n, 'more queries')} {conjugate(n, 'decide')}"
+    *_, n, noun = Units.of(row)
+    if n is not None:
+        more = f"{format_count(n, f'more {noun}')} {conjugate(n, 'decide')}"
         return f"; if the difference stays the same, {more} in about 4 of 5 cases"
-    return "; the number of further queries that would decide is unknown or unrealistic"
+    return f"; the number of further {noun} that would decide is unknown or unrealistic"
 
 
 def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -> Iterator[str]:
@@ -159,18 +175,21 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     else:
         counts = f"of {new:,} of the strategy and {old:,} of the baseline"
         yield f"{format_count(n, 'queries')} in common, {counts}"
+    units = Units.of(row)
+    if "clusters" in row:
+        yield format_count(units.n, "independent clusters")
     if row["undefined"]:
         yield f"{format_count(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
         exception = ""
-        if row["low"] is not None and row["changed"] < min_changed:
-            changes = f"{row['changed']:,} changed, fewer than {min_changed}"
-            yield f"{changes}, so the interval allows for changes of other queries"
+        if row["low"] is not None and units.changed < min_changed:
+            changes = f"{units.changed:,} changed, fewer than {min_changed}"
+            yield f"{changes}, so the interval allows for changes of other {units.noun}"
         elif row["low"] is not None:
-            percentage = find_unseen_percentage(row["level"], n)
+            percentage = find_unseen_percentage(row["level"], units.n)
             exception = (
-                f", unless rare large changes (in fewer than {percentage:.2g} % of all queries) "
-                "are missing here"
+                f", unless rare large changes (in fewer than {percentage:.2g} % of all "
+                f"{units.noun}) are missing here"
             )
         if row["mean"] is not None:
             yield f"means {format_short(row['mean'])} and {format_short(row['baseline_mean'])}"
@@ -240,11 +259,12 @@ def write_summary(
         f"difference, unless rare large changes are missing from the sample.{single_note} "
         "Lost queries have a value on one side only."
     )
-    if (n_queries := verdicts["queries"].min()) and isinstance(n_queries, int):
-        percentage = find_unseen_percentage(level, n_queries)
+    smallest = min(map(Units.of, verdicts.rows(named=True)), key=lambda units: units.n)
+    if smallest.n:
+        percentage = find_unseen_percentage(level, smallest.n)
         meaning += (
-            f" A change that affects fewer than {percentage:.2g} % of all queries may affect none "
-            f"in a sample of {format_count(n_queries, 'queries')}."
+            f" A change that affects fewer than {percentage:.2g} % of all {smallest.noun} may "
+            f"affect none in a sample of {format_count(smallest.n, smallest.noun)}."
         )
     lines += [
         "",
