@@ -16,7 +16,7 @@ from test_charts import assert_drawn
 
 import polars_graded as pg
 from polars_graded import charts, datasets, evaluate, trust
-from polars_graded._drawing import chart_checks, style
+from polars_graded._drawing import chart_checks, style, tiles
 from polars_graded._sentences import format_percent
 from polars_graded.charts import _overview
 
@@ -257,6 +257,11 @@ def joined() -> pl.DataFrame:
     return run.join(judged, on=["query", "doc"], how="left")
 
 
+def fill_of(colour: str) -> str:
+    """Return the colour of a filled cell on white."""
+    return style.mix_colours("white", colour, _overview.FILLED_SHARE)
+
+
 def cells_of(chart: Any) -> dict[str, str]:
     """What is printed in each cell."""
     return dict(chart.data.drop_nulls("text").select("what", "text").rows())
@@ -284,8 +289,8 @@ def test_a_left_join_shows_for_what_it_is():
         "duplicates": "0",
     }
     bars = filled(chart)
-    assert bars["none_judged"] == (0.75, _overview.ALARM_COLOUR)
-    assert bars["judged"] == (pytest.approx(0.2), _overview.FILLED_COLOUR)
+    assert bars["none_judged"] == (0.75, fill_of(_overview.RED))
+    assert bars["judged"] == (pytest.approx(0.2), fill_of(_overview.BLUE))
     assert bars["retrieved"][0] == 1
 
 
@@ -297,7 +302,7 @@ def test_what_judge_makes_of_it_has_nothing_in_red():
     chart = charts.overview(pg.overview(whole))
     assert cells_of(chart)["retrieved"] == "67 %"
     assert all(
-        share == 0 for share, fill in filled(chart).values() if fill == _overview.ALARM_COLOUR
+        share == 0 for share, fill in filled(chart).values() if fill == fill_of(_overview.RED)
     )
 
 
@@ -310,11 +315,8 @@ def test_grades_are_pieces_of_one_bar_by_how_many_rows_have_them():
     assert (pieces["end"] - pieces["start"]).to_list() == pytest.approx(
         [0.8 * width, 0.1 * width, 0.1 * width]
     )
-    assert pieces["fill"].to_list() == [
-        _overview.UNJUDGED_COLOUR,
-        _overview.LOWEST_COLOUR,
-        _overview.HIGHEST_COLOUR,
-    ]
+    lowest, _, highest = tiles.find_grade_colours()
+    assert pieces["fill"].to_list() == [fill_of(_overview.YELLOW), lowest, highest]
     assert {"none, 0, 2", "rows by grade:"} <= set(text_of(chart))
 
 
@@ -346,7 +348,7 @@ def test_any_number_of_strategies_is_drawn_in_the_order_of_the_table(count, capf
     )
     chart = charts.overview(table)
     assert chart.data.height <= chart_checks.MAX_DRAWN_ROWS
-    assert layer_of(chart, "bar")["encoding"]["y"]["scale"]["domain"] == [
+    assert spec_of(chart)["encoding"]["y"]["scale"]["domain"] == [
         f"s{i}" for i in range(count, 0, -1)
     ]
     assert_drawn(chart, capfd)
