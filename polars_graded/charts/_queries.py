@@ -178,7 +178,7 @@ def precision_histogram(
         legend=legend,
     )
     words = style.Words(finding, notes, f"{y_title} by {title}")
-    layers = [*_draw_differences(table.height), *_draw_mean(*mean)]
+    layers = [*_draw_differences(rows, table.height), *_draw_mean(*mean)]
     shared = alt.Encoding(x=x, y=y, color=colour)
     return style.draw_layers(
         layers, rows, words, independent=["color"], encoding=shared, **HISTOGRAM_SIZE
@@ -205,8 +205,8 @@ def _label_extremes(table: pl.DataFrame, n: int, order: str) -> pl.DataFrame:
     return table.select("position", "query", "difference", "better", label.alias("label"))
 
 
-def _draw_differences(n: int) -> list[alt.Chart]:
-    """Draw a bar for each query, a dot for each tie, and the names of extreme queries."""
+def _draw_differences(rows: pl.DataFrame, n: int) -> list[alt.Chart]:
+    """Draw a bar for each of n queries, a dot for each tie, and the names of extreme queries."""
     base = alt.Chart().encode(x=alt.X("query:N"), y=alt.Y("difference:Q"))
     tooltip = style.list_tooltips("query:N", *style.format_decimals("difference"), "better:N")
     ties = base.transform_filter("!isValid(datum.better)")
@@ -219,14 +219,15 @@ def _draw_differences(n: int) -> list[alt.Chart]:
         limit=400,
         clip=False,
     )
-    return [
-        base.mark_bar(minBandSize=1).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip),
-        marks.draw_zero("difference"),
-        ties.mark_point(filled=True, size=9, opacity=1).encode(
-            color=alt.value(style.DOUBT), tooltip=tooltip[:2]
-        ),
-        texts.encode(text="label:N", color=alt.value(style.find_ink())),
-    ]
+    bars = base.mark_bar(minBandSize=1).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip)
+    layers = [bars, marks.draw_zero("difference")]
+    # Vega warns of an infinite extent if a layer has no rows.
+    if rows["better"].has_nulls():
+        ties = ties.mark_point(filled=True, size=9, opacity=1)
+        layers.append(ties.encode(color=alt.value(style.DOUBT), tooltip=tooltip[:2]))
+    if rows["label"].count():
+        layers.append(texts.encode(text="label:N", color=style.draw_ink()))
+    return layers
 
 
 def _draw_mean(mean: float, low: float | None, high: float | None) -> list[alt.Chart]:
