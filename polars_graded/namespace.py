@@ -378,46 +378,26 @@ class Graded:
 
         As text: ``(min, 0), (median, 0), (w, 1 - (max - w) / (max - min)), (max, 1)``
 
-        :math:`w` is the highest score that is not above :math:`h_u + \mathtt{whisker} \cdot (h_u -
-        h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and
-        the upper half of the scores. For an odd number of scores, both halves include the middle
-        one. The whisker is a control point only if it is strictly between the median and the
-        highest score. The minimum is a control point only if it is below the median. If the median
-        is the highest score, φ jumps to 1 at this score.
-
-        If all scores are equal, φ is undefined, since relevance 1 for all of them would make every
-        ranking perfect. φ is then null, or the value of `undefined_as`.
-
-        Ratings are a poor input, since most queries have few ratings on few levels. In MovieLens, φ
-        is 0 for two thirds of the test ratings, which are at or below the median of their query.
-
-        Between control points φ equals `scipy.interpolate.PchipInterpolator`. If several
-        expressions use φ as the grade, store φ in a column first; otherwise each computes φ again.
+        If all scores are equal, φ is undefined. The page "Relevance from scores" of the
+        documentation defines the whisker, the points that coincide and the curve for low scores.
 
         Parameters
         ----------
         control_points
-            Pairs (score, relevance) that replace the points above: at least two, with increasing
-            scores. Relevance is from 0 to 1, and may both rise and fall. Scores outside the range
-            of the pairs get the relevance of the nearest pair. Pass one list of pairs for all
-            queries, or a column or expression with a list of pairs per row. From a column, only the
-            first row of each query is used; if that row is null, φ is undefined. With control
-            points, the other parameters have no effect.
+            Pairs (score, relevance) that replace the points above and all other parameters: at
+            least two, with increasing scores and relevance from 0 to 1. Pass one list for all
+            queries, or a column or expression with a list per row, of which the first row of a
+            query counts.
         whisker
             Number, at least 0, that decides which scores are outliers: those that exceed the upper
             hinge by more than `whisker` times the distance between the hinges.
         floor
-            Only scores above the floor count for the median, the hinges and the whisker. The floor
-            replaces the minimum: scores up to the floor have relevance 0. `floor=0` leaves out
-            scores of 0, as the code of Moniz et al. does for news that nobody shared. φ is
-            undefined for a query without a score above the floor. A floor needs direction `"high"`.
+            Only scores above the floor count for the median, the hinges and the whisker; scores up
+            to it have relevance 0. `floor=0` leaves out scores of 0. φ is undefined for a query
+            without a score above it. A floor needs direction `"high"`.
         direction
             The scores that are relevant: `"high"`; `"low"`, which mirrors the curve; or `"both"`,
-            the extremes on both sides. With `"both"`, the curve falls from (min, 1) to (median, 0)
-            and rises to (max, 1). If scores lie beyond a whisker w, (w, 1 - α) is a control point
-            too. α is (max - w) / (max - min) for the upper whisker, and (w - min) / (max - min) for
-            the lower. (Ribeiro and Moniz set relevance to 1 from each whisker outwards: for this,
-            pass `control_points`.)
+            the extremes on both sides, for which the median has relevance 0 and both ends have 1.
 
         Returns
         -------

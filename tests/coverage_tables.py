@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+PAGE = Path(__file__).parents[1] / "notebooks" / "book" / "testing.md"
+"""The page with the tables."""
 
-def read_book_table(heading: str, page: str = "testing.md") -> dict[tuple[str, ...], list[float]]:
+
+def read_book_text() -> str:
+    """The page of the tables, with its words separated by single blanks."""
+    return " ".join(PAGE.read_text(encoding="utf-8").split())
+
+
+def read_book_table(heading: str) -> dict[tuple[str, ...], list[float]]:
     """The first table under a heading of the book: the numbers of each row, by its texts.
 
     Cells with a number of three decimals are numbers. The cells before them are texts.
     """
-    path = Path(__file__).parents[1] / "notebooks" / "book" / page
-    after = path.read_text(encoding="utf-8").split(f"\n### {heading}\n")[1]
+    after = PAGE.read_text(encoding="utf-8").split(f"\n### {heading}\n")[1]
     lines = re.findall(r"^\|.*\|$", after.split("\n### ")[0], re.MULTILINE)[2:]
     rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     is_number = re.compile(r"\d\.\d{3}").fullmatch

@@ -176,7 +176,8 @@ def outcome(mutant: Mutant, marks: str) -> str:
             left = shutil.ignore_patterns("__pycache__", "benchmark")
             shutil.copytree(ROOT / folder, copy / folder, ignore=left)
         (copy / "notebooks" / "book").mkdir(parents=True)
-        for file in ("pyproject.toml", "README.md", "notebooks/book/testing.md"):
+        pages = ("notebooks/book/rows.md", "notebooks/book/testing.md")
+        for file in ("pyproject.toml", "README.md", *pages):
             shutil.copy(ROOT / file, copy / file)
         path = copy / "polars_graded" / mutant.file
         code = path.read_text(encoding="utf-8")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from coverage_tables import assert_same_share, read_book_table
+from coverage_tables import assert_same_share, read_book_table, read_book_text
 
-from polars_graded import agreement, read_qrels
+from polars_graded import read_qrels
 from polars_graded._results.agreement import (
     MIN_INFORMATIVE_QUERIES,
     Grades,
@@ -131,7 +129,7 @@ def test_intervals_hold_the_value_as_often_as_is_printed(kind, n, repeats, reque
         (("rare", "TREC"), range(15, 51), "and {} % with 15 or more"),
     ],
 )
-def test_the_docstring_states_the_lowest_and_the_highest_coverage(kinds, queries, words):
+def test_the_book_states_the_lowest_and_the_highest_coverage(kinds, queries, words):
     shares = [
         share
         for (kind, n), (*shares, _) in TABLE.items()
@@ -139,7 +137,7 @@ def test_the_docstring_states_the_lowest_and_the_highest_coverage(kinds, queries
         for share in shares
     ]
     stated = words.format(f"{100 * min(shares):.0f} to {100 * max(shares):.0f}")
-    assert stated in re.sub(r"\s+", " ", agreement.__doc__)
+    assert stated in read_book_text()
 
 
 @pytest.mark.parametrize(("kind", "n"), [("common", 5), ("rare", 15)])

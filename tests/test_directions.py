@@ -485,7 +485,7 @@ def test_the_rates_of_both_errors_are_those_of_the_book():
         ]
         rows[kind] = [f"{100 * np.mean(each):.0f}" for each in rates]
         print(f"| {kind} | {' | '.join(rows[kind])} |")
-    book = (BOOK / "rows.md").read_text(encoding="utf-8")
+    book = (BOOK / "testing.md").read_text(encoding="utf-8")
     for kind, rates in rows.items():
         assert f"| {kind} | {' | '.join(rates)} |" in book
 

@@ -1,12 +1,9 @@
-"""The README's picture is what its code draws; it is short, and names every measure."""
+"""The README's picture is what its code draws; it is short."""
 
-import inspect
 import re
 
 import readme_picture
 from pictures import assert_drawn_alike, pixels
-
-from polars_graded import Graded
 
 
 def test_the_picture_is_the_chart_above_it(tmp_path):
@@ -35,8 +32,7 @@ def test_what_the_readme_links_to_is_there():
 
 def test_it_is_read_in_two_minutes_and_has_two_commands():
     text = readme_picture.README.read_text(encoding="utf-8")
-    # Nobody reads the table of all measures from its first to its last.
-    assert len(text.partition("## Measures")[0].encode()) < 8_500
+    assert len(text.split()) <= 900
     commands = re.findall(r"^```sh\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
     assert commands == [
         "pip install . && python -m polars_graded",
@@ -44,12 +40,7 @@ def test_it_is_read_in_two_minutes_and_has_two_commands():
     ]
 
 
-def test_it_names_every_measure():
-    text = readme_picture.README.read_text(encoding="utf-8")
-    table = text[text.index("| family | measures |") :].split("\n\n")[0]
-    making = {
-        name
-        for name, method in vars(Graded).items()
-        if not name.startswith("_") and inspect.signature(method).return_annotation == "pl.Expr"
-    }
-    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(making - {"measures", "rank"})
+def test_its_first_section_names_what_no_evaluation_of_clicks_can_know():
+    first = readme_picture.README.read_text(encoding="utf-8").split("\n## ")[0]
+    assert "position bias" in first
+    assert "(notebooks/book/how-to/clicks.md)" in first

@@ -58,55 +58,41 @@ def estimate_clicks(
 ) -> pl.DataFrame:
     r"""Estimate clicks per list for a new ranking, from an old ranker's log.
 
-    The log has the lists that an old ranker showed. A click counts only if its list matches the new
-    ranking. `method` defines the part of the list that must match. Few lists match, so each match
-    is weighted by the inverse of its probability (inverse propensity scoring). With N lists, and
-    the clicks :math:`c_{ik}` at rank k of list i,
+    A click counts only if its list matches the new ranking, and is weighted by the inverse of the
+    probability of a match. With N lists, and the clicks :math:`c_{ik}` at rank k of list i,
 
     .. math:: \hat V = \frac{1}{N} \sum_i \sum_k w_{ik} c_{ik} \qquad
         w_{ik} = \frac{m_{ik}}{p_{ik}}
 
     As text: ``V = ∑ w(i, k) c(i, k) / N; w(i, k) = m(i, k) / p(i, k)``
 
-    Here :math:`m_{ik}` is 1 if list i matches the new ranking as `method` requires for rank k, and
-    otherwise 0. The propensity :math:`p_{ik}` is the probability that the old ranker shows such a
-    match for rank k and the query of list i.
+    :math:`m_{ik}` is 1 if list i matches as `method` requires for rank k, else 0, and
+    :math:`p_{ik}` is the probability of a match. The page "Clicks" of the documentation explains
+    assumptions, support and intervals.
 
     Parameters
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. The lists of a query must
-        vary between sessions, at random or for another reason. If a document is never shown at a
-        rank, the log has no clicks from which its clicks at this rank can be estimated.
+        vary between sessions.
     ranking
-        Any data frame of the new ranking, with one row per query and document. Its columns of
-        queries, documents and ranks have the same names as in the log. Ranks are 1, 2, … without
-        gaps. Each query of the log needs a ranking, which should have as many documents as the
-        lists of the query.
+        Any data frame of the new ranking, with the same names of columns. Ranks are 1, 2, … without
+        gaps. Each query of the log needs a ranking.
     method
-        The part of a list that must match for a click at rank k to count:
-
-        - `"list"`: the complete list. This needs no assumption about users, and has the largest
-          variance.
-        - `"item_position"`: the document at rank k (Li and others 2018). This assumes that a click
-          depends only on the document and its rank, as in the position-based model.
-        - `"cascade"`: the documents at ranks 1 to k (McInerney and others 2020, reward
-          interaction). This assumes that a click depends only on the document and those above it,
-          as for users who read from the top.
+        The part of a list that must match for a click at rank k: `"list"`, the complete list;
+        `"item_position"`, the document at rank k; or `"cascade"`, the documents at ranks 1 to k.
     weights
         `"ips"`, which is unbiased; or `"self_normalised"`, which divides the weighted clicks at
-        each rank by the mean weight at this rank, and has less variance and a small bias.
+        each rank by their mean weight, and has less variance and a small bias.
     max_weight
-        The highest weight, at least 1. Larger weights are clipped to it. This lowers the variance,
-        and with `weights="ips"` it biases the estimate towards 0.
+        The highest weight, at least 1. Clipping larger ones lowers the variance, and biases "ips"
+        towards 0.
     propensity
-        The column of the log with the propensity of each row, above 0 and at most 1. For the row at
-        rank k, this is the probability that the old ranker shows the part that `method` requires:
-        the complete list, the document at rank k, or the documents at ranks 1 to k. By default, the
-        propensity is estimated by the share of the query's lists that match.
+        The column of the log with the probability, above 0 and at most 1, that the old ranker shows
+        the part that `method` requires. By default, it is the share of the query's lists that
+        match.
     strategy
-        The column of `ranking` that distinguishes several new rankings, which are estimated
-        separately.
+        The column of `ranking` that distinguishes several new rankings.
     confidence
         The confidence of the intervals, between 0 and 1.
     query, doc, rank, clicked, session
@@ -115,63 +101,34 @@ def estimate_clicks(
     Returns
     -------
     DataFrame
-        One row per strategy. If `strategy` is passed, the first column has this name and the names
-        of the strategies. The next columns are `method` and `weights` (String), and two counts
-        (Int64): `lists` counts all lists of the log, and `matched_lists` counts the lists in which
-        at least one rank matches. The other columns are Float64:
+        One row per strategy: the strategy, if `strategy` is passed; `method` and `weights`
+        (String); `lists`, all lists of the log, and `matched_lists`, those in which at least one
+        rank matches (Int64); and, as Float64,
 
-        - `effective_lists`: the number of equally weighted lists that would give the same variance.
-          At rank k it is :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`. The column has the lowest of
-          these numbers over all ranks with a match;
-        - `support`: the share of ranks with support. A rank of a query's new ranking has support if
-          at least one list of the query matches there. Each rank is weighted by the query's number
-          of lists;
+        - `effective_lists`: the number of equally weighted lists with the same variance;
+        - `support`: the share of ranks at which some list of the query matches, weighted by the
+          query's number of lists;
         - `logged_clicks`: clicks per list of the log;
-        - `estimate`: clicks per list of the new ranking, at least 0, with an interval from `ci_low`
-          to `ci_high` (Notes).
-
-        The last column is `note` (String): the reason for a null interval, such as
-        `effective_lists` below 5; otherwise null.
+        - `estimate`: clicks per list of the new ranking, and its interval, `ci_low` and `ci_high`;
+        - `note` (String): the reason for a null interval, such as `effective_lists` below 5.
 
     Raises
     ------
     ValueError
-        If no list matches the new ranking; if a query of the log has no ranking; for the method
-        "list", if a list is longer than the ranking of its query; if ranks have gaps; if a ranking
-        repeats a document or a rank; if a list repeats a rank; if a session is null; if the
-        propensity of a match is null, 0, negative or above 1; if clicks are null, or neither 0 nor
-        1.
+        If no list matches; if a query of the log has no ranking, or, for "list", one shorter than
+        its lists; if ranks have gaps or repeat; if a ranking repeats a document; if a session is
+        null; if a propensity or a click is null or out of range.
 
     Warns
     -----
     DataWarning.support
-        If `support` is below 1: at some ranks of the new ranking, no list of the log matches. With
-        `weights="ips"` these ranks count as not clicked, so the estimate is too low.
-        With `weights="self_normalised"`, such a rank gets the weighted mean of the clicks of other
-        queries at the same rank, or 0 if no list of these queries matches there.
+        If `support` is below 1. With `weights="ips"`, ranks without a match count as not clicked,
+        so the estimate is too low.
 
-    Notes
-    -----
-    The interval treats lists as independent, and their queries as a random sample. It uses the
-    variance of a linear approximation of the estimate, and Student's distribution. If few lists
-    decide the estimate, the degrees of freedom are few, as for `catalogue`, and the interval is
-    wide. Estimated propensities make the estimate more precise than given ones, and the interval
-    narrower.
-
-    If propensities are estimated, nothing is known about ranks without support. The interval then
-    contains all values for which these ranks have between 0 and 1 click. With `max_weight`, the
-    interval does not account for the bias of clipped weights.
-
-    In simulations with 100 to 1,000 lists, 93 to 100 % of the 95 % intervals contain the true
-    value. The page "Speed and tests" of the documentation has the table.
-
-    References
-    ----------
-    Horvitz, Thompson: A generalization of sampling without replacement, 1952. Swaminathan,
-    Joachims: The self-normalized estimator for counterfactual learning, 2015. Li, Abbasi-Yadkori,
-    Kveton, Muthukrishnan, Vinay, Wen: Offline evaluation of ranking policies with click models,
-    2018. McInerney, Brost, Chandar, Mehrotra, Carterette: Counterfactual evaluation of slate
-    recommendations with sequential reward interactions, 2020.
+    References ---------- Horvitz, Thompson: A generalization of sampling without replacement, 1952.
+    Swaminathan, Joachims: The self-normalized estimator for counterfactual learning, 2015. Li and
+    others: Offline evaluation of ranking policies with click models, 2018. McInerney and others:
+    Counterfactual evaluation of slate recommendations with sequential reward interactions, 2020.
 
     Examples
     --------

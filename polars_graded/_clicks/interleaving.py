@@ -60,8 +60,8 @@ def compare_interleaved(
 ) -> pl.DataFrame:
     r"""Compare two rankers by the clicks in their interleaved lists.
 
-    Each list is a win of the ranker that gets more clicks, or a tie. With `"probabilistic"`, a list
-    counts as a number from 0 to 1 instead (see `method`), and Δ is the mean minus 1 / 2.
+    Each list is a win of the ranker that gets more clicks, or a tie. Lists without a click are
+    ties. The page "Clicks" of the documentation defines the three methods of interleaving.
 
     .. math:: \Delta = \frac{\text{wins} + \frac{1}{2} \text{ties}}
         {\text{wins} + \text{ties} + \text{losses}} - \frac{1}{2}
@@ -72,19 +72,11 @@ def compare_interleaved(
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. Of a LazyFrame, one row per
-        list is collected. With `"probabilistic"`, all rows are collected.
+        list is collected, and with `"probabilistic"` all rows.
     method
-        The interleaving method that made the lists. It determines which ranker gets a click:
-
-        - `"team_draft"`: a click counts for the ranker in the column `team`.
-        - `"balanced"`: let d be the clicked document furthest down the interleaved list, and let k
-          be the smaller of the two original ranks of d. A ranker gets the clicks on the first k
-          documents of its original ranking. Pass the columns of the original ranks as `rankings`.
-        - `"probabilistic"`: a ranker draws the document at rank r of its ranking with a probability
-          proportional to 1 / r³, without replacement. The list does not reveal which ranker drew a
-          document. So each list counts as P(win) + P(tie) / 2 instead of as a win, tie or loss.
-          Both probabilities are over all assignments of the clicked documents to rankers. Pass the
-          columns of the original ranks as `rankings`.
+        The interleaving method that made the lists, which determines the ranker that gets a click:
+        `"team_draft"`, which needs `team`; `"balanced"` or `"probabilistic"`, which need
+        `rankings`.
     baseline
         The name of the ranker to compare with. The default is the second ranker of `rankings`. For
         `"team_draft"`, the default is the second ranker in alphabetical order.
@@ -112,12 +104,11 @@ def compare_interleaved(
     Returns
     -------
     DataFrame
-        The columns of `polars_graded.compare` for the measure `preference`.
-        `charts.comparison_forest` can draw this result. `strategy` and `baseline` are the rankers.
-        `difference` is :math:`\Delta`, from -0.5 to 0.5, with an interval from `ci_low` to
-        `ci_high`. `mean` is :math:`\Delta` + 0.5. `baseline_mean` is always 0.5, the expected mean
-        if users like both rankers equally. The column `queries` contains the number of lists, or
-        with `unit="query"` the number of queries. Lists without a click are ties.
+        The columns of `polars_graded.compare` for the measure `preference`, which
+        `charts.comparison_forest` can draw. `strategy` and `baseline` are the rankers. `difference`
+        is :math:`\Delta`, from -0.5 to 0.5, with an interval from `ci_low` to `ci_high`. `mean` is
+        :math:`\Delta` + 0.5. `baseline_mean` is always 0.5. The column `queries` contains the
+        number of lists, or with `unit="query"` the number of queries.
 
     Raises
     ------

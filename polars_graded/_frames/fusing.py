@@ -88,9 +88,9 @@ def fuse(
 ) -> Any:
     r"""Fuse the scores of several strategies into one score per document.
 
-    A document has a fused score if at least one strategy retrieved the document. The strategies
-    are, for example, a keyword search and a vector search. The new column contains scores, so
-    `evaluate` can compare the fused ranking with the rankings of the strategies.
+    A document has a fused score if at least one strategy retrieved it. The strategies are, for
+    example, a keyword search and a vector search. The page "Search or RAG, start to finish" of the
+    documentation defines all methods and compares them with other tools.
 
     .. math:: RRF(d) = \sum_s \frac{w_s}{k + rank_s(d)}
 
@@ -99,57 +99,44 @@ def fuse(
     Parameters
     ----------
     frame
-        Any data frame that `evaluate` accepts, except those of Spark and Ray. It has one row per
-        query and document. A LazyFrame returns a LazyFrame. For stacked runs,
-        `runs.pivot("strategy", index=["query", "doc"], values="score")` makes such a frame.
+        Any data frame that `evaluate` accepts, except those of Spark and Ray, with one row per
+        query and document. A LazyFrame returns a LazyFrame. Pivot stacked runs first:
+        `runs.pivot("strategy", index=["query", "doc"], values="score")`.
     by, query, ties, descending, doc, where
-        As for `evaluate`. `by` names two strategies or more. `ties` matters only for methods and
-        normalisations that use ranks. If the lowest score comes first (`descending=False`), the
-        sign of the scores is reversed.
+        As for `evaluate`. `by` names two strategies or more. `ties` matters only where ranks are
+        used. If the lowest score comes first (`descending=False`), the sign of the scores is
+        reversed.
     method
-        The combination of the scores, or of the ranks, that the strategies gave a document:
-
-        - `"rrf"`: reciprocal rank fusion, the formula above;
-        - `"borda"`: each strategy gives its first document c points, its second c - 1, and so on,
-          where c is the number of documents that at least one strategy retrieved for the query. The
-          documents that the strategy did not retrieve share its remaining points equally;
-        - `"comb_sum"`, `"comb_max"`, `"comb_min"`, `"comb_med"`: the sum, maximum, minimum and
-          median of the normalised scores of the strategies that retrieved the document;
-        - `"comb_mnz"`, `"comb_anz"`: the sum times the number of these strategies, and the sum
-          divided by this number;
-        - `"weighted_sum"`: the sum of the normalised scores, each times its weight.
+        Reciprocal rank fusion `"rrf"`, the formula above; the points of ranks, `"borda"`; or a
+        combination of normalised scores: `"comb_sum"`, `"comb_max"`, `"comb_min"`, `"comb_med"`,
+        `"comb_mnz"`, `"comb_anz"` or `"weighted_sum"`.
     normalise
-        The way to make the scores of different strategies comparable within a query: `"min_max"`
-        (by default; from 0 to 1), `"z"` (mean 0 and standard deviation 1), `"sum"` (lowest 0, sum
-        1), `"rank"` (1 - (rank - 1) / n for n retrieved documents) or None. If a strategy's scores
-        for a query are all equal, the first three give 0. The methods `"rrf"` and `"borda"` use
-        ranks and do not normalise scores.
+        The way to make scores comparable within a query: `"min_max"` (by default; from 0 to 1),
+        `"z"` (mean 0, standard deviation 1), `"sum"` (lowest 0, sum 1), `"rank"` (1 for the first)
+        or None. The methods `"rrf"` and `"borda"` use ranks.
     weights
-        The weight of each strategy, 0 or more, as a mapping or in the order of `by`. Weights are
-        required for `"weighted_sum"`; for `"rrf"` they are 1 by default. Choose weights on some of
-        the queries and evaluate them on others: on the queries for which they were chosen, the
-        result is too good.
+        The weight of each strategy, 0 or more, as a mapping or in the order of `by`: required for
+        `"weighted_sum"`, by default 1 for `"rrf"`. Choose weights on other queries than those on
+        which you evaluate them.
     k
         The constant of reciprocal rank fusion, 0 or more. A higher value makes the top ranks less
         important.
     name
-        The name of the new column. An existing column of this name is replaced. If `fuse` reads
-        this column, an error is raised.
+        The name of the new column. An existing column of this name is replaced.
 
     Returns
     -------
     DataFrame or LazyFrame
         The same rows with a further column (Float64), null for documents that no strategy
         retrieved. A strategy adds nothing to the sum of a document that it did not retrieve, except
-        with `"borda"`. With equal weights, two documents have the same fused score if, for example,
-        one strategy ranks them 1 and 2, and the other 2 and 1. So ties are frequent in fusions of
-        ranks; `ties` of `evaluate` orders them.
+        with `"borda"`. Ties are frequent in fusions of ranks; `ties` of `evaluate` orders them.
 
     Raises
     ------
     ValueError
         If a document occurs twice in a ranking; if a score is NaN or infinite; if a column may hold
-        ranks and `descending` is not passed. Other errors are the same as for `evaluate`.
+        ranks and `descending` is not passed; if `fuse` reads the column `name`. Other errors are
+        the same as for `evaluate`.
 
     Warns
     -----
@@ -160,15 +147,6 @@ def fuse(
     --------
     evaluate : Measures of the fused ranking and of the rankings of the strategies.
     similarity : The similarity of the rankings to fuse.
-
-    Notes
-    -----
-    Values equal those of ranx 0.3.21, which names the methods `rrf`, `bordafuse`, `sum`, `mnz`,
-    `anz`, `max`, `min`, `med` and `wsum`, and the normalisations `min-max`, `zmuv`, `sum` and
-    `rank`. There are two exceptions: ranx never divides by less than 1e-9, and its unstable sort
-    decides the order of documents with equal scores. For CombMNZ and CombANZ, Fox and Shaw count
-    the strategies that give the document a score other than 0. Here, as in Lee's work and in ranx,
-    all strategies that retrieved the document are counted.
 
     References
     ----------

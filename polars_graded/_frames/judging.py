@@ -48,89 +48,58 @@ def join_judgments(
     """Join a run with judgments into one frame that can be evaluated.
 
     A row of the result is a document of a query. If the document is not judged, its grade is null.
-    If the document was not retrieved, its score is null, and so are all other columns of the run
-    except query, document and strategy. The result contains every judged document of every judged
-    query for every strategy. A query that a strategy failed to answer thus counts as a failure,
-    instead of vanishing from the mean. A judgment whose grade is null is ignored.
+    If it was not retrieved, its score is null. The result contains every judged document of every
+    judged query for every strategy, so that an unanswered query counts as a failure. The page
+    "Rows, ties and missing judgments" of the documentation describes lists, empty runs and ids.
 
     Parameters
     ----------
     run
-        The retrieved documents, with a score or a rank: any data frame, as for `evaluate`; or
-        `{query: {doc: score}}`, as in pytrec_eval, ranx and BEIR; or `{query: [doc, ...]}` in rank
-        order. A mapping from names to any of these stacks several strategies. A LazyFrame, such as
-        that of `scan_run`, may be larger than memory: its rows are streamed when the result is
-        collected. A frame of Spark is joined in Spark; a dataset of Ray is collected.
+        The retrieved documents, with a score or a rank: any data frame; `{query: {doc: score}}`; or
+        `{query: [doc, ...]}` in rank order. A mapping from names to any of these stacks strategies.
+        A LazyFrame may be larger than memory. A Spark frame is joined in Spark.
     judgments
-        The judged documents: a data frame; or `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
-        relevant documents, which get grade 1. For several graders, pass a mapping from their names
-        to any of these, or a frame with a column `"grader"`. The result then has one column of
-        grades per grader, for `evaluate(grade=[...])`.
-    query
-        The column of both frames that names the query, or a list of columns, such as the term and
-        the market.
-    doc
-        The column of both frames that names the document. It may also hold one list per query, of
-        ids or of structs whose fields become columns. In `run`, a list is in rank order. If this
-        column is absent or holds no lists, a column of lists called `retrieved` in `run`, or
-        `relevant` in `judgments`, is used instead.
+        The judged documents: a data frame; `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
+        relevant documents, which get grade 1. For several graders, pass a mapping from their names,
+        or a column `"grader"`.
+    query, doc
+        The columns of both frames that name the query (one or a list of columns) and the document.
+        A column of documents may hold one list per query.
     grade
-        The column of `judgments` that holds the grade.
+        The column of `judgments` that holds the grade. A null grade is no judgment.
     strategy
         The column of `run` that identifies strategies. Without this argument, the run is one
-        ranking per query, and a column called "strategy" may hold only one value. If `run` is a
-        mapping from names, this argument names the column of the result, by default "strategy".
+        ranking per query. For a mapping of runs, it names the column of the result, by default
+        "strategy".
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
-        subtopic, as in `read_qrels(..., subtopics=True)`. The result has one row per document with
-        its highest grade, and a column "subtopics" of the subtopics with a grade above 0, for
-        `evaluate(..., subtopics="subtopics")`.
+        subtopic. The result has one row per document with its highest grade, and a column
+        "subtopics".
     unjudged_below
         Judgments with a lower grade are ignored. With 0, documents with the grade -1 in a qrels
-        file (pooled but not judged) are unjudged, as in trec_eval. By default, every grade is a
-        judgment.
+        file (pooled but not judged) are unjudged. By default, every grade is a judgment.
 
     Returns
     -------
     DataFrame, LazyFrame or Spark's DataFrame
-        The columns of `run`, then the columns that `judgments` adds. The rows of the run for judged
-        queries come first, in the order of `run`. The judged documents that were not retrieved
-        follow, strategy by strategy, in the order of `judgments`. A frame of Spark has no order.
-
-        If `run` is empty, such as `{}` or `{"q1": []}`, the result contains every judged document
-        without a score. The same holds for an empty run in a mapping of strategies. An empty frame
-        with a column `strategy` names no strategy, so the result is empty.
-
-        If `run` has lists, the result has the columns `rank` and `score`, and of the other columns
-        only the query and the strategy. The score is the field `score` of the structs, or else the
-        negative rank.
+        The columns of `run`, then those that `judgments` adds. The rows of the run for judged
+        queries come first, then the judged documents that were not retrieved, strategy by strategy.
 
     Raises
     ------
     ValueError
-        If no document is found because run and judgments write ids in different forms: all ids of
-        one are whole numbers and none of the other is, or ids are equal only as numbers, such as
-        "1.0" and "1". The first 1000 retrieved documents and all judged ones are compared.
-
-        If a column other than query and document is in both frames. If a query, document or
-        strategy is null. If a document occurs more than once for a query in `judgments`, or for a
-        query and strategy in `run`; a 64-bit hash of each row finds such documents. If the run
-        holds several strategies and `strategy` is None.
-
-        Errors in the rows of a lazy run are raised when the result is collected (within a
-        ComputeError in Polars before 2). In Spark, nulls and repeated documents make the job fail.
+        If run and judgments write ids in different forms, so that no document is found. If a
+        document occurs more than once for a query in `judgments`, or for a query and strategy in
+        `run`. If the run holds several strategies and `strategy` is None; if a query, document or
+        strategy is null; if another column is in both frames. Errors in the rows of a lazy run are
+        raised when the result is collected.
 
     Warns
     -----
     DataWarning
-        If judgments have a grade below 0 and `unjudged_below` is not passed; these judgments count.
-        If queries of the run have no judgment; these queries are left out. If some or all
-        strategies did not answer a judged query; these queries count as failures. If in most of the
-        answered queries no retrieved document is judged, or if run and judgments have hardly any
-        document in common; the warning shows a name from each frame.
-
-        For a lazy run, warnings about its rows appear when the result is collected. For a run in
-        Spark, the only warning is about grades below 0, and only if the judgments are not in Spark.
+        If queries of the run have no judgment (they are left out), or strategies did not answer a
+        judged query (these count as failures). If run and judgments have hardly any document in
+        common. If judgments have a grade below 0 and `unjudged_below` is not passed.
 
     See Also
     --------
@@ -165,23 +134,6 @@ def join_judgments(
     │ a        ┆ q1    ┆ d2  ┆ null  ┆ 1     │
     │ a        ┆ q2    ┆ d1  ┆ null  ┆ 1     │
     └──────────┴───────┴─────┴───────┴───────┘
-
-    Lists of ids with one row per query, as is common in retrieval for language models:
-
-    >>> answers = pl.DataFrame(
-    ...     {"query": [1], "retrieved": [["c", "a"]], "relevant": [["a", "b"]]}
-    ... )
-    >>> join_judgments(answers, answers)
-    shape: (3, 5)
-    ┌───────┬─────┬──────┬───────┬───────┐
-    │ query ┆ doc ┆ rank ┆ score ┆ grade │
-    │ ---   ┆ --- ┆ ---  ┆ ---   ┆ ---   │
-    │ i64   ┆ str ┆ i64  ┆ i64   ┆ i64   │
-    ╞═══════╪═════╪══════╪═══════╪═══════╡
-    │ 1     ┆ c   ┆ 1    ┆ -1    ┆ null  │
-    │ 1     ┆ a   ┆ 2    ┆ -2    ┆ 1     │
-    │ 1     ┆ b   ┆ null ┆ null  ┆ 1     │
-    └───────┴─────┴──────┴───────┴───────┘
     """
     columns = check_column_names("query", query)
     query = ", ".join(columns)

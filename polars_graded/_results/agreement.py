@@ -67,32 +67,19 @@ def agreement(
     grade: str = "grade",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
-    r"""Return coefficients of agreement of graders, with their intervals.
+    """Return coefficients of agreement of graders, with their intervals.
 
-    Each pair of graders is compared on the documents that both judged. The coefficients of all
-    graders together are computed from the documents that at least two graders judged. For
-    `fleiss_kappa` and `ac2` of all graders, the frequencies of grades also include the documents
-    that only one grader judged.
-
-    Let :math:`p_{ij}` be the share of documents that have grade i from one grader and j from the
-    other, with the sums :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
-
-    .. math:: \kappa = 1 - \frac{\sum_{ij} d_{ij} p_{ij}}{\sum_{ij} d_{ij} p_{i\cdot} p_{\cdot j}}
-        \qquad AC_2 = \frac{\sum_{ij} w_{ij} p_{ij} - e}{1 - e} \qquad
-        e = \frac{\sum_{ij} w_{ij}}{k (k - 1)} \sum_i \pi_i (1 - \pi_i)
-
-    As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) / (1 -
-    e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``. The disagreement d(i, j) of two grades
-    differs between the kinds of κ (see Returns). k is the number of different grades of all
-    graders. π(i) is the share of grade i among the grades of both graders. w(i, j) is 1 - x² / m²,
-    where x is the distance of the two grades, and m is the largest distance of any two grades.
+    Each pair of graders is compared on the documents that both judged. With more than two graders,
+    coefficients of all graders together follow; they use documents that two graders or more judged.
+    The page "Measures" of the documentation defines the coefficients and their intervals, in the
+    section "Agreement of graders".
 
     Parameters
     ----------
     frame
-        Any data frame. A wide frame has a column of grades per grader, as `join_judgments` returns
-        it for several judgments. It has one row per document, or one per document and strategy.
-        A long frame has one row per query, document and grader. A null grade is missing.
+        Any data frame. A wide frame has a column of grades per grader, and one row per document, or
+        per document and strategy, as from `join_judgments`. A long frame has one row per query,
+        document and grader. A null grade is missing.
     *graders
         For a wide frame, the columns of grades, one by one or as a list. For a long frame, the
         graders; by default all of them.
@@ -101,100 +88,51 @@ def agreement(
     query
         The column of queries, or several columns.
     doc
-        The column of documents of a query. By default it is the column "doc", or one with an
-        equivalent name, such as "product_id" or "sku". If `doc` is None, or if no column has such a
-        name, each row of a wide frame is a different document.
+        The column of documents; by default "doc", or a column with an equivalent name, such as
+        "sku". With None, or without such a column, each row of a wide frame is another document.
     grader, grade
-        The column of graders and the column of grades of a long frame. By default the frame is wide
-        if `graders` names one of its columns; otherwise it is long, and the column of graders is
-        `"grader"`.
+        The columns of graders and of grades of a long frame. By default the frame is wide if
+        `graders` names one of its columns; otherwise it is long, and `grader` is `"grader"`.
     confidence
         The confidence of the intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        One row per pair of graders and coefficient. If there are more than two graders, one row
-        per coefficient of all graders together follows:
+        One row per pair of graders and coefficient, then the coefficients of all graders together:
 
         - `grader` and `other` (String), null for all graders together; `coefficient` (String);
         - `documents` and `queries` (UInt32), the numbers on which the value is based;
-        - `value`, `ci_low` and `ci_high` (Float64): an interval by the jackknife over
-          **queries**, because documents of a query are not independent (Notes);
+        - `value`, `ci_low` and `ci_high` (Float64): an interval by the jackknife over **queries**,
+          because documents of a query are not independent;
         - `note` (String): the reason for a null value or interval, or a warning that the interval
           is unreliable, because fewer than 15 queries have a grade other than the most common one;
           otherwise null.
 
-        The coefficients of a pair are
+        The coefficients of a pair are `equal`, the share of documents with the same grade; Cohen's
+        κ (`kappa`, `kappa_linear` and `kappa_quadratic`, which weight differences by their size);
+        Krippendorff's α (`alpha_ordinal`, `alpha_interval`); Gwet's `ac2`, for data in which most
+        grades are equal; and `difference`, the mean grade of `grader` minus that of `other`. κ, α
+        and `ac2` are 1 for full agreement and 0 for the agreement of chance. All graders together
+        have `equal`, `fleiss_kappa`, `alpha_ordinal`, `alpha_interval` and `ac2`.
 
-        - `equal`: the share of documents with the same grade, from 0 to 1;
-        - `kappa`, Cohen's :math:`\kappa`, where :math:`d_{ij}` is 1 for different grades;
-          `kappa_linear`, where :math:`d_{ij}` is the distance of the two grades; and
-          `kappa_quadratic`, where it is the square of this distance. These coefficients are at most
-          1. They are 0 if the graders agree only as much as random grades with the same
-          frequencies;
-        - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: like
-          `kappa_quadratic`, but random grades have the frequencies of the pooled grades of both
-          graders. The distance is the difference of the two grades (interval), or of their mean
-          ranks among all grades (ordinal);
-        - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for data in which most grades are
-          equal. For such data, :math:`\kappa` and :math:`\alpha` may be near 0 although the graders
-          agree;
-        - `difference`: the mean of the grade of `grader` minus the grade of `other`.
-
-        The coefficients of all graders together are `equal`, `fleiss_kappa` (Fleiss'
-        :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`. Here, `equal` is the
-        share of equal pairs among all pairs of a document's grades, averaged over documents. The
-        documents may have different numbers of grades.
+    Raises
+    ------
+    ValueError
+        If there are fewer than two graders; if a document has two grades of one grader; if there
+        are more than 101 different grades, or one is NaN or infinite.
 
     Warns
     -----
     DataWarning.scale
-        If a grader gives grades outside the scale of the others. Such grades distort the
-        coefficients. For example, a code 99 beside grades from 0 to 3 makes `kappa_quadratic`
-        nearly 1 if both graders give 99 to the same documents, and nearly 0 if only one grader
-        gives 99. The warning is for:
-
-        - grades outside the range of the trusted grader's grades;
-        - without a trusted grader, grades of one grader outside the range of all others, if they
-          are far outside or rare. Far outside means that at least one of these grades is more than
-          one step outside, such as a 5 beside grades from 0 to 3. A step is the smallest distance
-          of two different grades of the others. Rare means at most 1 % of the grader's grades;
-        - rare grades (each at most 5 % of all) of several graders, or of the trusted one, if they
-          are more than one step above the common grades. Here, a step is the smallest distance of
-          two common grades;
-        - grades below 0, if other grades are above 0.
+        If a grader gives grades outside the scale of the others, such as a code 99 beside grades
+        from 0 to 3, or a grade below 0. Such grades distort the coefficients.
 
     See Also
     --------
     trust.rank_correlation : The correlation of the orders of strategies by two graders. It may be
         high although the graders agree poorly on documents.
     charts.agreement : The grades of two graders, drawn.
-
-    Notes
-    -----
-    Grades are numbers: 0 and 2 are twice as far apart as 0 and 1, even if nobody gave a 1 (except
-    for `alpha_ordinal`, which compares ranks). At most 101 different grades are possible.
-
-    **Intervals.** The value is computed n times, each time without one query. For n queries,
-    :math:`z = -\ln(1 - \text{value})`, which is unbounded above, and the deviations d of the n
-    values of z from their mean,
-
-    .. math:: z \pm t_m \, SE \qquad SE^2 = \frac{n - 1}{n} \sum_q d_q^2 \qquad
-        m = \min \Big( n - 1, \frac{(\sum_q d_q^2)^2}{\sum_q d_q^4} \Big)
-
-    As text: ``z ± t(m) * SE; SE² = (n - 1) / n * ∑ d(q)²; m = min(n - 1, (∑ d(q)²)² / ∑ d(q)⁴)``.
-    If few queries decide the value, the degrees of freedom m are few, and the interval is wide. The
-    ends are converted back from z to values. The interval of `difference` is computed without this
-    conversion. If only one query has any disagreement, the value without this query is 1, for which
-    z is infinite. This 1 is replaced by 1 - (1 - v) / n, where v is the value of all queries. The
-    interval is null in three cases: there is a single query, the value is the same whichever query
-    is left out, or the value cannot be computed without one of the queries.
-
-    In simulations with common grades and 5 to 50 queries, 96 to 98 % of the 95 % intervals contain
-    the true value. If nine of ten grades are 0, or for grades of TREC documents, 92 to 98 % do with
-    5 to 10 queries, and 94 to 98 % with 15 or more. The page "Speed and tests" of the documentation
-    has the table.
 
     References
     ----------

@@ -54,9 +54,8 @@ def catalogue(
 ) -> pl.DataFrame:
     r"""Measure what each strategy recommends to all users combined.
 
-    Users are queries, and items are documents. The catalogue has N items. The first n
-    recommendations of each user are counted. Item j has the share :math:`p_j` of all counted
-    recommendations. Items are numbered in ascending order of :math:`p_j`:
+    Users are queries, and items are documents. The first n recommendations of each user are
+    counted. Item j of the N items has the share :math:`p_j` of them, in ascending order:
 
     .. math::
         coverage = \frac{|\{j : p_j > 0\}|}{N} \qquad
@@ -72,18 +71,16 @@ def catalogue(
         Any data frame with one row per user and item, as for `evaluate`. Grades are not needed. A
         row with a null score is not recommended. A LazyFrame is collected.
     n
-        The number of recommendations of each user that count.
+        The number of recommendations per user.
     items
-        The catalogue: a frame with one row per item. Its column of documents has the same name as
-        in `frame`. By default, the catalogue contains the items of `frame`, recommended or not.
+        The catalogue: a frame with one row per item, and the column of documents of `frame`. By
+        default, the items of `frame`, recommended or not.
     popularity
-        The column with the popularity of each item, such as the number of users who chose it
-        before. It is a column of `items` if `items` is passed, and of `frame` otherwise. By
-        default, the measures `popularity` and `long_tail_share` are left out.
+        The column of each item's popularity, in `items` if it is passed, otherwise in `frame`. By
+        default, `popularity` and `long_tail_share` are left out.
     head
         The share of the catalogue that counts as popular, between 0 and 1. The other items are the
-        long tail. Example: with `head=0.2` and 50 items, an item counts as popular if fewer than 10
-        items have a higher popularity.
+        long tail. An item is popular if fewer than `head` × N are more popular.
     query, by, strategy, ties, descending, doc, where
         As for `evaluate`. There must be a column of documents.
     confidence
@@ -97,17 +94,14 @@ def catalogue(
         - `measure` (String), with the cutoff:
 
           - `catalogue_coverage`, the share of the items that are recommended to any user;
-          - `gini_index`, from 0 (all items are recommended equally often) to 1 (one item alone is
-            recommended); null for a catalogue of one item;
-          - `entropy`, Shannon's, in bits: from 0 for one item to log2 N for equal shares;
-          - `popularity`, the mean popularity of the items recommended to a user, averaged over
-            users;
-          - `long_tail_share`, the share of the items recommended to a user that are in the long
-            tail, averaged over users;
+          - `gini_index`, from 0 (equal shares) to 1 (one item alone); null for one item;
+          - `entropy`, in bits, from 0 for one item to log2 N for equal shares;
+          - `popularity` and `long_tail_share`, the mean popularity of a user's items and their
+            share in the long tail, averaged over users;
         - the strategy (under the name of its column), and `queries` (UInt32), the number of users;
-        - `mean`, the value of the measure (null if nothing is recommended). `summarise` returns a
-          column of the same name, so the same charts draw both results;
-        - `ci_low`, `ci_high`: an interval by the jackknife over users (Notes);
+        - `mean`, the value of the measure, null if nothing is recommended;
+        - `ci_low`, `ci_high`: an interval by the jackknife over users, for the expected value with
+          this number of users. The page "Measures" of the documentation defines it;
         - `confidence`;
         - `note` (String): the reason for a null value or interval, such as fewer than 50 users;
           otherwise null.
@@ -115,10 +109,9 @@ def catalogue(
     Raises
     ------
     ValueError
-        If there is no column of documents; if `items` repeats an item or lacks a recommended item;
-        if an item has no popularity, several popularities or a negative popularity; or if
-        `evaluate` would refuse the rankings, for example because a document occurs twice in a
-        ranking, or because a column looks like ranks and `descending` is not passed.
+        If there is no column of documents; if `items` repeats an item or lacks a recommended one;
+        if an item has no popularity, several or a negative one. Other errors are those of
+        `evaluate`.
 
     Warns
     -----
@@ -131,37 +124,12 @@ def catalogue(
     evaluate : `popularity`, `novelty`, `diversity` and `serendipity` of each user.
     charts.trade_off : Chart of one of these measures against accuracy.
 
-    Notes
-    -----
-    **Intervals.** More users get more different items, so each value depends on the number of
-    users n. An interval is for the expected value of the measure: its mean over all samples of n
-    users from the same population. It is not for the value of the population. Compare strategies
-    only on the same number of users.
-
-    The value v is computed n times, each time without one user. With the deviations d of these
-    values from their mean,
-
-    .. math:: v \pm t_m \, SE \qquad SE^2 = \frac{n - 1}{n} \sum_u d_u^2 \qquad
-        m = \min \Big( n - 1, \frac{(\sum_u d_u^2)^2}{\sum_u d_u^4} \Big)
-
-    As text: ``v ± t(m) * SE; SE² = (n - 1) / n * ∑ d(u)²; m = min(n - 1, (∑ d(u)²)² / ∑ d(u)⁴)``.
-    If few users decide the value, the degrees of freedom m are few, and the interval is wide. No
-    end is below 0. The ends for coverage, Gini index and long-tail share are at most 1, and those
-    for entropy at most log2 N.
-
-    In simulations with 50 to 500 users, 95 to 99 % of the 95 % intervals contain the expected
-    value. Lists of the most popular items are an exception if most users chose few items before and
-    few users chose many: 91 to 96 % do. The page "Speed and tests" of the documentation has the
-    table.
-
     References
     ----------
     Ge, Delgado-Battenfeld, Jannach: Beyond accuracy: evaluating recommender systems by coverage and
-    serendipity, 2010 (coverage; `CatalogCoverage(normalize=True)` of RecTools). Shani, Gunawardana:
-    Evaluating recommendation systems, 2011, section 8.3.3.2 (Gini index and entropy;
-    `distributional_coverage` of Recommenders is the entropy). Abdollahpouri, Burke, Mobasher:
-    Managing popularity bias in recommender systems with personalized re-ranking, 2019 (average
-    popularity, which is `AvgRecPopularity` of RecTools, and the long tail).
+    serendipity, 2010. Shani, Gunawardana: Evaluating recommendation systems, 2011, section 8.3.3.2
+    (Gini index and entropy). Abdollahpouri, Burke, Mobasher: Managing popularity bias in
+    recommender systems with personalized re-ranking, 2019 (popularity and the long tail).
 
     Examples
     --------

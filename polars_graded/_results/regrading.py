@@ -67,7 +67,8 @@ def unjudged_bounds(
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
     As text: ``(1 - p) * ∑ p^(i - 1) + p^d``, summed over the ranks i of unjudged documents. With a
-    cutoff n, d is at most n.
+    cutoff n, d is at most n. The page "Rows, ties and missing judgments" of the documentation lists
+    the measures whose bounds are exact.
 
     Parameters
     ----------
@@ -106,31 +107,6 @@ def unjudged_bounds(
     --------
     Graded.judged : The share of documents that are judged.
     charts.strategy_bars : Chart of the means of both values.
-
-    Notes
-    -----
-    Measures of retrieved documents alone, such as precision, DCG and rank-biased precision, have
-    exact bounds, because a better grade never lowers them. Measures that divide by the highest
-    grade of a query (`err`, `generalized_precision`, `rbp(graded=True)`, `sdcg`, `insq`) have exact
-    bounds if `max_grade` is specified.
-
-    The following measures have bounds that are not exact: `judged`, which is 1 once all documents
-    are judged; measures of users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`),
-    because these users then miss the documents below; and `pairwise_accuracy`, because a document
-    that becomes relevant also adds pairs in the wrong order. No bounds are exact if `undefined_as`
-    is a number other than 0. With `undefined_as=None`, the bounds of a query are null if one of its
-    two values is null: the missing judgments then decide whether the query belongs to the mean.
-
-    All other measures also depend on the number of relevant documents. One more relevant document
-    far down the ranking can lower them, so that some judgments lead to values outside the bounds.
-    The table shows the share of a thousand rankings for which such judgments exist. The rankings
-    have four documents with random grades 0, 1, 2 or none, at least one relevant and one unjudged:
-
-    ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
-    bpref q_measure gap   ndcng ndcg  nerr  roc_auc mu_ap recall@2 ap    r_precision
-    ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
-    0.622 0.427     0.395 0.371 0.368 0.358 0.354   0.311 0.262    0.129 0.09
-    ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
 
     References
     ----------
