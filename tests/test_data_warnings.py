@@ -323,7 +323,8 @@ def test_ties_that_the_order_of_rows_decides_are_warned_of(lazily):
         by_rows = measured(TIED.drop("doc"), "ap", lazily=lazily)
     assert by_rows["ap"].to_list() == [1 / 2, 1]
     decided = (
-        r", and 'doc' decides which comes first, as in trec_eval(.|\n)*Hint: ties='doc' confirms"
+        r", and 'doc' decides which comes first: the last in text order"
+        r"(.|\n)*Hint: ties='doc' confirms"
     )
     with assert_warned(said, decided):
         by_default = measured(TIED, "ap", lazily=lazily)

@@ -459,11 +459,11 @@ class NotedData:
         if self.request.tie_column is None:
             decision = "the order of rows decides which comes first"
             hint = (
-                "ties= names the column of documents, which breaks ties as in trec_eval; "
-                "ties='order' keeps the order of rows"
+                "ties= names the column of documents, which breaks ties, the last in text order "
+                "first; ties='order' keeps the order of rows"
             )
         else:
-            decision = f"{column!r} decides which comes first, as in trec_eval"
+            decision = f"{column!r} decides which comes first: the last in text order"
             hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
         values = " or ".join(["grades", *self.request.inputs])
         yield (
