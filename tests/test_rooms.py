@@ -53,7 +53,7 @@ MAY_IMPORT = {
         *("numpy", "polars", "scipy", "altair", "_checks", "_measuring", "_results", "_sentences")
     },
     "charts": {
-        *("altair", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
+        *("altair", "numpy", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
         *("namespace", "_sentences"),
     },
     "_report": {

@@ -41,8 +41,8 @@ def compare_segments(
 
     If a difference is significant in one country and not in another, it may still be the same in
     both (Gelman, Stern 2006). Welch's analysis of variance tests whether the mean difference of the
-    two strategies varies between segments; for two segments it is Welch's t test. Segments may
-    differ in their numbers of queries and in their variances. There are k segments. Segment j has
+    two strategies varies between segments; for two segments it is Welch's t test. There are k
+    segments. Segment j has
     :math:`n_j` queries, whose differences have the mean :math:`\bar d_j` and the standard
     deviation :math:`s_j`. The statistic is
 
@@ -93,11 +93,9 @@ def compare_segments(
     Notes
     -----
     With `cluster`, :math:`n_j` is the number of clusters of segment j, and :math:`s_j / \sqrt{n_j}`
-    is the cluster-robust standard error of :math:`\bar d_j`, as for `compare`. If a cluster has
-    queries in several segments, such as a search term on several devices, the segments depend on
-    each other. Then Hotelling's test with the cluster-robust covariances of all :math:`\bar d_j`
-    replaces Welch's. For two segments that have the same clusters, each with one query per segment,
-    it is the paired t test. Its numbers of degrees of freedom are k - 1 and `df`, which is
+    is the cluster-robust standard error of :math:`\bar d_j`, as for `compare`. If clusters have
+    queries in several segments, Hotelling's test with the cluster-robust covariances of all
+    :math:`\bar d_j` replaces Welch's. Its numbers of degrees of freedom are k - 1 and `df`, which is
     m - k + 1 if the segment with the fewest clusters has m of them.
 
     References

@@ -105,12 +105,12 @@ def trade_off(
     names = sort_naturally(table["strategy"].unique())
     highest_first = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
     chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
-    named = [*dict.fromkeys(map(str, [*chosen, *highest_first]))][: style.MAX_COLOURS]
-    labels = dict(zip(named, shorten_names(named), strict=True))
+    labelled = [*dict.fromkeys(map(str, [*chosen, *highest_first]))][: style.MAX_COLOURS]
+    labels = dict(zip(labelled, shorten_names(labelled), strict=True))
     label = pl.col("strategy").replace_strict(labels, default=None, return_dtype=pl.String)
     table = table.with_columns(label.alias("label"))
     if len(names) > style.MAX_COLOURS or highlight is not None:
-        table = lines.sort_to_front(table, "strategy", named)
+        table = lines.sort_to_front(table, "strategy", labelled)
     axes = {side: _choose_axis_ends(table, side) for side in ("x", "y")}
     shared = alt.Encoding(
         x=alt.X("x:Q", title=x, **style.bound_axis(axes["x"], zero=False)),
@@ -148,7 +148,7 @@ def trade_off(
         side=f"(datum.x > {middle} ? -1 : 1)",
         ends=axes["y"],
         field="strategy",
-        labelled=named,
+        labelled=labelled,
         table=table,
     )
     facts = chart_rows.collect_title_facts(rows.filter(pl.col("measure").is_in([x, y])))

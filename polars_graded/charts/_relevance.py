@@ -165,7 +165,7 @@ def _draw_names(table: pl.DataFrame, constant: float | None) -> list[alt.Chart]:
     side = f"({at} - {low} < {MIN_NAME_POSITION} * ({high} - {low}) ? 1 : -1)"
     # The lowest score gets no name, since it would overlap the ticks.
     points = points.transform_filter("datum.name !== 'lowest'")
-    named = ["highest", "whisker", "median"]
+    labelled = ["highest", "whisker", "median"]
     position = {"x": "score", "y": "relevance", "label": "name"}
     return lines.draw_point_names(
         points,
@@ -173,7 +173,7 @@ def _draw_names(table: pl.DataFrame, constant: float | None) -> list[alt.Chart]:
         side=side,
         ends=(0.0, 1.0),
         field="name",
-        labelled=named,
+        labelled=labelled,
         table=table,
         rise=13,
     )
