@@ -264,7 +264,8 @@ class NotedData:
         names = [
             name
             for name, measure in self.request.measures.items()
-            if measure.options.get("gain") == "exp2" and "gain" not in measure.name_as_written
+            if measure.options.get("gain") == "exp2"
+            and "gain" not in (measure.name_as_written or "")
         ]
         if names and exponent > MAX_EXPONENT:
             yield (

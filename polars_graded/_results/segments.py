@@ -95,8 +95,8 @@ def compare_segments(
     With `cluster`, :math:`n_j` is the number of clusters of segment j, and :math:`s_j / \sqrt{n_j}`
     is the cluster-robust standard error of :math:`\bar d_j`, as for `compare`. If clusters have
     queries in several segments, Hotelling's test with the cluster-robust covariances of all
-    :math:`\bar d_j` replaces Welch's. Its numbers of degrees of freedom are k - 1 and `df`, which is
-    m - k + 1 if the segment with the fewest clusters has m of them.
+    :math:`\bar d_j` replaces Welch's. Its numbers of degrees of freedom are k - 1 and `df`, which
+    is m - k + 1 if the segment with the fewest clusters has m of them.
 
     References
     ----------
