@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scenes import marks_of, scene_of
 
 from polars_graded import charts, datasets, evaluate, read_letor, side_by_side
-from polars_graded._drawing.tiles import UNJUDGED_LEVEL
 from polars_graded._measuring.definitions import DEFINITIONS
 
 SUMS = [name for name, definition in DEFINITIONS.items() if definition.is_sum]
@@ -251,14 +251,11 @@ def test_names_contrast_with_tiles_of_unjudged_documents(theme):
     """These tiles have the colour of the background."""
     unjudged = SMALL.with_columns(grade=pl.Series([None, 1, 2]))
     with alt.theme.enable(theme):
-        spec = charts.rankings(unjudged, "q1", by=BOTH).to_dict()
-    [fill] = [
-        layer["encoding"]["fill"]
-        for layer in spec["layer"]
-        if layer["encoding"].get("text", {}).get("field") == "name"
-        and "condition" in layer["encoding"].get("fill", {})
-    ]
-    assert (UNJUDGED_LEVEL in fill["condition"]["test"]["oneOf"]) == (theme == "dark")
+        chart = charts.rankings(unjudged, "q1", by=BOTH)
+    [name] = unjudged.filter(pl.col("grade").is_null())["doc"].unique().to_list()
+    texts = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
+    fills = {text["fill"] for text in texts if text["text"] == name}
+    assert fills == {"white" if theme == "dark" else "black"}
 
 
 def test_levels_are_darker_the_higher_they_are_in_grey_print_too():

@@ -804,36 +804,3 @@ def test_hints_work_for_expressions_and_for_several_columns():
         if (match := re.search(r"Hint: \.(filter\(.*\)) leaves such rows", str(each.message)))
     ]
     assert eval(f"sessions.{hint}").height == 2  # noqa: S307
-
-
-def grades_of_one_query(*grades) -> pl.DataFrame:
-    return pl.DataFrame({"query": 1, "grade": grades, "score": range(len(grades))})
-
-
-@pytest.mark.parametrize(
-    ("grades", "measures", "options"),
-    [
-        ((0, 1, 2, 3), ["ndcg@10"], {}),
-        ((0, 4), ["ndcg@10"], {}),
-        ((1, 5), ["ndcg@10"], {"irrelevant": 1}),
-        ((0, 10), ["ndcg@10", "dcg_curve@5"], {}),
-        ((1, 11), ["dcg"], {"irrelevant": 1}),
-        ((0.0, 0.25, 1.0), ["ndcg"], {}),
-        ((0, 43), ["ndcg(gain=exp2)@10", "dcg_curve(gain=exp2)@5"], {}),
-        ((0, 43), ["ndcg(gain=linear)@10", "ap", "sdcg@5"], {"max_grade": 43}),
-    ],
-)
-def test_usual_scales_and_chosen_gains_are_not_warned_of(grades, measures, options):
-    polars_graded.evaluate(grades_of_one_query(*grades), *measures, **options)
-
-
-def test_counts_as_grades_are_warned_of_if_gains_are_powers_of_two():
-    clicks = grades_of_one_query(0, 3, 43)
-    message = (
-        r"(?s)'ndcg@10', 'dcg' use the gain 2\^grade - 1, which is 8\.8e\+12 for the highest "
-        r"grade, 43: .*'ndcg\(gain=linear\)@10'; .*phi_relevance"
-    )
-    with pytest.warns(DataWarning.scale, match=message):
-        polars_graded.evaluate(clicks, "ndcg@10", "dcg", "ndcg(gain=linear)", "ap")
-    with pytest.warns(DataWarning.scale, match="'E' uses the gain"):
-        polars_graded.evaluate(clicks, {"E": "dcg@5"})

@@ -54,10 +54,6 @@ GDEVAL_HIGHEST = 4
 """Highest grade on the scale of gdeval, the tool with which ir_measures computes ERR."""
 
 
-MAX_EXPONENT = 10
-"""Maximum grade above `irrelevant` for which gains are powers of 2 without a warning."""
-
-
 def find_order_dependent_measures(request: Request) -> list[Measure]:
     """Return the measures that may depend on the order of ties.
 
@@ -255,26 +251,6 @@ class NotedData:
                 f"{scale_hint if find_measures_without_scale(self.request) else ''}; "
                 f"relevant_from=4 makes 4 and more relevant; relevant_from={low:g} makes all "
                 "relevant"
-            )
-
-    def find_large_gains(self) -> Iterator[str]:
-        """Yield a sentence if grades are large, and gains are powers of 2 by default."""
-        highest = [each[HIGHEST] for each in self.strategies if each[HIGHEST] is not None]
-        exponent = max(highest, default=0) - self.request.unsorted_ranking.irrelevant
-        names = [
-            name
-            for name, measure in self.request.measures.items()
-            if measure.options.get("gain") == "exp2"
-            and "gain" not in (measure.name_as_written or "")
-        ]
-        if names and exponent > MAX_EXPONENT:
-            yield (
-                f"{first_few(names)} {'uses' if len(names) == 1 else 'use'} the gain 2^grade - 1, "
-                f"which is {2.0**exponent:.1e} for the highest grade, {max(highest):g}: lower "
-                "grades hardly count\n\n"
-                "Hint: if grades are counts, such as clicks, use linear gains: "
-                "'ndcg(gain=linear)@10'; or convert counts to a few levels, or by phi_relevance(); "
-                "'ndcg(gain=exp2)@10' confirms these gains"
             )
 
     def find_grades_below_zero(self) -> Iterator[str]:
@@ -517,7 +493,6 @@ WARNING_RULES = (
     (DataWarning.nulls, NotedData.find_null_keys),
     (DataWarning.scale, NotedData.find_unlike_scales),
     (DataWarning.scale, NotedData.find_stars),
-    (DataWarning.scale, NotedData.find_large_gains),
     (DataWarning.scale, NotedData.find_grades_below_zero),
     (DataWarning.ties, NotedData.find_ties_by_grade),
     (DataWarning.unjudged, NotedData.find_unjudged_queries),

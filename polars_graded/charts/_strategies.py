@@ -582,7 +582,7 @@ def similarity_matrix(
         is the mean, and `queries` the number of queries with a value. Each pair has two cells if
         the measure is symmetric and has its own name. With another measure, such as `tau_ap` or
         `relevant_entered@10`, only the cell of row `a` and column `b` is drawn. More than 3000
-        cells raise an error. A histogram has one row per bin, with `low`, `high`, `queries` and
+        cells raise an error. A histogram has one row per bin, with `low`, `high`, `count` and
         `panel` (the pair). Bins have equal widths, and 0 is an edge. A value at an edge between two
         bins is in the upper bin. The highest bin contains both of its edges.
 
@@ -605,14 +605,14 @@ def similarity_matrix(
     └──────┴──────┴──────┴─────────┘
     >>> similarity_matrix(similar, "rbo", show="histogram").data
     shape: (2, 3)
-    ┌─────┬──────┬─────────┐
-    │ low ┆ high ┆ queries │
-    │ --- ┆ ---  ┆ ---     │
-    │ f64 ┆ f64  ┆ u32     │
-    ╞═════╪══════╪═════════╡
-    │ 0.5 ┆ 0.6  ┆ 1       │
-    │ 0.9 ┆ 1.0  ┆ 1       │
-    └─────┴──────┴─────────┘
+    ┌─────┬──────┬───────┐
+    │ low ┆ high ┆ count │
+    │ --- ┆ ---  ┆ ---   │
+    │ f64 ┆ f64  ┆ u32   │
+    ╞═════╪══════╪═══════╡
+    │ 0.5 ┆ 0.6  ┆ 1     │
+    │ 0.9 ┆ 1.0  ┆ 1     │
+    └─────┴──────┴───────┘
     """
     check_choice("show", show, ("matrix", "histogram"))
     rows = chart_rows.collect_one_grader("frame", frame, "a", "b")
