@@ -395,7 +395,7 @@ def test_unequal_clusters_widen_the_bound_of_few_changes():
 @pytest.mark.simulation
 @pytest.mark.parametrize("row", range(len(gate_simulations.CLUSTER_WORLDS)))
 def test_the_table_of_clusters_is_that_of_the_simulations(row):
-    printed = [cell.strip() for cell in table_after("and the other two at most 5")[row]]
+    printed = [cell.strip() for cell in table_after("2,000) should be at most 5")[row]]
     found = gate_simulations.cells_of_clusters(*gate_simulations.CLUSTER_WORLDS[row])
     assert printed[:2] == [str(found[0]), found[1]]
     numbers = [float(cell) for cell in printed[2:]]

@@ -97,9 +97,6 @@ def rank_strategies(
     least 94.8 % of the 2,000 simulations of each setting. The page "Speed and tests" of the
     documentation has the table.
 
-    With Wilcoxon's test, which compares ranks of differences, intervals would miss true ranks far
-    more often: in more than half of the simulations with 200 queries and skewed differences.
-
     A group is a clique: no two of its strategies are distinguished. A greedy search finds a small
     number of cliques. Each pair that is not distinguished is in at least one of them. If all
     intervals contain all ranks, nothing is known about the ranks.
