@@ -78,8 +78,8 @@ def rank_strategies(
         - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. Corrections
           such as `"holm"` bound the probability of any false finding. With such a correction, all
           intervals of a measure contain the true ranks with a probability of at least
-          `confidence`. Two equal best strategies both have
-          the true ranks 1 and 2, and both intervals must contain 1 and 2;
+          `confidence`. Two equal best strategies both have the true ranks 1 and 2, and both
+          intervals must contain 1 and 2;
         - `group` (String): the letters of the groups of a strategy. Two strategies share a letter
           if they are not distinguished. Distinguished strategies share no letter, as in a compact
           letter display. Groups are in the order of their best strategies. If there are more than
