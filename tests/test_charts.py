@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from datetime import date, datetime, timedelta
 from functools import cache, partial
-from itertools import chain, cycle
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -496,8 +496,6 @@ def test_it_composes(name, how):
     [
         ("dcg_curves", "layered"),
         ("dcg_curves", "over a rule"),
-        ("strategy_ranks", "beside another"),
-        ("strategy_bars", "above two"),
         ("rankings", "above two"),
         ("precision_histogram", "of another size"),
         ("relevance_function", "configured"),
@@ -566,20 +564,6 @@ def drawn_marks(chart: Any) -> list[tuple[str, ...]]:
                 if each.tag.endswith(("path", "line"))
             ]
     return sorted(found)
-
-
-@pytest.mark.slow
-def test_any_two_charts_stand_side_by_side():
-    """The marks of both are there, in the colours that they have alone.
-
-    What charts in a row share, all of them share: a row with two of each kind has every pair.
-    """
-    first = [*map(marks_of, ROWS)]
-    # What is chosen in a chart is chosen in its double: another of its kind stands beside it.
-    can_choose = [chart.params is not alt.Undefined for chart, _ in first]
-    second = [marks_of(name, 9 if can else 8) for name, can in zip(ROWS, can_choose, strict=True)]
-    alone, marks = zip(*first, *second, strict=True)
-    assert drawn_marks(alt.hconcat(*alone)) == sorted(chain(*marks))
 
 
 @pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest"])
@@ -2276,7 +2260,7 @@ NAMES_OF_SCRIPTS = [
         "comparison_matrix",
         "grading_profile",
         "significance_curves",
-        "unjudged_bounds",
+        "strategy_bars of bounds",
         "overview",
     ],
 )

@@ -300,7 +300,8 @@ class _Views:
     def _draw_means(self, columns: list[str], ends: Any, title: str) -> list[alt.Chart]:
         """Draw an interval, a dot and a text for each mean."""
         labels = {name: self.labels[name] for name in columns}
-        y = alt.Y("label:N", title=None, axis=None, **style.order_axis([*labels.values()]))
+        order = style.order_axis([*labels.values()]) | {"axis": None}
+        y = alt.Y("label:N", title=None, **order)
         base = self.summarise(labels)[0].encode(y=y, color=style.draw_ink())
         if self.table.height > 1:
             title += f", {format_percent(self.confidence)} interval if all are selected"
