@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from importlib import import_module
 from types import MethodType
 from typing import Any
 
 import polars as pl
 
+from polars_graded._checks import did_you_mean
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.fusing import fuse
 from polars_graded._frames.judging import join_judgments
@@ -47,8 +47,7 @@ class FrameMethods:
     def __getattr__(self, name: str) -> Any:
         """Return a function with the frame as its first argument."""
         if name not in self._methods:
-            close = get_close_matches(name, self._methods, n=1)
-            hint = f"\n\nHint: did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, self._methods)
             msg = f"{self._of} has no method {name!r}; there are {', '.join(self._methods)}{hint}"
             raise AttributeError(msg)
         return MethodType(self._methods[name], self._frame)

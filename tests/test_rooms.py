@@ -70,7 +70,7 @@ MAY_IMPORT = {
         ),
         "charts",
     },
-    "_frame_methods": {"polars", "_frames", "_results", "_report", "charts"},
+    "_frame_methods": {"polars", "_checks", "_frames", "_results", "_report", "charts"},
 }
 """What each room may import beside the standard library and itself."""
 

@@ -95,8 +95,7 @@ def draw_lines(
     x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
     notes = [*words.notes, *write_coinciding(table, x_field, y_field, keys)]
     words = words._replace(notes=[*notes, *style.write_rest_note(drawn)])
-    chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
-    labelled = [*dict.fromkeys(map(str, [*chosen, *best]))][:MAX_COLOURS]
+    labelled = style.choose_coloured(best, colours, highlight)
     if len(drawn) > MAX_COLOURS or highlight is not None:
         table = sort_to_front(table, field, labelled)
     color = style.encode_names(
@@ -211,7 +210,7 @@ def _show_bands(
 def _build_selections(table: pl.DataFrame, field: str, *, legend: bool) -> list[alt.Parameter]:
     """Return the selections of lines: by the pointer, and by a legend.
 
-    A single line has no selection. More than ten lines cannot be selected by the legend.
+    A single line has no selection. More than `MAX_COLOURS` lines cannot be selected by the legend.
     """
     n = table[field].n_unique()
     if n == 1:

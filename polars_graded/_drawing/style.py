@@ -29,32 +29,10 @@ from polars_graded._sentences import (
 from polars_graded._sentences.titles import name_measure
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
-Data: TypeAlias = pl.DataFrame | alt.NamedData
-"""Rows of a chart, or the name of a data set. The script of a report supplies the rows of a named
-data set."""
-
 MAX_NAMED_MARKS = 60
 """Maximum number of names of the usual size on an axis.
 
-With more, the names of strategies and pairs are smaller. Queries, and pairs in a report, then have
-no names.
-"""
-
-MAX_BANDS = 3
-"""Maximum number of overlapping bands that are drawn at once."""
-
-MAX_MARKED_POINTS = 30
-"""A curve with more points than this is a line without marks at its points."""
-
-PALETTE = [
-    *("#02307b", "#d92800", "#130e0b", "#236b57", "#c304e5"),
-    *("#7c7549", "#16809d", "#493000", "#912239", "#5e4c68"),
-]
-"""Colours of strategies on white.
-
-The hues are based on those of Okabe and Ito (2008, "Color universal design"). The colours are so
-dark that small text has a contrast of at least 4.5. They were then adjusted so that readers with
-and without a colour vision deficiency can distinguish them.
+With more, the names of strategies and pairs are smaller, and queries have no names.
 """
 
 OKABE_ITO = [
@@ -71,7 +49,7 @@ MAX_COLOURS = len(OKABE_ITO)
 """Maximum number of strategies with a colour of their own."""
 
 REST = "#b4b8bf"
-"""Colour of marks without a colour of their own."""
+"""Colour of the outlines of symbols in a legend of grades."""
 
 REST_SHARE = 0.6
 """Share of the background colour in the grey of strategies beside a highlighted one."""
@@ -91,9 +69,6 @@ DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
 
 DOUBT = "#858b93"
 """Colour of results that are not significant, of ties, and of unjudged documents."""
-
-LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2}
-"""Symbol in a legend: a piece of a line, long enough to show its dashes."""
 
 MAX_LARGE_PANELS = 9
 """Maximum number of panels of full size. If a chart has more, all its panels are small, and a row
@@ -197,9 +172,6 @@ PANEL_SPACING = {"column": 36, "row": 20}
 """Space between panels in pixels. Labels at the ends of an x axis are centred at their ticks, so
 half of such a label extends beyond the panel. Two half labels fit between two panels of a row."""
 
-NO_WORDS = Words()
-"""Texts of a chart that has only the titles of its axes."""
-
 
 def draw_panels(
     layers: Sequence[alt.Chart],
@@ -249,8 +221,8 @@ def draw_panels(
 
 def draw_layers(
     layers: Sequence[alt.Chart],
-    table: Data,
-    words: Words = NO_WORDS,
+    table: pl.DataFrame,
+    words: Words,
     *,
     independent: Collection[str] = (),
     **size: Any,
@@ -267,7 +239,7 @@ def draw_layers(
 
 def _combine_layers(
     layers: Sequence[alt.Chart],
-    table: Data,
+    table: pl.DataFrame,
     words: Words,
     independent: Collection[str],
     **size: Any,
@@ -277,14 +249,12 @@ def _combine_layers(
     Texts are not escaped, except the names of columns.
     """
     finding, notes, described = words
-    if isinstance(table, pl.DataFrame):
-        described = describe_axes(layers) if described is None else described
-        table = table.rename(escape_text)
+    described = describe_axes(layers) if described is None else described
     if described:
         size["description"] = _join_description(finding, described)
     if finding or notes:
         size["title"] = build_title(finding, notes)
-    chart: Any = LayerChart(data=table, layer=list(layers), **size)
+    chart: Any = LayerChart(data=table.rename(escape_text), layer=list(layers), **size)
     resolutions = dict.fromkeys(independent, "independent")
     return chart.resolve_scale(**resolutions) if resolutions else chart
 
@@ -401,50 +371,6 @@ def list_values(what: str, values: Iterable[tuple[Any, Any]]) -> str:
     return f"{what}: {', '.join([*texts[:MAX_DESCRIBED_VALUES], *rest])}"
 
 
-def choose_look(
-    names: Iterable[str],
-    title: str,
-    *,
-    field: str = "strategy",
-    prioritised: Iterable[str] = (),
-    drawn_names: Collection[str] | None = None,
-    legends: bool = True,
-) -> dict[str, Any]:
-    """Return the colours of strategies.
-
-    Charts with the same `names` and `prioritised` give a strategy the same colour. If there are
-    more names than colours, only the first `MAX_COLOURS` names in `prioritised` have a colour, and
-    the others are grey. With `drawn_names`, the scale contains a coloured name only if it is drawn.
-    If a theme chooses the colours, the scale contains all coloured names.
-    """
-    sorted_names = sort_naturally(set(names))
-    coloured = (
-        sorted_names
-        if len(sorted_names) <= MAX_COLOURS
-        else sort_naturally([*prioritised][:MAX_COLOURS])
-    )
-    scale = alt.Scale(domain=coloured, range=PALETTE)
-    if drawn_names is not None:
-        drawn_colours = {
-            name: colour
-            for name, colour in zip(coloured, PALETTE, strict=False)
-            if name in drawn_names
-        }
-        scale = alt.Scale(domain=[*drawn_colours], range=[*drawn_colours.values()])
-    if has_theme_colours():
-        # The theme assigns its colours by position, so the scale must contain all coloured names.
-        scale = alt.Scale(domain=coloured)
-    # A chart beside this one shares the legend, and may add up to `MAX_NAMED_MARKS` names to it.
-    legend = (
-        build_legend(coloured, symbolLimit=len(coloured) + MAX_NAMED_MARKS) if legends else None
-    )
-    colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
-    if coloured == sorted_names:
-        return {"color": colour}
-    is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
-    return {"color": alt.condition(is_coloured, colour, alt.value(REST))}
-
-
 def encode_names(
     names: Iterable[str],
     title: str,
@@ -468,8 +394,7 @@ def encode_names(
     _check_drawn("highlight", [] if highlight is None else [str(highlight)], names)
     coloured = names
     if len(names) > MAX_COLOURS:
-        first = [*chosen, *([] if highlight is None else [str(highlight)]), *prioritised]
-        coloured = sort_naturally([*dict.fromkeys(first)][:MAX_COLOURS])
+        coloured = sort_naturally(choose_coloured(prioritised, colours, highlight))
     scale = alt.Scale(domain=coloured, range=_list_colours() or alt.Undefined)
     if chosen or highlight is not None:
         range_ = dict(zip(coloured, cycle(find_category_colours()), strict=False))
@@ -487,6 +412,17 @@ def encode_names(
         return colour
     is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
     return alt.condition(is_coloured, colour, alt.value(find_rest()))
+
+
+def choose_coloured(
+    prioritised: Iterable[str], colours: Mapping[str, str] | None, highlight: Any
+) -> list[str]:
+    """Return the names with a colour and a label, the most important first.
+
+    The names that the caller chose come before those of `prioritised`.
+    """
+    chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
+    return [*dict.fromkeys(map(str, [*chosen, *prioritised]))][:MAX_COLOURS]
 
 
 def _check_drawn(argument: str, chosen: Sequence[str], names: Sequence[str]) -> None:
@@ -523,15 +459,6 @@ def encode_few_names(
         return draw_ink()
     chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
     return encode_names(sort_naturally(names), title, **chosen)
-
-
-def choose_few_colours(names: Collection[str], title: str) -> dict[str, Any]:
-    """Return the colours of strategies that are named beside their marks.
-
-    There is no legend. If there are more strategies than colours, none has a colour.
-    """
-    are_coloured = len(names) <= MAX_COLOURS
-    return choose_look(names, title, legends=False) if are_coloured else {}
 
 
 def has_theme_colours() -> bool:
@@ -867,17 +794,6 @@ INTERVAL_PADDING = 5
 def build_one_row() -> alt.Chart:
     """Return a chart of one row, for marks that are drawn once."""
     return alt.Chart().transform_aggregate(rows="count()")
-
-
-def draw_named_line(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
-    """Draw a line that belongs to no strategy, with its name in a legend.
-
-    The legend is that of `channel`. No other mark may use this channel.
-    """
-    name = escape_text(name)  # `escape_chart` skips expressions
-    line = base.transform_calculate(line=alt.expr.toString(name))
-    scale = alt.Scale(domain=[name], range=[1])
-    return line.encode(channel("line:O", title=None, scale=scale, legend=build_legend(**symbol)))
 
 
 def draw_rule(**at: float) -> alt.Chart:

@@ -578,9 +578,13 @@ class Results:
 
     def sum_clusters(self, values: Any) -> Any:
         """Return sums of an array with one column per query: one column per cluster."""
-        order = np.argsort(self.clusters, kind="stable")  # type: ignore[arg-type]
         starts = np.cumsum(self.cluster_sizes) - self.cluster_sizes
-        return np.add.reduceat(values[:, order], starts, axis=1)
+        return np.add.reduceat(values[:, self._cluster_order], starts, axis=1)
+
+    @cached_property
+    def _cluster_order(self) -> Integers:
+        """Return the indices of queries, sorted by cluster."""
+        return np.argsort(self.clusters, kind="stable")  # type: ignore[arg-type]
 
     def _merge(self, values: Floats) -> Results:
         """Return results with one value per cluster."""

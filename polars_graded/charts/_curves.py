@@ -351,7 +351,7 @@ def _draw_background(table: pl.DataFrame, position: str) -> list[alt.Chart]:
         text = end.mark_text(align="right", dy=-7, clip=False).encode(text=alt.value("ideal"))
         layers = [base.mark_line(strokeDash=IDEAL_DASH).encode(detail="strategy:N"), text]
     if table["value"].min() < 0:  # type: ignore[operator]
-        layers.append(marks.draw_zero("value"))
+        layers.append(marks.draw_level("value"))
     return layers
 
 

@@ -220,7 +220,7 @@ def _draw_differences(rows: pl.DataFrame, n: int) -> list[alt.Chart]:
         clip=False,
     )
     bars = base.mark_bar(minBandSize=1).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip)
-    layers = [bars, marks.draw_zero("difference")]
+    layers = [bars, marks.draw_level("difference")]
     # Vega warns of an infinite extent if a layer has no rows.
     if rows["better"].has_nulls():
         ties = ties.mark_point(filled=True, size=9, opacity=1)

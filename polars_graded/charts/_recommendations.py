@@ -104,8 +104,7 @@ def trade_off(
     chart_checks.check_row_count("summary", table)
     names = sort_naturally(table["strategy"].unique())
     highest_first = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
-    chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
-    labelled = [*dict.fromkeys(map(str, [*chosen, *highest_first]))][: style.MAX_COLOURS]
+    labelled = style.choose_coloured(highest_first, colours, highlight)
     labels = dict(zip(labelled, shorten_names(labelled), strict=True))
     label = pl.col("strategy").replace_strict(labels, default=None, return_dtype=pl.String)
     table = table.with_columns(label.alias("label"))

@@ -26,6 +26,9 @@ from polars_graded._sentences import format_percent, titles
 SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below this p and logarithmic above it."""
 
+DASHED: dict[str, Any] = {"colour": style.DOUBT, "strokeDash": [4, 3]}
+"""Look of a line at a level or a target."""
+
 MIN_LOG_RATIO = 50
 """The axis of queries is logarithmic if the ratio of its largest to its smallest number is at least
 this."""
@@ -120,7 +123,7 @@ def significance_curves(
         height="height",
         labels=labels,
         tooltips=[*pair, p],
-        under=[_draw_level("p_corrected", level)],
+        under=[marks.draw_level("p_corrected", level, **DASHED)],
     )
 
 
@@ -200,7 +203,7 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: str | None = 
         y=alt.Y("power:Q", title="power", scale=alt.Scale(domain=[0, 1]), axis=ticks),
         ends=(0.0, 1.0),
         tooltips=style.format_decimals(*numbers),
-        under=[_draw_level("power", power), at_hand],
+        under=[marks.draw_level("power", power, **DASHED), at_hand],
     )
 
 
@@ -266,14 +269,6 @@ def _thin_lines(table: pl.DataFrame, position: str) -> pl.DataFrame:
     first_row = pl.col("row").min().over(keys)
     table = table.with_row_index("row").sort(first_row, position).drop("row")
     return curve_rows.thin_by_position(table, position)
-
-
-def _draw_level(field: str, value: float) -> alt.Chart:
-    """Draw a dashed line at a value of a field, over the whole width."""
-    line = style.build_one_row().transform_calculate(**{field: repr(value)})
-    line = line.mark_rule(strokeDash=[4, 3])
-    width: dict[str, Any] = {"x": alt.value(0), "x2": alt.value("width")}
-    return line.encode(y=alt.Y(f"{field}:Q"), color=alt.value(style.DOUBT), **width)
 
 
 def _build_queries_axis(table: pl.DataFrame) -> alt.X:
