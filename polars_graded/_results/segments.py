@@ -42,9 +42,8 @@ def compare_segments(
     If a difference is significant in one country and not in another, it may still be the same in
     both (Gelman, Stern 2006). Welch's analysis of variance tests whether the mean difference of the
     two strategies varies between segments; for two segments it is Welch's t test. There are k
-    segments. Segment j has
-    :math:`n_j` queries, whose differences have the mean :math:`\bar d_j` and the standard
-    deviation :math:`s_j`. The statistic is
+    segments. Segment j has :math:`n_j` queries, whose differences have the mean :math:`\bar d_j`
+    and the standard deviation :math:`s_j`. The statistic is
 
     .. math:: w_j = \frac{n_j}{s_j^2} \qquad
         \bar d = \frac{\sum_j w_j \bar d_j}{\sum_j w_j} \qquad
