@@ -159,6 +159,13 @@ def test_a_call_keeps_the_texts_of_marks_and_legends(row: Row, call: str):
 
 
 @every_chart
+def test_a_description_has_words_alone(row: Row):
+    described = row.of(3, 8).description
+    assert described
+    assert "<" not in described
+
+
+@every_chart
 def test_a_title_takes_the_size_that_is_configured(row: Row):
     svg = svg_of(row.of(3, 8).properties(title="Mine").configure_title(fontSize=31))
     assert 'font-size="31px"' in svg

@@ -120,7 +120,7 @@ def draw_lines(
         points, interval = style.add_interval(points, *band)
         tooltip.append(interval)
         area = base.mark_area(opacity=BAND_OPACITY, clip=True)
-        area = area.encode(y=alt.Y(f"{band[0]}:Q"), y2=band[1])
+        area = area.encode(y=alt.Y(f"{band[0]}:Q"), y2=alt.Y2(band[1]))
         layers.insert(0, area.encode(**_show_bands(selections, len(drawn), field, highlight)))
     are_marked = len(drawn) <= MAX_COLOURS and table[x_field].n_unique() <= MAX_MARKED_POINTS
     opacity = 1 if are_marked else 0
@@ -186,7 +186,8 @@ def fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[str
     if not selections:
         return {}
     is_selected: Any = reduce(and_, selections)
-    return {"opacity": alt.condition(is_selected, alt.value(opacity), alt.value(opacity * 0.15))}
+    faded = style.choose_value(alt.OpacityValue, is_selected, opacity, opacity * 0.15)
+    return {"opacity": faded}
 
 
 def _show_bands(
@@ -257,9 +258,9 @@ def _draw_names(
     base = base.encode(x=alt.X(x), y=alt.Y(f"{y}:Q"))
     leader = base.mark_rule(
         xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
-    ).encode(x2=x.partition(":")[0], y2=y)
+    ).encode(x2=alt.X2(x.partition(":")[0]), y2=alt.Y2(y))
     text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
-    return [leader, text.encode(text="label:N", color=alt.value(style.find_ink()))]
+    return [leader, text.encode(text=alt.Text("label:N"), color=alt.value(style.find_ink()))]
 
 
 def spread_names(
@@ -338,8 +339,8 @@ def draw_point_names(
     leader = base.mark_rule(x2Offset=across, y2Offset=up, opacity=0.6, clip=False)
     align = alt.ExprRef(f"{side} < 0 ? 'right' : 'left'")
     text = base.mark_text(align=align, dx=across, dy=up, limit=MAX_NAME_WIDTH, clip=False)
-    text = text.encode(text=f"{label}:N", color=alt.value(style.find_ink()))
-    return [leader.encode(x2=x, y2=y), text]
+    text = text.encode(text=alt.Text(f"{label}:N"), color=alt.value(style.find_ink()))
+    return [leader.encode(x2=alt.X2(x), y2=alt.Y2(y)), text]
 
 
 def _reserve_width(chart: LayerChart, labels: pl.Series) -> LayerChart:

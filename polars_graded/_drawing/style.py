@@ -6,7 +6,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -552,7 +552,17 @@ def write_on_cells(
     # On a background of this luminance, black and white texts have the same contrast.
     colour = alt.ExprRef(f"luminance(rgb({', '.join(parts)})) > 0.179 ? 'black' : 'white'")
     marks = cells.mark_text(fontSize=size or alt.Undefined)
-    return marks.encode(text=f"{text}:N", fill=alt.value(colour))
+    return marks.encode(text=alt.Text(f"{text}:N"), fill=alt.value(colour))
+
+
+def choose_value(channel: Callable[..., Any], predicate: Any, if_true: Any, otherwise: Any) -> Any:
+    """Return a channel, such as `alt.OpacityValue`, with one of two values for each mark.
+
+    Altair compares a condition that is a dict with its whole schema, which takes milliseconds. This
+    also holds for fields that are texts, such as `x2="end"` in place of `alt.X2("end")`.
+    """
+    chosen: Any = alt.condition(predicate, alt.value(if_true), alt.value(otherwise))
+    return channel(chosen["value"], condition=chosen["condition"])
 
 
 def split_colour(colour: str) -> list[int]:

@@ -273,23 +273,22 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
 
     # The pointer selects a document in all columns. While it does, other documents are faint.
     selected = style.build_pointer(chart_rows.build_selection_name("document", table), "doc")
-    fading = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
+    fading = {"opacity": style.choose_value(alt.OpacityValue, selected, 1, 0.15)}
     tooltip = _list_tooltips(table, grade)
     line_start = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
     line = _select_part(
         "line", x="start", start=f"datum.column + ({line_start})", end="datum.column + 1"
     )
-    stroke, opacity = (
-        alt.condition("datum.relevant", alt.value(full), alt.value(else_))
-        for full, else_ in ((ink, style.DOUBT), (0.55, 0.35))
-    )
+    is_relevant = "datum.relevant"
+    stroke = style.choose_value(alt.StrokeValue, is_relevant, ink, style.DOUBT)
+    opacity = style.choose_value(alt.StrokeOpacityValue, is_relevant, 0.55, 0.35)
     # The text "rank 42" is longer than a bar.
     line = line.mark_rule(xOffset=alt.ExprRef("isValid(datum.label) ? 14 : 0")).encode(
-        x2="end", y2="y_next", stroke=stroke, strokeOpacity=opacity
+        x2=alt.X2("end"), y2=alt.Y2("y_next"), stroke=stroke, strokeOpacity=opacity
     )
     # The fill shows grades, since `color` encodes strategies in all charts.
     tiles = _select_part("document", y="top", right=f"datum.column + {TILE_WIDTH}", **TILE_EDGES)
-    tiles = tiles.encode(x2="right", y2="bottom", **fading)
+    tiles = tiles.encode(x2=alt.X2("right"), y2=alt.Y2("bottom"), **fading)
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     symbols = style.build_legend(symbolStrokeColor=style.REST, symbolType="square")
     fill = alt.Fill("level:N", title=grade, scale=scale, legend=symbols)
@@ -304,7 +303,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         edges = {"top": "datum.y - 0.5", "bottom": "datum.y + 0.5"}
         place = f"datum.column + {TIE_POSITION}"
         tied = _select_part("document", "datum.tied", x="at", y="top", at=place, **edges)
-        layers.append(tied.mark_rule(strokeWidth=3, color=ink).encode(y2="bottom"))
+        layers.append(tied.mark_rule(strokeWidth=3, color=ink).encode(y2=alt.Y2("bottom")))
     if max_added:
         start = f"datum.column + {BAR_START}"
         end = f"{start} + {BAR_WIDTH} * datum.adds / {max_added}"
@@ -312,13 +311,13 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         # This colour contrasts about equally with light and dark backgrounds.
         bars = _select_part("document", "datum.adds > 0", **added)
         bars = bars.mark_rect(color=style.DOUBT, fillOpacity=0.35)
-        layers.append(bars.encode(x2="end", y2="bottom", tooltip=tooltip))
+        layers.append(bars.encode(x2=alt.X2("end"), y2=alt.Y2("bottom"), tooltip=tooltip))
     # On a background of this luminance, black and white texts have the same contrast.
     is_dark = f"luminance({json.dumps(colours)}[datum.level]) < 0.179"
     limit = alt.ExprRef(f"max(1, {column_width} * {TILE_WIDTH} - 8)")
     on_tile = draw_text(_select_part("document"), MIN_TEXT_WIDTH, dx=4, limit=limit)
-    fill_of_text = alt.condition(is_dark, alt.value("white"), alt.value("black"))
-    layers.append(on_tile.encode(text="name:N", fill=fill_of_text, tooltip=tooltip))
+    fill_of_text = style.choose_value(alt.FillValue, is_dark, "white", "black")
+    layers.append(on_tile.encode(text=alt.Text("name:N"), fill=fill_of_text, tooltip=tooltip))
     for condition, colour, text in (
         ("datum.adds > 0", ink, alt.Text("adds:Q", format="+.3f")),
         ("isValid(datum.label)", style.DOUBT, alt.Text("label:N")),
@@ -346,7 +345,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         value_text = _select_part("strategy", "isValid(datum.value)", y="at", at="0")
         layers.append(draw_text(value_text).encode(text=number))
         layers[-2], layers[-1] = layers[-1], layers[-2]
-    layers[-1] = layers[-1].encode(text="head:N", tooltip=value_tooltip)
+    layers[-1] = layers[-1].encode(text=alt.Text("head:N"), tooltip=value_tooltip)
     if lowest > last_rank:
         # A line separates the first n documents from the tiles below. A caption under the line
         # shows the number of relevant documents outside the first n.
@@ -357,7 +356,10 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         unit = " relevant below" if is_wide else "" if is_narrow else " below"
         caption = {"at": f"{last_rank + 1}", "caption": f"datum.below + '{unit}'"}
         counts = _select_part("strategy", "datum.below > 0", y="at", **caption)
-        layers += [separator, draw_text(counts, color=style.DOUBT).encode(text="caption:N")]
+        layers += [
+            separator,
+            draw_text(counts, color=style.DOUBT).encode(text=alt.Text("caption:N")),
+        ]
     size = {"width": width * len(names), "height": ROW_HEIGHT * (rows[1] - rows[0])}
     return layers, size | {"encoding": shared}
 

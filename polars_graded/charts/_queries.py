@@ -226,7 +226,7 @@ def _draw_differences(rows: pl.DataFrame, n: int) -> list[alt.Chart]:
         ties = ties.mark_point(filled=True, size=9, opacity=1)
         layers.append(ties.encode(color=alt.value(style.DOUBT), tooltip=tooltip[:2]))
     if rows["label"].count():
-        layers.append(texts.encode(text="label:N", color=style.draw_ink()))
+        layers.append(texts.encode(text=alt.Text("label:N"), color=style.draw_ink()))
     return layers
 
 

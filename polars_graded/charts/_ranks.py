@@ -112,7 +112,7 @@ def strategy_ranks(
     sharing: Any = "shared"
     facts, base = chart_rows.collect_title_facts(table), alt.Chart().encode(y=alt.Y("strategy:N"))
     words = style.Words(write_first(table), titles.write_subtitle(facts, "rank by mean"))
-    points = style.draw_dots(base, 50).encode(x=f"{value}:Q")
+    points = style.draw_dots(base, 50).encode(x=alt.X(f"{value}:Q"))
     tooltip = ["measure:N", "strategy:N", "rank:Q", "group:N"]
     if show == "groups":
         words = words._replace(notes=titles.write_subtitle(facts))
@@ -128,12 +128,12 @@ def strategy_ranks(
         words = words._replace(notes=[*words.notes, note])
         points = points.transform_calculate(interval="datum.rank_low + ' to ' + datum.rank_high")
         points = points.encode(tooltip=style.list_tooltips(*tooltip, "interval:N"))
-        line = base.mark_rule(strokeWidth=2).encode(x="rank_low:Q", x2="rank_high:Q")
+        line = base.mark_rule(strokeWidth=2).encode(x=alt.X("rank_low:Q"), x2=alt.X2("rank_high:Q"))
         letters = style.draw_column("group:N", 8), style.draw_heading(SAME_LETTER, 18)
         layers = [line, points, *letters]
     color = style.encode_few_names(names, strategy, colours, highlight)
     shared = alt.Encoding(x=x, y=style.build_names_axis("strategy", names), color=color)
-    words = words._replace(described=f"{x.title}, {format_count(len(names), 'strategies')}")
+    words = words._replace(described=f"{x['title']}, {format_count(len(names), 'strategies')}")
     return style.draw_rows(layers, table, panel, words, sharing, encoding=shared)
 
 

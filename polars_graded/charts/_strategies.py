@@ -153,7 +153,9 @@ def strategy_bars(
     tooltip += [
         f"{name}:{kind}" for name, kind in (("queries", "Q"), ("group", "N")) if name in table
     ]
-    points = style.draw_dots(points, 50).encode(x="mean:Q", tooltip=style.list_tooltips(*tooltip))
+    points = style.draw_dots(points, 50).encode(
+        x=alt.X("mean:Q"), tooltip=style.list_tooltips(*tooltip)
+    )
     layers += [points, style.draw_column(alt.Text("mean:Q", format=".4f"), 6)]
     if "group" in table.columns:
         layers += [style.draw_column("group:N", 52), style.draw_heading(SAME_LETTER, 62)]
@@ -186,7 +188,7 @@ def _average_bounds(bounds: pl.DataFrame, strategy: str, panel: str | None) -> p
 
 def _draw_line(base: alt.Chart, low: str, high: str, width: int = 2) -> alt.Chart:
     """Draw a line from one field to another."""
-    return base.mark_rule(strokeWidth=width).encode(x=f"{low}:Q", x2=f"{high}:Q")
+    return base.mark_rule(strokeWidth=width).encode(x=alt.X(f"{low}:Q"), x2=alt.X2(f"{high}:Q"))
 
 
 def _write_finding(comparison: pl.DataFrame, level: float) -> str:
@@ -365,7 +367,7 @@ def _split_sources(estimates: pl.DataFrame, value: str) -> pl.DataFrame:
 
 def _draw_reference(comparison: pl.DataFrame) -> list[alt.Chart]:
     """Draw a line at 0, the words for both sides, and the region of negligible differences."""
-    base = style.build_one_row().transform_calculate(difference="0").encode(x="difference:Q")
+    base = style.build_one_row().transform_calculate(difference="0").encode(x=alt.X("difference:Q"))
     top: dict[str, Any] = {"y": alt.value(0)}
     full_height = top | {"y2": alt.value("height")}
     layers = [base.mark_rule().encode(color=alt.value("gray"), **full_height)]
@@ -402,10 +404,10 @@ def _draw_estimates(
         points = points.encode(shape=alt.Shape(f"{source}:N", title="grades", **shape))
     line = _draw_line(base, *ends)
     if "significance" not in table.columns:
-        points = points.encode(x=f"{value}:Q", tooltip=style.list_tooltips(*tooltip))
+        points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip))
         return [line, style.draw_dots(points, size)]
     points, p = style.add_p(points, name_p(table))
-    points = points.encode(x=f"{value}:Q", tooltip=style.list_tooltips(*tooltip, p))
+    points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip, p))
     is_hollow = f"datum.significance === '{UNDECIDED}'"
     hollow = points.transform_filter(is_hollow).mark_point(
         size=size, strokeWidth=1.5, opacity=1, fill=alt.ExprRef(style.PAPER)
@@ -531,7 +533,8 @@ def comparison_matrix(
     scale = style.build_cell_scale(highest, diverging=True)
     cell_pixels = max(10, min(36, 400 // len(names)))
     signs = style.write_on_cells(base, "mark", "difference", highest, max(12, cell_pixels * 0.7))
-    opacity = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNDECIDED_OPACITY))
+    is_marked = "datum.mark !== ''"
+    opacity = style.choose_value(alt.FillOpacityValue, is_marked, 1, UNDECIDED_OPACITY)
     cells = base.mark_rect().encode(fill=alt.Fill("difference:Q"), fillOpacity=opacity)
     layers = [cells.encode(tooltip=tooltip), signs]
     fill = alt.Fill("difference:Q", title=title, scale=scale, legend=legend)
