@@ -98,15 +98,9 @@ MUTANTS = [
         JUDGED,
     ),
     Mutant(
-        "_frames/parts.py",
+        "_frames/streaming.py",
         "held.append(batch.slice(start))",
         "held.append(batch.slice(start) if start else batch.head(0))",
-        FRAMES,
-    ),
-    Mutant(
-        "_frames/parts.py",
-        "share = _hash_keys(keys) // BUCKETS % n",
-        "share = _hash_keys(keys) // BUCKETS % (n + 1)",
         FRAMES,
     ),
     Mutant(

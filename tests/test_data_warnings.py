@@ -250,8 +250,6 @@ def test_little_that_is_judged_is_told_though_strategies_are_alike(lazily, by):
     )
     with assert_warned(said):
         measured(rated(0.6), "precision@10", by=by, lazily=lazily)
-    with assert_warned(said):
-        evaluate(rated(0.6), "precision@10", by=by, parts=3)
     with warnings.catch_warnings(action="error"):
         measured(rated(0.6), "precision@10", by=by, condensed=True, lazily=lazily)
         measured(rated(0.8), "precision@10", by=by, lazily=lazily)

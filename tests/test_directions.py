@@ -54,10 +54,8 @@ WAYS = {
     "eager": lambda frame, **options: evaluate(frame, "ndcg@10", **options),
     "lazy": lambda frame, **options: evaluate(frame.lazy(), "ndcg@10", **options).collect(),
     "streaming": lambda frame, **options: evaluate(
-        frame.sort("query", maintain_order=True).lazy(), "ndcg@10", parts="sorted", **options
+        frame.sort("query", maintain_order=True).lazy(), "ndcg@10", consecutive=True, **options
     ).collect(engine="streaming"),
-    "passes": lambda frame, **options: evaluate(frame, "ndcg@10", parts=3, **options),
-    "scratch": lambda frame, **options: evaluate(frame, "ndcg@10", parts="scratch", **options),
     "bounds": lambda frame, **options: unjudged_bounds(frame, "ndcg@10", **options),
     "overview": overview,
 }

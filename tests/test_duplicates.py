@@ -60,10 +60,8 @@ WAYS = {
     "eager": lambda frame, **options: evaluate(frame, "ndcg@10", **options),
     "lazy": lambda frame, **options: evaluate(frame.lazy(), "ndcg@10", **options).collect(),
     "streaming": lambda frame, **options: evaluate(
-        frame.sort("query", maintain_order=True).lazy(), "ndcg@10", parts="sorted", **options
+        frame.sort("query", maintain_order=True).lazy(), "ndcg@10", consecutive=True, **options
     ).collect(engine="streaming"),
-    "passes": lambda frame, **options: evaluate(frame, "ndcg@10", parts=1, **options),
-    "scratch": lambda frame, **options: evaluate(frame, "ndcg@10", parts="scratch", **options),
 }
 WAY = pytest.mark.parametrize("way", WAYS)
 
@@ -470,7 +468,5 @@ def test_a_last_part_of_few_rows_is_checked(monkeypatch):
     )
     options = {"by": "score", "strategy": "strategy", "doc": "doc", "descending": True}
     eager = evaluate(frame, "precision@2", **options)
-    lazy = evaluate(
-        frame.lazy().with_columns(pl.col("query").set_sorted()), "precision@2", **options
-    )
+    lazy = evaluate(frame.lazy(), "precision@2", consecutive=True, **options)
     assert_frame_equal(lazy.collect(), eager, check_row_order=False)

@@ -144,7 +144,7 @@ def test_frames_of_this_machine_have_no_engine():
 REFUSED = [
     ({"grade": "grad"}, pl.exceptions.ColumnNotFoundError, "no column 'grad'"),
     ({"grade": "query"}, TypeError, "grade 'query' must be a number or a Boolean, got String"),
-    ({"parts": "sorted"}, ValueError, "`parts` must be a number of buckets for .*, got 'sorted'"),
+    ({"consecutive": True}, ValueError, "`consecutive` must be False for frames of Spark"),
     ({"ties": "order"}, ValueError, "`ties` must name a column for .*, whose rows have no order"),
 ]
 
@@ -201,7 +201,7 @@ def test_every_measure_has_the_same_values_from_spark(spark, expected):
 def test_stacked_strategies_from_spark_in_as_many_buckets_as_told(spark):
     rows = spark.createDataFrame(STACKED.to_arrow())
     options = {"strategy": "run", "ties": "doc"}
-    found = evaluate(rows, "ap", "n_retrieved", parts=3, **options)
+    found = evaluate(rows, "ap", "n_retrieved", **options)
     assert found.columns == ["run", "query", "ap", "n_retrieved"]
     expected = evaluate(STACKED, "ap", "n_retrieved", **options)
     assert_frame_equal(in_order(from_spark(found), "run"), in_order(expected, "run"))
@@ -214,7 +214,7 @@ COMPARED = [(ROWS_OF_QUERIES, BOTH), (UNANSWERED, {"strategy": "run", "ties": "d
 
 def check_similarity(rows, collect, frame, options):
     """Compare with the similarity of the local frame; some queries lack a stacked strategy."""
-    found = collect(similarity(rows, *PAIRS, parts=3, **options))
+    found = collect(similarity(rows, *PAIRS, **options))
     expected = similarity(frame, *PAIRS, **options)
     assert found.columns == expected.columns
     assert_frame_equal(in_order(found, "a", "b"), in_order(expected, "a", "b"))
@@ -231,7 +231,7 @@ def test_partitions_of_spark_may_be_empty(spark):
     rows = spark.createDataFrame(ROWS_OF_QUERIES.to_arrow())
     one = rows.filter("query = 'q20'").repartition(7)
     expected = evaluate(ROWS_OF_QUERIES.filter(query="q20"), "ap", "dcg_curve@3", **BOTH)
-    found = from_spark(evaluate(one, "ap", "dcg_curve@3", parts=3, **BOTH))
+    found = from_spark(evaluate(one, "ap", "dcg_curve@3", **BOTH))
     assert_frame_equal(in_order(found), in_order(expected))
     nothing = evaluate(rows.filter("query = 'nowhere'"), "ap", "dcg_curve@3", **BOTH)
     assert from_spark(nothing).schema == found.schema
@@ -457,7 +457,7 @@ LARGE = pl.DataFrame({"doc": pl.int_range(400_000, eager=True)}).with_columns(
 @finds_processes
 def test_a_worker_of_spark_that_is_killed_changes_nothing(spark):
     rows = spark.createDataFrame(LARGE.to_arrow())
-    values = evaluate(rows, "ap", "ndcg@10", ties="doc", parts=64)
+    values = evaluate(rows, "ap", "ndcg@10", ties="doc")
     running = descendants("CoarseGrainedExecutorBackend")
     assert running
     found = []
@@ -495,6 +495,7 @@ def ray_data():
         cluster = Cluster(initialize_head=True, head_node_args=head)
         cluster.add_node(num_cpus=cpus)
         ray.init(address=cluster.address, log_to_driver=False)
+        ray.data.DataContext.get_current().default_hash_shuffle_parallelism = 4
         ray.data.DataContext.get_current().enable_progress_bars = False
         yield ray.data
         ray.shutdown()
@@ -510,14 +511,14 @@ def from_ray(dataset):
 @in_ray
 def test_every_measure_has_the_same_values_from_ray(ray_data, expected):
     rows = ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow())
-    assert_same_columns(in_order(from_ray(evaluate(rows, NAMED, parts=2, **ALL))), expected)
+    assert_same_columns(in_order(from_ray(evaluate(rows, NAMED, **ALL))), expected)
 
 
 @in_ray
 def test_stacked_strategies_from_ray(ray_data):
     rows = ray_data.from_arrow(STACKED.to_arrow())
     options = {"strategy": "run", "ties": "doc"}
-    found = from_ray(evaluate(rows, "ap", "n_retrieved", parts=3, **options))
+    found = from_ray(evaluate(rows, "ap", "n_retrieved", **options))
     expected = evaluate(STACKED, "ap", "n_retrieved", **options)
     assert_frame_equal(in_order(found, "run"), in_order(expected, "run"))
 
@@ -531,7 +532,7 @@ def test_similarity_from_ray(ray_data, frame, options):
 @in_ray
 def test_several_graders_in_ray(ray_data):
     rows = ray_data.from_arrow(GRADED.to_arrow())
-    found = from_ray(evaluate(rows, "ap", grade=GRADERS, parts=2, **BOTH))
+    found = from_ray(evaluate(rows, "ap", grade=GRADERS, **BOTH))
     expected = evaluate(GRADED, "ap", grade=GRADERS, **BOTH)
     keys = ["grader", "strategy"]
     assert_frame_equal(in_order(found, *keys), in_order(expected, *keys))
@@ -541,14 +542,14 @@ def test_several_graders_in_ray(ray_data):
 def test_blocks_of_ray_may_be_empty(ray_data):
     one = ROWS_OF_QUERIES.filter(query="q20")
     blocks = [one.head(0).to_arrow(), one.to_arrow(), one.head(0).to_arrow()]
-    found = from_ray(evaluate(ray_data.from_arrow(blocks), "ap", "dcg_curve@3", parts=3, **BOTH))
+    found = from_ray(evaluate(ray_data.from_arrow(blocks), "ap", "dcg_curve@3", **BOTH))
     expected = evaluate(one, "ap", "dcg_curve@3", **BOTH)
     assert_frame_equal(in_order(found), in_order(expected))
 
 
 @in_ray
 def test_results_of_ray_are_collected(ray_data):
-    values = evaluate(ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow()), "ap", parts=2, **BOTH)
+    values = evaluate(ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow()), "ap", **BOTH)
     expected = summarise(evaluate(ROWS_OF_QUERIES, "ap", **BOTH), "ap")
     assert_frame_equal(summarise(values, "ap"), expected, check_row_order=False)
 
@@ -561,7 +562,7 @@ def test_ray_refuses_before_a_job_starts(ray_data):
 @in_ray
 def test_what_fails_in_ray_says_why(ray_data):
     rows = ROWS_OF_QUERIES.with_columns(score=pl.lit(float("nan")))
-    values = evaluate(ray_data.from_arrow(rows.to_arrow()), "ap", parts=2)
+    values = evaluate(ray_data.from_arrow(rows.to_arrow()), "ap")
     with pytest.raises(Exception, match="score 'score' must be finite, got NaN or infinity in"):
         values.materialize()
 
@@ -570,7 +571,7 @@ def test_what_fails_in_ray_says_why(ray_data):
 @finds_processes
 def test_a_process_of_ray_that_is_killed_changes_nothing(ray_data):
     rows = ray_data.from_arrow(LARGE.to_arrow()).repartition(4)
-    values = evaluate(rows, "ap", "ndcg@10", ties="doc", parts=4)
+    values = evaluate(rows, "ap", "ndcg@10", ties="doc")
     found = []
     job = threading.Thread(target=lambda: found.append(from_ray(values)))
     job.start()

@@ -603,8 +603,7 @@ def test_numbers_that_are_not_finite_are_refused(column, bad):
         evaluate(frame.lazy(), "ap").collect()
 
 
-@pytest.mark.parametrize("parts", [None, 2])
-def test_what_is_wrong_with_stacked_strategies_is_counted_in_rankings(parts):
+def test_what_is_wrong_with_stacked_strategies_is_counted_in_rankings():
     """Two strategies answer two queries, of one of which both have a grade that is too high."""
     one = pl.DataFrame({"query": ["a", "b"], "grade": [9.0, 1.0], "score": [1.0, 1.0]})
     stacked = pl.concat([one.with_columns(strategy=pl.lit(name)) for name in "AB"])
@@ -613,7 +612,7 @@ def test_what_is_wrong_with_stacked_strategies_is_counted_in_rankings(parts):
         (stacked.with_columns(pl.col("grade").replace(9, math.nan)), "finite.* in 2 of 4 rankings"),
     ):
         with pytest.raises(ValueError, match=reason):
-            evaluate(frame, "ndcng", strategy="strategy", max_grade=3, parts=parts, progress=False)
+            evaluate(frame, "ndcng", strategy="strategy", max_grade=3)
 
 
 def test_a_forgotten_list_around_a_column_that_breaks_ties_is_pointed_out():

@@ -265,9 +265,9 @@ def test_a_grader_who_judged_a_part_of_a_query_is_told(lazy, stacked):
 def test_a_lazy_frame_is_read_for_all_graders_at_once():
     reads = []
     source = pl.defer(lambda: reads.append(1) or FRAME, schema=FRAME.schema)
-    evaluated(frame=source, grade="model", parts="scratch").collect()
+    evaluated(frame=source, grade="model").collect()
     of_one = len(reads)
-    found = evaluated(frame=source, parts="scratch").collect()
+    found = evaluated(frame=source).collect()
     assert_frame_equal(found, evaluated())
     assert len(reads) == 2 * of_one
 

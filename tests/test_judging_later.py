@@ -11,7 +11,7 @@ from helpers import COLLECTED, frame_of, random_queries
 from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate, join_judgments, scan_qrels, scan_run
-from polars_graded._frames import joining, parts
+from polars_graded._frames import joining, streaming
 
 # Strategies of these runs did not answer all the same queries, as those of real ones do.
 pytestmark = pytest.mark.filterwarnings("ignore:some strategies have no row:UserWarning")
@@ -47,7 +47,7 @@ fits = pytest.mark.filterwarnings("ignore:queries without any|.* judged queries 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of few rows, and few hashes that are held."""
-    monkeypatch.setattr(parts, "BATCH_ROWS", 200)
+    monkeypatch.setattr(streaming, "BATCH_ROWS", 200)
     monkeypatch.setattr(joining, "MAX_HELD_HASHES", 500)
     monkeypatch.setattr(joining, "MAX_WAITING_COUNTS", 100)
 
@@ -126,13 +126,11 @@ def test_keys_may_be_categories():
 
 @pytest.mark.slow
 @fits
-@pytest.mark.parametrize("way", [None, 3, "scratch"])
-def test_it_is_measured_as_an_eager_run_is(way, monkeypatch):
-    monkeypatch.setattr(parts, "find_free_memory", lambda: parts.ENGINE_BYTES + 200_000)
+def test_it_is_measured_as_an_eager_run_is():
     options = {**WITH_NAMES, "ties": "doc"}
     expected = evaluate(join_judgments(STACKED, JUDGMENTS, **WITH_NAMES), MEASURES, **options)
     judged = join_judgments(STACKED.lazy(), JUDGMENTS.lazy(), **WITH_NAMES)
-    found = evaluate(judged, MEASURES, parts=way, **options).collect()
+    found = evaluate(judged, MEASURES, **options).collect()
     assert_frame_equal(found, expected)
     assert expected.filter(query="q30").height == 3
 

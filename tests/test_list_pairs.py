@@ -490,7 +490,7 @@ def test_a_strategy_without_documents_for_a_query_keeps_the_query():
     assert result.select(EVERY[:-1]).null_count().sum_horizontal().item() == 18
 
 
-def test_stacked_and_lazy_frames_and_parts_give_the_same_values():
+def test_stacked_and_lazy_frames_give_the_same_values():
     expected = compare(EXAMPLE, *EVERY, by=NAMES, descending=True)
     stacked = EXAMPLE.unpivot(NAMES, index=["query", "doc"], variable_name="strategy").sample(
         fraction=1, shuffle=True, seed=1
@@ -500,13 +500,12 @@ def test_stacked_and_lazy_frames_and_parts_give_the_same_values():
     in_order = compare(EXAMPLE, *EVERY, by=sorted(NAMES), descending=True)
     assert_frame_equal(compare(stacked, *EVERY, **options), in_order)
     assert_frame_equal(compare(stacked.drop_nulls(), *EVERY, **options), in_order)
-    for parts in (None, 1, 3, "scratch"):
-        lazy = compare(EXAMPLE.lazy(), *EVERY, by=NAMES, descending=True, parts=parts)
-        assert isinstance(lazy, pl.LazyFrame)
-        assert lazy.collect_schema() == expected.schema
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pg.DataWarning.ties)
-            assert_frame_equal(lazy.collect(), expected)
+    lazy = compare(EXAMPLE.lazy(), *EVERY, by=NAMES, descending=True)
+    assert isinstance(lazy, pl.LazyFrame)
+    assert lazy.collect_schema() == expected.schema
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pg.DataWarning.ties)
+        assert_frame_equal(lazy.collect(), expected)
     few = compare(EXAMPLE.lazy(), "rbo", "overlap@2", by=NAMES).filter(query=2).select("a", "rbo")
     assert_frame_equal(few.collect(), expected.filter(query=2).select("a", "rbo"))
     pair = {"strategy": "ours and old"}
@@ -516,8 +515,8 @@ def test_stacked_and_lazy_frames_and_parts_give_the_same_values():
     rows = stacked.drop_nulls().lazy()
     of_query = compare(rows, *EVERY, **options).filter(query=2).collect()
     assert_frame_equal(of_query, in_order.filter(query=2))
-    with pytest.raises(COLLECTED, match="must be consecutive"):
-        compare(EXAMPLE[[0, 3, 1, 2, 4]].lazy(), "rbo", by=NAMES, parts="sorted").collect()
+    with pytest.raises(COLLECTED, match="that are consecutive"):
+        compare(EXAMPLE[[0, 3, 1, 2, 4]].lazy(), "rbo", by=NAMES, consecutive=True).collect()
 
 
 def test_a_baseline_is_the_second_strategy_of_each_pair():

@@ -65,17 +65,13 @@ CALLS = {
     "evaluate streaming": lambda n: evaluated(
         RANKED.lazy().rename({"strategy": n}), strategy=n
     ).collect(engine="streaming"),
-    **{
-        f"evaluate parts {parts}": lambda n, parts=parts: pg.evaluate(
-            RANKED.sort("query").rename({"query": n}),
-            "ap",
-            query=n,
-            parts=parts,
-            progress=False,
-            **STACKED,
-        )
-        for parts in (2, "sorted", "scratch")
-    },
+    "evaluate consecutive": lambda n: pg.evaluate(
+        RANKED.lazy().sort("query").rename({"query": n}),
+        "ap",
+        query=n,
+        consecutive=True,
+        **STACKED,
+    ).collect(),
     "overview query": lambda n: pg.overview(
         RANKED.rename({"query": n}), query=n, strategy="strategy"
     ),

@@ -93,7 +93,7 @@ def test_a_fingerprint_is_of_the_judged_documents_and_their_grades(seed, chunk, 
         measured(shuffled.with_columns(pl.col("doc").cast(pl.Categorical))),
         measured(runs, **stacked),
         measured(runs.lazy(), **stacked).collect(engine="streaming"),
-        measured(rows.lazy(), parts=2).collect(),
+        measured(rows.lazy().sort("query"), consecutive=True).collect(),
     ):
         for query, judgments in found.select("query", "judgments").iter_rows():
             assert judgments == expected[query]

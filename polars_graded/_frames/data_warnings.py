@@ -22,7 +22,6 @@ from polars_graded._frames.notes import (
     HALVES,
     HIGHEST,
     LOWEST,
-    NOTES,
     Notes,
     depends_on_missed,
 )
@@ -69,14 +68,19 @@ MIN_SHARE_OF_OTHER_GRADER = 0.5
 number of the grader who judged most. A lower ratio causes a warning, unless it is 0."""
 
 
-def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
-    """Warn of graders who judged far fewer documents than another grader."""
-    query = list(requests[0].query)
-    names = [f"polars_graded: {number}" for number, _ in enumerate(requests)]
-    judged = (each.get_column(NOTES).struct.field("judged") for each in values)
-    columns = [each.alias(name) for each, name in zip(judged, names, strict=True)]
-    counts = values[0].select(query).with_columns(columns).group_by(query).agg(pl.col(names).sum())
-    for request, name in zip(requests, names, strict=True):
+def warn_of_partial_judging(notes: Sequence[Notes]) -> None:
+    """Warn of graders who judged far fewer documents than another grader.
+
+    The notes of all graders have the same rankings in the same order.
+    """
+    query = notes[0].query
+    names = [f"judged {number}" for number, _ in enumerate(notes)]
+    columns = [
+        each.table.get_column("judged").alias(name) for each, name in zip(notes, names, strict=True)
+    ]
+    table = notes[0].table.select(query).with_columns(columns)
+    counts = table.group_by(query).agg(pl.col(names).sum())
+    for request, name in zip((each.request for each in notes), names, strict=True):
         judged_queries = counts.filter(pl.col(name) > 0)
         partly_judged = judged_queries.filter(
             pl.col(name) < MIN_SHARE_OF_OTHER_GRADER * pl.max_horizontal(names)
@@ -107,12 +111,13 @@ def find_measures_without_scale(request: Request) -> list[str]:
     ]
 
 
-def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
+def warn_of_notes(notes: Notes, values: pl.DataFrame) -> None:
     """Issue all warnings that follow from the notes and values.
 
     Kinds of warnings in `unused_warnings` are left out, since they do not concern the result.
     """
-    noted = NotedData(request, notes, values)
+    request = notes.request
+    noted = NotedData(notes, values)
     prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
     for kind, find_sentences in WARNING_RULES:
         if kind not in request.unused_warnings:
@@ -124,10 +129,14 @@ def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
 class NotedData:
     """Notes of all queries, and the sentences of warnings about them."""
 
-    request: Request
     notes: Notes
     values: pl.DataFrame
     """One row per strategy and query."""
+
+    @property
+    def request(self) -> Request:
+        """The request of the notes."""
+        return self.notes.request
 
     @cached_property
     def strategies(self) -> list[dict[str, Any]]:
@@ -240,10 +249,8 @@ class NotedData:
         is_above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if ranking.irrelevant or ranking.relevant_from is not None or is_above_one:
             return
-        lows, highs = ([each[end] for each in self.strategies] for end in (LOWEST, HIGHEST))
-        low = min((each for each in lows if each is not None), default=None)
-        high = max((each for each in highs if each is not None), default=0)
-        if self.holds_for_all(HALVES) and low in (MIN_HALF_STAR, 1) and high >= MIN_STARS:
+        low, high, are_halves = (self.notes.grades[name] for name in (LOWEST, HIGHEST, HALVES))
+        if are_halves and low in (MIN_HALF_STAR, 1) and high >= MIN_STARS:
             scale_hint = f" (stars up to 5: irrelevant={low:g}, max_grade=5)"
             yield (
                 f"grades are stars from {low:g} to {high:g} and never 0, so {low:g} counts as "
@@ -258,9 +265,8 @@ class NotedData:
         ranking = self.request.unsorted_ranking
         if all(each.function == "infap" for each in self.request.measures.values()):
             return  # for `infap`, such grades mark pooled documents that nobody judged
-        n = max((each[BELOW_ZERO] for each in self.strategies), default=0)
+        n, low = self.notes.grades[BELOW_ZERO], self.notes.grades[LOWEST]
         if n and not ranking.irrelevant and ranking.relevant_from is None:
-            low = min(each[LOWEST] for each in self.strategies if each[LOWEST] is not None)
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             yield (
                 f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
@@ -365,7 +371,8 @@ class NotedData:
         Judgments differ if the number of relevant documents or the sum of their grades differs.
         """
         keys, query = self.request.result_keys, self.request.query
-        rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
+        names = dict(zip([self.notes.strategy, *self.notes.query], keys, strict=True))
+        rows = self.notes.table.rename(names).drop_nulls(keys).sort(keys)
         n, grade_sum = pl.col("n_relevant"), pl.col("sum_of_relevant")
         return rows.filter(
             (n.min() < n.max()).over(query)
@@ -476,7 +483,7 @@ class NotedData:
         names = [each.name for each in find_order_dependent_measures(self.request)]
         if not (names and self.request.compares_pairs):
             return
-        tied = self.values.filter(pl.col(NOTES).struct.field(DEPENDS_ON_TIES))
+        tied = self.values.filter(DEPENDS_ON_TIES)
         column = self.request.tie_column
         decider = "the order of rows" if column is None else f"column {column!r}"
         if n := tied.select(self.request.query).n_unique():

@@ -42,7 +42,9 @@ def check_stacked_names(request: Request, frame: pl.DataFrame) -> None:
 
 def check_directions_of_rows(request: Request, rows: pl.DataFrame) -> None:
     """Raise as `check_directions` does, for rows that already have computed columns."""
-    check_directions(request, Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
+    ranks = [] if request.rank_column is None else [request.rank_column]
+    columns = list(dict.fromkeys([*request.scores, *ranks]))
+    check_directions(request, Groups.of(rows, request.keys, columns))
 
 
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -79,8 +81,7 @@ class Directions:
             strategies = groups.keys.get_column(request.strategy).cast(pl.String)
             self.strategies.update(dict.fromkeys(strategies.unique(maintain_order=True)))
         if request.rank_column is not None:
-            ranks = groups.source.get_column(request.rank_column)
-            ranks = ranks if groups.rows is None else ranks.gather(groups.rows)
+            ranks = groups.frame.get_column(request.rank_column)
         for name, columns in request.by.items():
             if name in request.descending and not request.all_ascending:
                 continue

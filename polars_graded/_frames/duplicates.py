@@ -9,7 +9,6 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,6 @@ from polars_graded._frames.document_columns import may_identify_queries
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.joining import hash_keys
 from polars_graded._frames.request import Request
-from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -57,40 +55,38 @@ class Duplicates:
     rows: int = 0
     """Number of rows of all parts so far."""
 
-    def check(self, part: pl.DataFrame, groups: Groups) -> None:
+    def check(self, groups: Groups, frame: pl.DataFrame | None = None) -> None:
         """Raise if a ranking repeats a document, or a document has two values.
 
         A document must have one popularity, and one value in a column of features, in all queries
         of a part. With a column of strategies, it must also have one grade in a query. If no column
         of documents was found, warn of rows that are equal in all columns.
+
+        `frame` contains the same rows with all of their columns, if they are known. Its columns may
+        show why a document is repeated.
         """
-        request, rows_before = self.requests[0], self.rows
-        self.rows += part.height
-        if part.is_empty():
+        request, rows_before, n = self.requests[0], self.rows, groups.frame.height
+        self.rows += n
+        if not n:
             return
         if request.document is None:
-            if request.finds_document:
+            if request.finds_document and frame is not None:
                 used = {name for each in self.requests for name in each.all_columns}
-                warn_of_equal_rows(part, request.query, used)
+                warn_of_equal_rows(frame, request.query, used)
             return
-        check_values_agree(request, part)
-        max_rows = part.height
+        check_values_agree(request, groups.frame)
+        max_rows = n
         if self.rows > MAX_CHECKED_ROWS:
-            share = math.ceil(CHECKED_SHARE * part.height)
-            max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, share)
-        if request.strategy is None and groups.rows is None:
-            if any(_find_repeats(part.get_column(request.document), groups, max_rows)):
-                check_documents_are_unique(request, part)
-            return
-        rows = part
-        if part.height > max_rows:
-            rows = _sample_queries(self.requests, part, groups, max_rows)
-        if has_repeated_documents(request, rows):
-            check_documents_are_unique(request, part)
+            max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, math.ceil(CHECKED_SHARE * n))
+        if any(_find_repeats(groups.frame.get_column(request.document), groups, max_rows)):
+            rows = groups.list_rows(request.columns) if frame is None else frame
+            check_documents_are_unique(request, rows)
         if request.strategy is not None:
+            sample = groups if n <= max_rows else _sample_queries(request, groups, max_rows)
             for each in self.requests:
-                if _has_two_grades(each, rows):
-                    check_one_grade(each, part)
+                columns = [*request.keys, request.document, each.grade]
+                if _has_two_grades(each, sample.list_rows(columns)):
+                    check_one_grade(each, groups.list_rows(columns))
 
 
 def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterator[bool]:
@@ -117,47 +113,21 @@ def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterat
         yield bool((hashes[1:] == hashes[:-1]).any())
 
 
-def _sample_queries(
-    requests: Sequence[Request], part: pl.DataFrame, groups: Groups, max_rows: int
-) -> pl.DataFrame:
-    """Return the rows of a sample of queries, chosen by the hash of the query.
+def _sample_queries(request: Request, groups: Groups, max_rows: int) -> Groups:
+    """Return all rankings of a sample of queries, chosen by the hash of the query.
 
-    The columns are the keys and the documents. With a column of strategies, the columns of grades
-    of all graders follow.
+    The sample contains at least one query.
     """
-    request = requests[0]
-    grades = [] if request.strategy is None else [each.grade for each in requests]
-    rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
-    if groups.rows is not None:
-        # The hashes of all queries of a part may have the same remainder, since `read_in_passes`
-        # selects queries by remainder. A sample by remainder could then be empty or contain the
-        # whole part. So queries with low hashes are chosen.
-        # At least the query with the lowest hash is checked.
-        hashes = hash_keys(part, request.query)
-        lowest: Any = hashes.min()
-        return rows.filter(hashes <= max(2**64 // -(-part.height // max_rows), lowest))
-    order = np.argsort(hash_keys(groups.keys, request.query), kind="stable")
-    lengths = np.diff(groups.offsets)
-    n = int(np.searchsorted(np.cumsum(lengths[order]), max_rows, side="right"))
-    group_numbers = np.sort(order[: max(1, n)])
-    return rows.select(pl.all().gather(list_rows(groups.offsets, group_numbers)))
+    hashes = hash_keys(groups.keys, request.query).to_numpy()
+    order = np.argsort(hashes, kind="stable")
+    n = int(np.searchsorted(np.cumsum(groups.lengths[order]), max_rows, side="right"))
+    return groups.select(np.flatnonzero(hashes <= hashes[order[max(n, 1) - 1]]))
 
 
 def _count_unique(hashes: pl.Series) -> int:
     """Return the number of distinct hashes."""
     ordered = np.sort(hashes.to_numpy())  # `n_unique` takes five times as long
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, len(ordered))
-
-
-def has_repeated_documents(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether two rows of a ranking seem to have the same document.
-
-    Rows without a document do not count.
-    """
-    assert request.document is not None  # noqa: S101
-    if rows.get_column(request.document).null_count():
-        rows = rows.filter(pl.col(request.document).is_not_null())
-    return _count_unique(hash_keys(rows, [*request.keys, request.document])) < rows.height
 
 
 def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,6 @@ from polars_graded._checks import check_flag
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.measuring import measure_frame, open_frame
-from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import Column, Measures, Request, RequestOptions
 from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 
@@ -29,7 +28,7 @@ class DocumentOptions(RequestOptions, total=False):
 class FrameOptions(DocumentOptions, total=False):
     """Keywords that other functions pass through to `evaluate`."""
 
-    parts: Parts
+    consecutive: bool
     progress: bool
 
 
@@ -38,7 +37,7 @@ class FrameOptions(DocumentOptions, total=False):
 def evaluate(
     frame: Any,
     *measures: Measures,
-    parts: Parts = None,
+    consecutive: bool = False,
     progress: bool = True,
     fingerprint: str | None = None,
     **options: Unpack[DocumentOptions],
@@ -87,8 +86,9 @@ def evaluate(
         A Boolean column; other rows are left out.
     known, subtopics, popularity, features, reference
         Columns or expressions with properties of documents, for the measures that need them.
-    parts
-        How to split a frame that exceeds memory: `"sorted"`, `"scratch"` or a number of passes.
+    consecutive
+        If True, the rows of each query of a LazyFrame are consecutive, for example because they are
+        sorted by query. They are then read batch by batch, so they may exceed memory.
     progress
         If True, draw a progress bar for long evaluations, if tqdm is installed.
     fingerprint
@@ -120,7 +120,7 @@ def evaluate(
     Notes
     -----
     The pages *Rows*, *Checks*, *Ties* and *Large data* of the book explain the rules, the warnings,
-    the orders of other tools, and `parts`.
+    the orders of other tools, and data that exceed memory.
 
     See Also
     --------
@@ -153,12 +153,17 @@ def evaluate(
     """
     __tracebackhide__ = True
     requests = Request.of_graders(measures, **options)
-    parts, shown = check_parts(parts), check_flag("progress", progress)
+    consecutive, shown = (
+        check_flag("consecutive", consecutive),
+        check_flag("progress", progress),
+    )
     if fingerprint is not None and find_engine(frame) is not None:
         msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
         raise ValueError(msg)
     requests, frame = open_frame(requests, frame)
     if fingerprint is not None:
         check_fingerprint(requests, fingerprint, frame.collect_schema())
-    values: pl.DataFrame | pl.LazyFrame = measure_frame(requests, frame, parts, shown=shown)
+    values: pl.DataFrame | pl.LazyFrame = measure_frame(
+        requests, frame, consecutive=consecutive, shown=shown
+    )
     return values if fingerprint is None else add_fingerprints(values, requests, frame, fingerprint)

@@ -9,12 +9,10 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.ragged import Integers, list_rows
 
 TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 """Pattern of the names of temporary columns; no column of a frame has such a name."""
-
-ROW = TEMPORARY_NAME_TEMPLATE.format("row")
 
 MAX_RUNS_PER_ROW = 0.75
 """Limit of the ratio of runs to rows. A run consists of adjacent rows with equal keys.
@@ -26,10 +24,10 @@ they probably are not, so unsorted rows are grouped without the check.
 
 @dataclass(frozen=True)
 class Groups:
-    """Frame in which rows with the same keys are adjacent.
+    """Rows of a frame, with those of a group adjacent.
 
     Group `i` consists of the rows `offsets[i]` to `offsets[i + 1] - 1` of `frame`. The rows of a
-    group have the same order as in `source`.
+    group have the same order as in the frame from which they come.
     """
 
     frame: pl.DataFrame
@@ -37,61 +35,70 @@ class Groups:
     keys: pl.DataFrame
     """Keys of the groups, one row per group."""
     offsets: Integers
-    source: pl.DataFrame
-    """The original frame, with all of its columns."""
-    rows: Integers | None = None
-    """Row numbers in `source`, one per row of `frame`; None if both have the same order."""
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
+    def of(
+        cls, frame: pl.DataFrame | pl.LazyFrame, keys: Sequence[str], columns: Sequence[str]
+    ) -> Groups:
         """Group rows with equal keys.
 
-        Rows stay in place if the keys are sorted. Unsorted rows stay in place if there are few runs
-        (see `MAX_RUNS_PER_ROW`), and all rows with the same keys form a single run.
+        Rows of a DataFrame stay in place if all equal keys are adjacent. Polars groups all others,
+        and never holds the rows of a LazyFrame before they are grouped.
         """
-        values, keyed = frame.select(columns), frame.select(keys)
-        starts = find_run_starts(keyed)
-        runs = keyed[starts]
-        # If there are as many runs as distinct keys, every run is a whole group. With many runs,
-        # equal keys are probably apart, so the distinct keys are not counted.
-        has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
-        if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
-            return cls(values, runs, np.append(starts, frame.height), frame)
-        key_columns = [
-            column.alias(TEMPORARY_NAME_TEMPLATE.format(column.name))
-            for column in _drop_sorted_flags(keyed)
-        ]
-        row = pl.int_range(pl.len(), dtype=pl.get_index_type()).alias(ROW)
+        if isinstance(frame, pl.DataFrame):
+            keyed = frame.select(keys)
+            starts = find_run_starts(keyed)
+            runs = keyed[starts]
+            # If there are as many runs as distinct keys, every run is a whole group. With many
+            # runs, equal keys are probably apart, so the distinct keys are not counted.
+            has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
+            if are_sorted(runs) or (has_few_runs and count_distinct(runs) == runs.height):
+                return cls(frame.select(columns), runs, np.append(starts, frame.height))
+            frame = frame.with_columns(_drop_sorted_flags(keyed))
+        key_names = [TEMPORARY_NAME_TEMPLATE.format(key) for key in keys]
         groups = (
-            values.with_columns(*key_columns, row)
-            .group_by([key.name for key in key_columns])
-            .agg(*columns, ROW)
+            frame.lazy()
+            .group_by(pl.col(key).alias(name) for key, name in zip(keys, key_names, strict=True))
+            .agg(*columns)
+            .collect(engine="streaming")
         )
-        lists = [Lists.of(groups.get_column(name)) for name in columns]
-        found_keys = groups.select(
-            pl.col(TEMPORARY_NAME_TEMPLATE.format(key)).alias(key) for key in keys
-        )
-        rows = Lists.of(groups.get_column(ROW)).flat.to_numpy()
-        flat = pl.DataFrame([each.flat for each in lists])
-        return cls(flat, found_keys, lists[0].offsets, frame, rows)
+        found = groups.select(key_names).rename(dict(zip(key_names, keys, strict=True)))
+        lists = {name: Lists.of(groups.get_column(name)) for name in columns}
+        flat = pl.DataFrame([each.flat.alias(name) for name, each in lists.items()])
+        return cls(flat, found, next(iter(lists.values())).offsets)
 
     @property
     def n(self) -> int:
         """Return the number of groups."""
         return len(self.offsets) - 1
 
+    @property
+    def lengths(self) -> Integers:
+        """Return the number of rows of each group."""
+        return np.diff(self.offsets)
+
     def lists(self, column: str) -> Lists:
         """Return the values of a column as one list per group."""
         # Slicing a column searches its chunks, so many chunks would be slow.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
-    def at(self, column: str, row_numbers: Integers) -> pl.Series:
-        """Return values from a column of `source`.
+    def select(self, numbers: Integers) -> Groups:
+        """Return the groups with these numbers."""
+        rows = list_rows(self.offsets, numbers)
+        offsets = np.append(0, np.cumsum(self.lengths[numbers]))
+        return Groups(self.frame[rows], self.keys[numbers], offsets)
 
-        `row_numbers` are row numbers of `frame`.
-        """
-        rows = row_numbers if self.rows is None else self.rows[row_numbers]
-        return self.source.get_column(column).gather(rows)
+    def list_rows(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return the rows of all groups with these columns, which may be keys."""
+        number = np.repeat(np.arange(self.n), self.lengths)
+        return pl.DataFrame(
+            [
+                self.keys.get_column(name).gather(number)
+                if name in self.keys.columns
+                else self.frame.get_column(name)
+                for name in columns
+            ]
+        )
 
     def reduce_groups(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
         """Return the result of a NumPy reduction for each group, with null for NaN."""
@@ -109,6 +116,11 @@ def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
         column.flags.get(f"SORTED_{direction}") for column in keys for direction in ("ASC", "DESC")
     )
     return keys[np.arange(keys.height)] if has_flag else keys
+
+
+def count_distinct(keys: pl.DataFrame) -> int:
+    """Return the number of distinct rows."""
+    return keys.group_by(keys.columns).agg().height
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:

@@ -24,8 +24,8 @@ from polars_graded._frames.judge_checks import (
     check_schemas,
     select_judgments,
 )
-from polars_graded._frames.parts import read_batches
 from polars_graded._frames.sources import scan_frames
+from polars_graded._frames.streaming import read_batches
 
 MAX_LISTED_DUPLICATES = 100_000
 """Maximum number of repeated hashes whose rows are compared; further hashes are only counted."""

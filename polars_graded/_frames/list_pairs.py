@@ -10,7 +10,6 @@ import polars as pl
 from polars_graded._checks import check_column, check_flag
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.pair_values import PairRequest
-from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import (
     NO_GRADE,
     By,
@@ -72,7 +71,7 @@ def similarity(
     *measures: Measures,
     grade: Column = "grade",
     baseline: Any = None,
-    parts: Parts = None,
+    consecutive: bool = False,
     progress: bool = True,
     **options: Unpack[RelevanceOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
@@ -103,7 +102,7 @@ def similarity(
         unless `rbo(ties=order)` is passed, and `kendall_tau` and `spearman` correct for ties.
     doc
         The column of documents, as for `evaluate`.
-    parts, progress
+    consecutive, progress
         As for `evaluate`.
 
     Returns
@@ -184,8 +183,11 @@ def similarity(
     given = grade if needs_grades else NO_GRADE
     request = replace(PairRequest.of(measures, grade=given, **options), baseline=baseline)
     request.check_pairs()
-    parts, shown = check_parts(parts), check_flag("progress", progress)
+    consecutive, shown = (
+        check_flag("consecutive", consecutive),
+        check_flag("progress", progress),
+    )
     values: pl.DataFrame | pl.LazyFrame = measure_frame(
-        *open_frame([request], frame), parts, shown=shown
+        *open_frame([request], frame), consecutive=consecutive, shown=shown
     )
     return values

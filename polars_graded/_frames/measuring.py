@@ -1,8 +1,7 @@
-"""Evaluate a request on this machine, in parts of whole queries."""
+"""Evaluate a request on this machine."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -15,60 +14,56 @@ from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.pair_values import GatheredPairs, PairRequest
-from polars_graded._frames.parts import Parts, Split, check_queries_are_together, choose_split
 from polars_graded._frames.progress import progress
-from polars_graded._frames.request import Request
+from polars_graded._frames.request import FrameT, Request
 from polars_graded._frames.sources import scan_frames
+from polars_graded._frames.streaming import check_queries_are_together, read_whole_queries
 from polars_graded._frames.values import Gathered, finish_requests, group_rows
 
 RequestT = TypeVar("RequestT", bound=Request)
-
-LOGGER = logging.getLogger("polars_graded")
 
 
 def measure_eagerly(
     requests: Sequence[Request],
     frame: pl.DataFrame | pl.LazyFrame,
-    parts: Parts = None,
     *,
-    shown: bool = True,
+    consecutive: bool = False,
+    shown: bool = False,
 ) -> pl.DataFrame:
-    """Return the values of all queries, measured part by part.
+    """Return the values of all queries.
 
-    `requests` has one request for each grader.
+    `requests` has one request for each grader. If the rows of each query are `consecutive`, the
+    rows of a LazyFrame are read batch by batch.
     """
     requests = [each.with_strategies(frame) for each in requests]
     request = requests[0]
-    parts_of_frame: Iterable[pl.DataFrame]
-    if isinstance(frame, pl.DataFrame) and parts is None:
-        split, parts_of_frame = Split(1, request.query, frame.height), [frame]
-    else:
-        rows = frame.lazy().select(
+    is_lazy = isinstance(frame, pl.LazyFrame)
+    if is_lazy:
+        frame = frame.select(
             *dict.fromkeys(name for each in requests for name in each.input_columns)
         )
-        split = choose_split(rows, request.query, request.part_keys, parts)
-        parts_of_frame = split.divide(rows)
-        LOGGER.info("%s", split)
-    total = None if split.rows is None else split.rows * len(request.by) * len(requests)
+    parts: Iterable[pl.DataFrame | pl.LazyFrame] = [frame]
+    if isinstance(frame, pl.LazyFrame) and consecutive:
+        parts = read_whole_queries(frame, request.query)
     gathered = [
         GatheredPairs(each) if isinstance(each, PairRequest) else Gathered(each)
         for each in requests
     ]
     directions = Directions(request)
     duplicates = Duplicates(requests)
-    with progress(str(split), "rows", total, shown=shown) as count_rows:
-        for part in parts_of_frame:
-            rows_of_part = add_computed_columns(requests, part)
-            groups = group_rows(requests, rows_of_part)
+    with progress("measured", "rows", None, shown=shown) as count_rows:
+        for part in parts:
+            rows = add_computed_columns(requests, part)
+            groups = group_rows(requests, rows)
             directions.add(groups)
-            duplicates.check(rows_of_part, groups)
+            duplicates.check(groups, rows if isinstance(rows, pl.DataFrame) else None)
             for each in gathered:
                 each.add(groups, count_rows)
     directions.check()
     result = finish_requests(gathered)
-    if split.way == "sorted":
+    if is_lazy:
         keys = [*([] if request.grader is None else [GRADER]), *request.result_keys]
-        check_queries_are_together(result.select(keys), keys)
+        check_queries_are_together(result, keys)
     return result
 
 
@@ -91,7 +86,7 @@ def open_frame(
 
 
 def measure_frame(
-    requests: Sequence[Request], frame: Any, parts: Parts = None, *, shown: bool = True
+    requests: Sequence[Request], frame: Any, *, consecutive: bool = False, shown: bool = False
 ) -> Any:
     """Measure a frame that `open_frame` returned.
 
@@ -99,16 +94,19 @@ def measure_frame(
     """
     engine = find_engine(frame)
     if engine is not None:
-        each = [engine.evaluate_rows(request, frame, parts) for request in requests]
+        if consecutive:
+            msg = "`consecutive` must be False for frames of Spark and Ray, got True"
+            raise ValueError(msg)
+        each = [engine.evaluate_rows(request, frame) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
     if isinstance(frame, pl.LazyFrame):
-        return measure_lazily(requests, frame, parts, shown=shown)
-    measured = measure_eagerly(requests, frame, parts, shown=shown)
+        return measure_lazily(requests, frame, consecutive=consecutive, shown=shown)
+    measured = measure_eagerly(requests, frame, shown=shown)
     check_stacked_names(requests[0], measured)
     return measured
 
 
-def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
+def add_computed_columns(requests: Sequence[Request], frame: FrameT) -> FrameT:
     """Add the columns that the requests compute.
 
     `frame` must contain all rows of each of its queries.
@@ -118,7 +116,7 @@ def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl
 
 
 def measure_lazily(
-    requests: Sequence[Request], frame: pl.LazyFrame, parts: Parts = None, *, shown: bool = True
+    requests: Sequence[Request], frame: pl.LazyFrame, *, consecutive: bool, shown: bool
 ) -> pl.LazyFrame:
     """Return a LazyFrame that measures `frame` when it is collected.
 
@@ -135,7 +133,7 @@ def measure_lazily(
         requests_for_columns = [
             _select_columns(each, columns).with_strategies(frame) for each in requests
         ]
-        measured = measure_eagerly(requests_for_columns, rows, parts, shown=shown)
+        measured = measure_eagerly(requests_for_columns, rows, consecutive=consecutive, shown=shown)
         if wanted is None:  # a filter may have removed strategies
             check_stacked_names(requests[0], measured)
         yield measured
@@ -147,7 +145,7 @@ def measure_lazily(
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
     """Measure an empty frame, to raise errors that do not depend on rows."""
-    measure_eagerly(requests, schema.to_frame(), shown=False)
+    measure_eagerly(requests, schema.to_frame())
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:

@@ -14,7 +14,6 @@ from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import warn_of_equal_rows
-from polars_graded._frames.notes import NOTES
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.values import Gathered, group_rows
 from polars_graded._measuring.expression import rank_rows
@@ -123,10 +122,14 @@ def overview(
     check_directions(request, groups)
     if request.document is None and request.finds_document and isinstance(opened, pl.DataFrame):
         warn_of_equal_rows(opened, request.query, request.all_columns)
-    gathered = Gathered(request, kept=["retrieved", "retrieved_and_judged", "judged"])
+    gathered = Gathered(request)
     gathered.add(groups)
-    queries = gathered.in_order().select(
-        pl.col(request.key).alias(STRATEGY), *request.measures, pl.col(NOTES).struct.unnest()
+    notes, values = gathered.notes, gathered.in_order()
+    names = dict(zip(request.result_keys, [notes.strategy, *notes.query], strict=True))
+    queries = (
+        values.rename(names)
+        .join(notes.table, on=[*names.values()], nulls_equal=True, maintain_order="left")
+        .rename({notes.strategy: STRATEGY})
     )
     counts = queries.group_by(STRATEGY, maintain_order=True).agg(
         queries=pl.len(),

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames.data_warnings import find_order_dependent_measures
-from polars_graded._frames.notes import DEPENDS_ON_TIES, KEY_TEMPLATE, NOTES
+from polars_graded._frames.notes import DEPENDS_ON_TIES, KEY_TEMPLATE
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
@@ -191,7 +191,7 @@ class PairPart(Part):
         if self.request.strategy is None:
             return Lists(pl.int_range(height, eager=True), groups.offsets)
         rows = np.arange(height)
-        documents = groups.at(self.request.document or "", rows)
+        documents = groups.frame.get_column(self.request.document or "")
         if nulls := documents.null_count():
             msg = (
                 f"doc {documents.name!r} must not be null to match stacked strategies, got {nulls} "
@@ -273,14 +273,14 @@ class PairPart(Part):
         pair_indices = [index for index, first in enumerate(firsts) if first == name]
         dtypes = {column: measure.definition.dtype for column, measure in request.measures.items()}
         dtypes = {PAIR_INDEX: pl.UInt32(), **self.queries.schema, **dtypes}
-        tables = [pl.DataFrame(schema={**dtypes, NOTES: pl.Struct({DEPENDS_ON_TIES: pl.Boolean})})]
+        tables = [pl.DataFrame(schema={**dtypes, DEPENDS_ON_TIES: pl.Boolean})]
         for index, values in zip(pair_indices, computed or (), strict=False):
             tables.append(
                 self.queries.select(
                     pl.lit(index, pl.UInt32).alias(PAIR_INDEX), pl.all()
                 ).with_columns(
                     **dict(zip(request.measures, values.columns, strict=True)),
-                    **{NOTES: pl.struct(values.depends_on_ties.alias(DEPENDS_ON_TIES))},
+                    **{DEPENDS_ON_TIES: values.depends_on_ties},
                 )
             )
         return pl.concat(tables), notes

@@ -321,9 +321,13 @@ class Request:
     @property
     def columns(self) -> list[str]:
         """Return the distinct columns that are used, including computed columns."""
+        return list(dict.fromkeys([*self.keys, *self.document_columns]))
+
+    @property
+    def document_columns(self) -> list[str]:
+        """Return the distinct columns that describe a document, including its name."""
         others = (self.document, self.tie_column, self.rank_column)
-        further = [name for name in others if name is not None]
-        return list(dict.fromkeys([*self.keys, *self.row_columns, *further]))
+        return list(dict.fromkeys([*self.row_columns, *(name for name in others if name)]))
 
     @property
     def input_columns(self) -> list[str]:

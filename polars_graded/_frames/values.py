@@ -11,23 +11,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
-from polars_graded._frames.grouping import Groups, are_sorted
+from polars_graded._frames.grouping import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
     BELOW_ZERO,
+    DEPENDS_ON_TIES,
     HALVES,
     HIGHEST,
     KEY_TEMPLATE,
     LOWEST,
-    NOTES,
     Notes,
-    list_kept_notes,
+    depends_on_missed,
 )
 from polars_graded._frames.request import Request
 from polars_graded._measuring.batches import Lists
@@ -46,6 +47,8 @@ from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
+JUDGED = TEMPORARY_NAME_TEMPLATE.format("judged")
+
 MAX_SHARED_ROWS = 1 << 24
 """Maximum of (number of rows) × (number of strategies measured together).
 
@@ -54,12 +57,12 @@ maximum, they are measured in groups of at least one strategy. Progress is shown
 """
 
 
-def group_rows(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
+def group_rows(requests: Sequence[Request], frame: pl.DataFrame | pl.LazyFrame) -> Groups:
     """Group the rows of a frame by ranking, once for all requests.
 
     The requests differ in their graders, but not in the columns that identify a ranking.
     """
-    columns = dict.fromkeys(name for request in requests for name in request.row_columns)
+    columns = dict.fromkeys(name for request in requests for name in request.document_columns)
     return Groups.of(frame, requests[0].keys, [*columns])
 
 
@@ -69,8 +72,8 @@ class Rankings:
 
     name: str
     values: pl.DataFrame
-    """Keys, measures (null if data are unusable) and kept notes, if any. The strategy is a key only
-    if strategies are stacked."""
+    """Keys and measures, null if data are unusable. The strategy is a key only if strategies are
+    stacked."""
     notes: pl.DataFrame
     """All notes, with the strategy and the query as keys."""
     not_finite: Integers
@@ -86,8 +89,6 @@ class Part:
 
     request: Request
     groups: Groups
-    kept: Sequence[str]
-    """Names of the notes that are kept beside the values."""
 
     def measure_rankings(self) -> Iterator[Rankings]:
         """Yield the values and notes of whole queries for each entry of `by`."""
@@ -129,7 +130,7 @@ class Part:
         ranking = self.request.unsorted_ranking
         names = None
         if column is not None and self.request.inputs:
-            names = self.groups.at(column, np.arange(self.groups.frame.height))
+            names = self.groups.frame.get_column(column)
         ranking = ranking.with_inputs(**self.request.inputs)
         return {
             name: read_input(ranking, name, self.groups.lists(each), names)
@@ -183,7 +184,8 @@ class Part:
         column = self.request.tie_column
         if column is None:
             return None
-        return lambda rows: self.groups.at(column, rows).cast(pl.String)
+        documents = self.groups.frame.get_column(column)
+        return lambda rows: documents.gather(rows).cast(pl.String)
 
     def find_not_finite_columns(self, name: str, keys: Sequence[Lists]) -> Integers:
         """Return for each query the number of the last non-finite column, or 0.
@@ -253,22 +255,20 @@ class Part:
         notes["judged_share_of_first_ten"] = (
             self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
         )
-        notes["depends_on_ties"] = self.make_constant(value=False, dtype=pl.Boolean())
+        notes[DEPENDS_ON_TIES] = self.make_constant(value=False, dtype=pl.Boolean())
         if computed is not None and data_warnings.find_order_dependent_measures(request):
-            [notes["depends_on_ties"]] = (group.depends_on_ties for group in computed)
+            [notes[DEPENDS_ON_TIES]] = (group.depends_on_ties for group in computed)
         strategy = keys.get_column(request.key) if request.strategy else self.make_constant(name)
         key_columns = [strategy.alias(request.key), *map(keys.get_column, request.query)]
         note_columns = [
             *(key.alias(KEY_TEMPLATE.format(key.name)) for key in key_columns),
             *(note.alias(column) for column, note in notes.items()),
         ]
-        kept = {column: notes[column] for column in self.kept}
         return (
             pl.DataFrame(
                 [
                     *key_columns[0 if request.strategy else 1 :],
                     *(columns[m.name].alias(column) for column, m in request.measures.items()),
-                    *([pl.DataFrame(kept).to_struct(NOTES)] if kept else []),
                 ]
             ),
             pl.DataFrame(note_columns),
@@ -293,7 +293,7 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
         noted["maximum_grade"] = highest.to_frame("highest").select(
             pl.when(relevant).then("highest")
         )["highest"]
-    if request.strategy is not None:
+    if request.strategy is not None and depends_on_missed(request):
         # Each of these notes is equal for all strategies of a query, unless judgments were lost.
         grade = pl.col("grade")
         relevant = request.unsorted_ranking.is_relevant(grade)
@@ -306,20 +306,15 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
     return noted
 
 
-def note_grades(grades: pl.Series) -> dict[str, object]:
+def note_grades(grades: pl.Series) -> pl.DataFrame:
     """Return the notes about all grades of a part, such as the lowest and the highest."""
-    low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
-    are_halves = False
-    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # half-star scales start at 0.5
-        doubled = 2 * grades.cast(pl.Float64)
-        are_halves = bool((doubled == doubled.floor()).all())
-    n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0
-    return {
-        LOWEST: low,
-        HIGHEST: high,
-        HALVES: are_halves,
-        BELOW_ZERO: n_below,
-    }
+    grade = pl.col("grade").cast(pl.Float64)
+    return grades.to_frame("grade").select(
+        grade.min().alias(LOWEST),
+        grade.max().alias(HIGHEST),
+        (2 * grade == (2 * grade).floor()).all().alias(HALVES),
+        (grade < 0).sum().alias(BELOW_ZERO),
+    )
 
 
 def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
@@ -338,15 +333,15 @@ def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
 
 
 class Gathered:
-    """Values of a request, collected part by part, and a summary of its notes."""
+    """Values and notes of a request, collected part by part."""
 
     part: type[Part] = Part
 
-    def __init__(self, request: Request, kept: Sequence[str] | None = None) -> None:
+    def __init__(self, request: Request) -> None:
         self.request = request
-        self.kept = list_kept_notes(request) if kept is None else kept
         self.values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.by}
-        self.notes = Notes(request)
+        self._notes: list[pl.DataFrame] = []
+        self._grades: list[pl.DataFrame] = []
         self._faults = {name: Faults() for name in request.by}
 
     def add(self, groups: Groups, count_rows: Callable[[int], object] = int) -> None:
@@ -354,13 +349,23 @@ class Gathered:
 
         After each strategy, call `count_rows` with the number of rows, to show progress.
         """
-        noted = []
-        for each in self.part(self.request, groups, self.kept).measure_rankings():
+        for each in self.part(self.request, groups).measure_rankings():
             self.values[each.name].append(each.values)
+            self._notes.append(each.notes)
             self._faults[each.name].add(each)
-            noted.append(each.notes)
             count_rows(groups.frame.height)
-        self.notes.add(noted, note_grades(groups.frame.get_column(self.request.grade)))
+        self._grades.append(note_grades(groups.frame.get_column(self.request.grade)))
+
+    @cached_property
+    def notes(self) -> Notes:
+        """Return the notes of all rankings."""
+        grades = pl.concat(self._grades).select(
+            pl.col(LOWEST).min(),
+            pl.col(HIGHEST).max(),
+            pl.col(HALVES).all(),
+            pl.col(BELOW_ZERO).sum(),
+        )
+        return Notes(self.request, pl.concat(self._notes), grades.row(0, named=True))
 
     def check(self) -> None:
         """Raise if there are faults in the data."""
@@ -370,7 +375,7 @@ class Gathered:
             faults.check(ranking, stacked=bool(request.strategy))
 
     def in_order(self) -> pl.DataFrame:
-        """Check and sort the values of all queries; return them with the kept notes."""
+        """Check and sort the values of all queries."""
         self.check()
         request = self.request
         strategies = [
@@ -426,19 +431,25 @@ def finish_requests(gathered: Sequence[Gathered]) -> pl.DataFrame:
     """Return the result of all requests, and warn of what the notes show."""
     values = [each.in_order() for each in gathered]
     if len(gathered) > 1:
-        data_warnings.warn_of_partial_judging([each.request for each in gathered], values)
-    return pl.concat(map(_finish_request, gathered, values))
+        data_warnings.warn_of_partial_judging([each.notes for each in gathered])
+    return pl.concat(map(_finish_request, gathered, values)).drop(DEPENDS_ON_TIES, strict=False)
 
 
 def _finish_request(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
-    request = gathered.request
+    """Warn of what the notes show. Values of queries that a grader did not judge become null."""
+    request, notes = gathered.request, gathered.notes
     if request.grader is None:
-        data_warnings.warn_of_notes(request, gathered.notes, values)
-        return values.drop(NOTES, strict=False)
-    judged = (pl.col(NOTES).struct.field("judged") > 0).any().over(request.query)
-    data_warnings.warn_of_notes(request, gathered.notes, values.filter(judged))
-    return values.select(
+        data_warnings.warn_of_notes(notes, values)
+        return values
+    judged = notes.judged.of_queries.select(
+        pl.col(column).alias(name) for column, name in zip(notes.query, request.query, strict=True)
+    ).unique()
+    on: Any = {"on": request.query, "nulls_equal": True, "maintain_order": "left"}
+    data_warnings.warn_of_notes(notes.judged, values.join(judged, how="semi", **on))
+    return values.join(
+        judged.with_columns(pl.lit(value=True).alias(JUDGED)), how="left", **on
+    ).select(
         pl.lit(request.grader).alias(GRADER),
         *request.result_keys,
-        *(pl.when(judged).then(pl.col(name)).alias(name) for name in request.measures),
+        *(pl.when(JUDGED).then(pl.col(name)).alias(name) for name in request.measures),
     )

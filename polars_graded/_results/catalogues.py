@@ -405,7 +405,7 @@ def _recommend(
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = group_rows([request], rows)
     check_directions(request, groups)
-    Duplicates([request]).check(rows, groups)
+    Duplicates([request]).check(groups, rows)
     catalogue_items = _read_items(
         source.lazy().select(doc, *columns).collect(), popularity, items is None
     )

@@ -18,12 +18,12 @@ from . import (
     imports,
     logs,
     memory,
-    parts,
     peers,
     relevance,
     shapes,
     similarity,
     skew,
+    streaming,
     trust,
 )
 from .table import Sizes, written
@@ -42,7 +42,7 @@ SECTIONS = {
     "logs": logs,
     "files": files,
     "memory": memory,
-    "parts": parts,
+    "streaming": streaming,
     "peers": peers,
     "import": imports,
 }

@@ -82,7 +82,7 @@ def means(file: Path, *, binary: bool) -> tuple[float, ...]:
     frame = pl.scan_parquet(file).with_columns(
         grade=(grade > 0).cast(pl.Int64) if binary else grade
     )
-    values = evaluate(frame.set_sorted("query"), "ap", "ndcg(gain=linear)@10").collect()
+    values = evaluate(frame, "ap", "ndcg(gain=linear)@10", consecutive=True).collect()
     return values.select(pl.col(pl.Float64).mean()).row(0)
 
 

@@ -3,7 +3,7 @@
 `find_engine` compares the class name and the module name of a frame with `ENGINES`. An engine is
 imported only if the frame belongs to this engine.
 
-An engine is a module with `evaluate_rows(request, frame, parts)`. This function puts all rows of a
+An engine is a module with `evaluate_rows(request, frame)`. This function puts all rows of a
 query into the same bucket, and calls `arrow.Worker` once per bucket. The function returns the
 values as a frame of the engine. With several graders, the function is called once per grader. The
 returned frames must have a method `union`, which concatenates them. An engine may also have

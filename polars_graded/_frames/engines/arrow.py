@@ -10,7 +10,6 @@ import polars as pl
 
 from polars_graded._checks import first_few
 from polars_graded._frames.measuring import check_without_data, measure_eagerly
-from polars_graded._frames.parts import WAYS, Parts
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
@@ -58,11 +57,8 @@ def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
     return _build_arrow_schema(request, given)
 
 
-def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
-    """Return the number of buckets, if passed; raise if `parts` or `ties` is unsupported."""
-    if parts is not None and parts in WAYS:
-        msg = f"`parts` must be a number of buckets for {engine}, got {parts!r}"
-        raise ValueError(msg)
+def check_ties(engine: str, request: Request) -> None:
+    """Raise if ties would be broken by the order of rows, which an engine does not keep."""
     if request.ties == () or request.tool in ("ir_measures", "ranx"):
         given = request.tool or "order"
         msg = (
@@ -70,7 +66,6 @@ def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
             "Hint: ties='doc' ranks tied documents by that column"
         )
         raise ValueError(msg)
-    return None if parts is None else int(parts)
 
 
 def read_schema(given: pa.Schema) -> pl.Schema:

@@ -6,27 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.engines.arrow import (
-    Worker,
-    build_result_schema,
-    check_buckets,
-    read_schema,
-)
-from polars_graded._frames.parts import Parts
+from polars_graded._frames.engines.arrow import Worker, build_result_schema, check_ties, read_schema
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DEFAULT_BUCKETS = 64
 
-
-def evaluate_rows(request: Request, dataset: Any, parts: Parts) -> Any:
+def evaluate_rows(request: Request, dataset: Any) -> Any:
     """Return a dataset of the values, one row per strategy and query.
 
     The rows are in no particular order.
     """
-    buckets = check_buckets("Ray Data", request, parts) or DEFAULT_BUCKETS
+    from ray.data import DataContext
+
+    check_ties("Ray Data", request)
+    buckets = DataContext.get_current().default_hash_shuffle_parallelism
     given = _read_arrow_schema(dataset)
     schema = build_result_schema(request, given)
     request = request.with_document_column(read_schema(given))
@@ -42,7 +37,7 @@ def evaluate_rows(request: Request, dataset: Any, parts: Parts) -> Any:
         fn_kwargs={"columns": columns, "query": request.query, "buckets": buckets},
     )
     worker = Worker(request, schema)
-    return rows.groupby("bucket", num_partitions=min(buckets, DEFAULT_BUCKETS)).map_groups(
+    return rows.groupby("bucket", num_partitions=buckets).map_groups(
         _measure_bucket, batch_format="pyarrow", fn_kwargs={"worker": worker}
     )
 

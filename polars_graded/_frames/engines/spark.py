@@ -11,30 +11,24 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._frames.engines import find_engine
-from polars_graded._frames.engines.arrow import (
-    Worker,
-    build_result_schema,
-    check_buckets,
-    read_schema,
-)
+from polars_graded._frames.engines.arrow import Worker, build_result_schema, check_ties, read_schema
 from polars_graded._frames.inputs import build_grader_table
 from polars_graded._frames.judge_checks import check_schemas, select_judgments
-from polars_graded._frames.parts import Parts
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def evaluate_rows(request: Request, frame: Any, parts: Parts) -> Any:
+def evaluate_rows(request: Request, frame: Any) -> Any:
     """Return a Spark frame with a row of values per strategy and query.
 
     The rows are in no particular order.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    buckets = check_buckets("Spark", request, parts)
-    buckets = buckets or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    check_ties("Spark", request)
+    buckets = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     given = _read_arrow_schema(frame)
     schema = build_result_schema(request, given)
     request = request.with_document_column(read_schema(given))

@@ -1,4 +1,4 @@
-"""Time and memory of evaluating rows of a file in parts of whole queries."""
+"""Time and memory of evaluating rows of a file, beside plain Polars."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+import polars_graded  # noqa: F401 (registers `.graded`)
 from polars_graded import evaluate
 
 from .memory import STATUS, status
@@ -35,24 +36,37 @@ def at_once(file: Path) -> pl.DataFrame:
     return evaluate(pl.read_parquet(file), *EIGHT, ties="order")
 
 
+def plain(file: Path) -> pl.DataFrame:
+    """Return the measures as Polars' streaming engine alone computes them."""
+    g = pl.col("grade").graded.ranked_by("score")
+    groups = pl.scan_parquet(file).group_by("query").agg(g.measures(*EIGHT))
+    return groups.collect(engine="streaming")
+
+
+def lazy(file: Path) -> pl.DataFrame:
+    return evaluate(pl.scan_parquet(file), *EIGHT, ties="order").collect()
+
+
 def streamed(file: Path) -> pl.DataFrame:
-    return evaluate(pl.scan_parquet(file).set_sorted("query"), *EIGHT, ties="order").collect()
-
-
-def eight_passes(file: Path) -> pl.DataFrame:
-    return evaluate(pl.scan_parquet(file), *EIGHT, ties="order", parts=8).collect()
+    rows = pl.scan_parquet(file)
+    return evaluate(rows, *EIGHT, ties="order", consecutive=True).collect()
 
 
 def rows(sizes: Sizes) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="polars_graded-") as name:
         folder = Path(name)
         by_query, larger = folder / "rows.parquet", folder / "ten_times.parquet"
+        shuffled = folder / "shuffled.parquet"
         write(by_query, sizes.rows, _batch)
         write(larger, 10 * sizes.rows, _batch)
+        pl.read_parquet(by_query).sample(fraction=1, shuffle=True, seed=1).write_parquet(shuffled)
         cases: list[tuple[str, Measured, Path, Target | None]] = [
             ("at once", at_once, by_query, None),
+            ("plain Polars", plain, by_query, None),
+            ("a LazyFrame", lazy, by_query, None),
             ("streamed, sorted by query", streamed, by_query, NEARLY_AS_FAST),
-            ("in eight passes", eight_passes, by_query, None),
+            ("shuffled, plain Polars", plain, shuffled, None),
+            ("shuffled, a LazyFrame", lazy, shuffled, None),
             ("ten times the rows, streamed", streamed, larger, TEN_TIMES),
         ]
         repeat = min(sizes.repeat, 2)

@@ -1,0 +1,328 @@
+"""Lazy frames: the same values as eager frames, also if they are read batch by batch."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from helpers import COLLECTED, ODD_QUERIES, assert_same_columns, frame_of, needed, random_queries
+from polars.testing import assert_frame_equal
+from registry import FURTHER_COLUMNS, ROWS
+
+from polars_graded import evaluate, join_judgments
+from polars_graded._frames import measuring, progress, streaming
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of queries that are odd
+
+NAMED = [row.name for row in ROWS]
+ORDERS_OF_ROWS = {"ties": "order"}
+
+SOME = ["ap", "ndcg@10", "ndcg(ties=average)@3", "bpref", "n_retrieved", "dcg_curve@5"]
+
+QUERIES = frame_of([*ODD_QUERIES.values(), *random_queries(5, 300)]).with_columns(
+    pl.format("q{}", "query").alias("query"),
+    pl.int_range(pl.len()).over("query").alias("doc"),
+    -pl.col("score").alias("other"),
+)
+"""Rows in the order of queries, which as texts are not sorted, and stand together for each."""
+
+MIXED = QUERIES.sample(fraction=1, shuffle=True, seed=1)
+STACKED = pl.concat(
+    MIXED.with_columns(score=pl.col("score") * sign, run=pl.lit(name))
+    for name, sign in (("b", 1), ("a", -1))
+).sample(fraction=1, shuffle=True, seed=2)
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    monkeypatch.setattr(streaming, "BATCH_ROWS", 200)
+
+
+# Batches
+
+
+def test_every_row_is_in_one_batch_with_all_others_of_its_query():
+    frame = QUERIES.with_row_index()
+    found = [*streaming.read_whole_queries(frame.lazy(), ["query"])]
+    assert len(found) >= 3
+    queries = pl.concat(part.select("query").unique() for part in found)
+    assert queries.height == queries.n_unique() == QUERIES["query"].n_unique()
+    assert_frame_equal(pl.concat(found), frame)
+
+
+def test_an_empty_frame_has_an_empty_batch():
+    [part] = streaming.read_whole_queries(QUERIES.head(0).lazy(), ["query"])
+    assert_frame_equal(part, QUERIES.head(0))
+
+
+def test_a_query_of_many_batches_is_in_one():
+    frame = pl.DataFrame({"query": [None] * 120 + [1.5] * 500 + [float("nan")] * 70})
+    found = [*streaming.read_whole_queries(frame.lazy(), ["query"])]
+    assert {n for part in found for n in part.group_by("query").len()["len"]} == {120, 500, 70}
+
+
+# Values
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("consecutive", [False, True])
+def test_every_measure_has_the_same_values(consecutive):
+    options = {**FURTHER_COLUMNS, **ORDERS_OF_ROWS}
+    lazy = evaluate(QUERIES.lazy(), NAMED, consecutive=consecutive, **options)
+    assert_same_columns(lazy.collect(), evaluate(QUERIES, NAMED, **options))
+
+
+SHAPES = {
+    "several strategies": (MIXED, {"by": ["score", "other"]}),
+    "ties broken by a column": (MIXED, {"ties": "doc"}),
+    "stacked": (STACKED, {"strategy": "run"}),
+    "several columns of a query": (
+        MIXED.with_columns(user=pl.col("doc") % 2),
+        {"query": ["query", "user"]},
+    ),
+    "condensed": (MIXED, {"condensed": True, "undefined_as": None}),
+}
+
+
+@pytest.mark.parametrize("consecutive", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_lazy_frame_has_the_values_of_an_eager_one(shape, consecutive):
+    frame, options = SHAPES[shape]
+    options = ORDERS_OF_ROWS | options
+    if consecutive:
+        frame = frame.sort(options.get("query", "query"), maintain_order=True)
+    expected = evaluate(frame, SOME, **options)
+    found = evaluate(frame.lazy(), SOME, consecutive=consecutive, **options)
+    assert found.collect_schema() == expected.schema
+    assert_frame_equal(found.collect(engine="streaming"), expected, check_exact=True)
+    assert_frame_equal(found.collect(engine="in-memory"), expected, check_exact=True)
+
+
+def test_stacked_strategies_follow_one_another():
+    frame = STACKED.sort("run", "query", maintain_order=True)
+    options = {"strategy": "run", **ORDERS_OF_ROWS}
+    found = evaluate(frame.lazy(), "ap", consecutive=True, **options).collect()
+    assert_frame_equal(found, evaluate(frame, "ap", **options))
+
+
+def test_a_judged_run_has_the_same_values():
+    run = STACKED.drop("grade").drop_nulls("score").unique(["run", "query", "doc"])
+    judgments = QUERIES.select("query", "doc", "grade").drop_nulls()
+    run = run.join(judgments, on="query", how="semi").filter(pl.col("query") != "q20")
+    judged = join_judgments(run, judgments, strategy="run")
+    expected = evaluate(judged, "ap", "ndcg@10", strategy="run", ties="doc")
+    assert expected.filter(pl.col("query") == "q20").height == 2
+    found = evaluate(judged.lazy(), "ap", "ndcg@10", strategy="run", ties="doc")
+    assert_frame_equal(found.collect(), expected)
+
+
+@pytest.mark.parametrize("consecutive", [False, True])
+def test_what_is_wrong_is_counted_over_all_batches(consecutive):
+    frame = QUERIES.with_columns(
+        score=pl.when(pl.col("query").is_in(["q20", "q120", "q290"]))
+        .then(float("nan"))
+        .otherwise("score")
+    )
+    n = frame["query"].n_unique()
+    with pytest.raises(COLLECTED, match=f"score 'score' must be finite.* 3 of {n} queries"):
+        evaluate(frame.lazy(), "ap", consecutive=consecutive, **ORDERS_OF_ROWS).collect()
+
+
+def test_rows_that_are_not_sorted_as_was_said_are_refused():
+    lazy = evaluate(MIXED.lazy().set_sorted("query"), "ap", **ORDERS_OF_ROWS)
+    with pytest.raises(COLLECTED, match=r"consecutive.* in several places: .*'q"):
+        lazy.collect()
+
+
+def test_a_query_in_two_places_that_are_far_apart_is_refused():
+    twice = pl.concat([QUERIES, QUERIES.filter(pl.col("query") == "q0")])
+    lazy = evaluate(twice.lazy(), "ap", consecutive=True, **ORDERS_OF_ROWS)
+    with pytest.raises(COLLECTED, match=r"got 1 of \d+ queries in several places: .*'q0'"):
+        lazy.collect()
+
+
+# Laziness
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """What is measured, each time: names of measures, and how many queries."""
+    seen, measure = [], measuring.measure_eagerly
+
+    def spy(requests, frame, *args, **options):
+        result = measure(requests, frame, *args, **options)
+        if isinstance(frame, pl.LazyFrame):
+            seen.append((list(requests[0].measures), result.height))
+        return result
+
+    monkeypatch.setattr(measuring, "measure_eagerly", spy)
+    return seen
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_only_columns_and_queries_that_are_wanted_are_measured(measured, engine):
+    lazy = evaluate(MIXED.lazy(), "ap", "ndcg@10", "err", **ORDERS_OF_ROWS)
+    whole = evaluate(MIXED, "ap", "ndcg@10", "err", **ORDERS_OF_ROWS)
+    cases = [
+        (lambda f: f.select("err", "query"), (["err"], whole.height)),
+        (lambda f: f.filter(pl.col("query") == "q20"), (["ap", "ndcg@10", "err"], 1)),
+        (lambda f: f.filter(pl.col("ap") > 0.5).select("query"), (["ap"], whole.height)),
+        (lambda f: f.filter(pl.col("strategy") == "score"), (["ap", "ndcg@10", "err"], 313)),
+        (lambda f: f.select("strategy"), (["ap"], whole.height)),
+        (lambda f: f.head(3), (["ap", "ndcg@10", "err"], whole.height)),
+        (lambda f: f.tail(3).filter(query="q20"), (["ap", "ndcg@10", "err"], whole.height)),
+        (lambda f: f.head(40).filter(query="q20"), (["ap", "ndcg@10", "err"], whole.height)),
+        (lambda f: f.filter(query="q20").head(40), (["ap", "ndcg@10", "err"], 1)),
+    ]
+    for chain, expected in cases:
+        assert_frame_equal(chain(lazy).collect(engine=engine), chain(whole))
+        assert measured.pop() == expected
+
+
+def test_values_are_written_as_they_come(tmp_path):
+    lazy = evaluate(MIXED.lazy(), "ap", **ORDERS_OF_ROWS)
+    lazy.filter(pl.col("ap") > 0).sink_parquet(tmp_path / "values.parquet")
+    expected = evaluate(MIXED, "ap", **ORDERS_OF_ROWS).filter(pl.col("ap") > 0)
+    assert_frame_equal(pl.read_parquet(tmp_path / "values.parquet"), expected)
+
+
+def test_nothing_is_read_before_it_is_collected():
+    def never(_frame):
+        raise AssertionError
+
+    lazy = MIXED.lazy().map_batches(never, schema=MIXED.schema)
+    result = evaluate(lazy, "ap")
+    assert result.collect_schema().names() == ["strategy", "query", "ap"]
+
+
+# The bar
+
+
+class Terminal:
+    """What is written where somebody looks, and what tqdm asks of it."""
+
+    def __init__(self):
+        self.written = ""
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.written += text
+
+    def flush(self):
+        pass
+
+
+@pytest.fixture
+def terminal():
+    needed("tqdm", "tqdm")
+    return Terminal()
+
+
+def drawn(terminal, **options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        evaluate(MIXED, "ap", by=["score", "other"], **ORDERS_OF_ROWS, **options)
+    return terminal.written
+
+
+def test_a_bar_is_drawn_where_it_takes_long(terminal, monkeypatch):
+    assert drawn(terminal) == ""
+    monkeypatch.setattr(progress, "SECONDS", 0)
+    assert "rows" in drawn(terminal)
+
+
+def test_no_bar_where_none_is_wanted_or_nobody_looks(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS", 0)
+    assert drawn(terminal, progress=False) == ""
+    monkeypatch.setattr(terminal, "isatty", lambda: False)
+    assert drawn(terminal) == ""
+
+
+def test_no_bar_without_tqdm(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS", 0)
+    load = builtins.__import__
+
+    def without(name, *args, **options):
+        if name.startswith("tqdm"):
+            raise ImportError
+        return load(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert drawn(terminal) == ""
+
+
+# Memory
+
+
+CAPPED = """
+import resource, sys
+import polars as pl
+from polars_graded import evaluate
+
+file, way, megabytes = sys.argv[1], sys.argv[2], int(sys.argv[3])
+names, scores = ["mu_ap", "ndcg@10", "ap", "reciprocal_rank"], ["a", "b", "c", "d"]
+few = pl.read_parquet(file, n_rows=1000)
+evaluate(few.lazy(), names, by=scores, ties="doc").collect()
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+limit = int(status["VmData"].split()[0]) * 1024 + megabytes * 1_000_000
+resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+rows = pl.scan_parquet(file)
+options = {"by": scores, "ties": "doc", "consecutive": way == "consecutive"}
+print(evaluate(rows, names, **options).collect()["mu_ap"].sum())
+"""
+
+ROWS_IN_FILE, QUERIES_IN_FILE = 5_000_000, 50_000
+
+
+@pytest.fixture(scope="module")
+def five_million(tmp_path_factory):
+    """A file of rows by query."""
+    number = pl.int_range(ROWS_IN_FILE, eager=True)
+    random = number.hash(seed=1)
+    rows = pl.DataFrame(
+        {
+            "query": number * 7919 % QUERIES_IN_FILE,
+            "doc": pl.select(pl.format("document-{}", random.cast(pl.String))).to_series(),
+            "grade": (random % 97 % 5).cast(pl.Int8),
+            **{name: random / 2**64 * (n + 1) % 1 for n, name in enumerate("abcd")},
+        }
+    )
+    folder = tmp_path_factory.mktemp("rows")
+    options = {"compression": "lz4", "row_group_size": 100_000}
+    rows.sort("query").write_parquet(folder / "sorted.parquet", **options)
+    return folder
+
+
+def in_little_memory(file, way, megabytes=950):
+    """What a process printed that may take so much, or None if it did not come to its end.
+
+    Where memory is refused to Polars in the middle of its work it may also wait for ever.
+    """
+    command = [sys.executable, "-c", CAPPED, str(file), str(way), str(megabytes)]
+    environment = os.environ | {"POLARS_MAX_THREADS": "2"}
+    try:
+        run = subprocess.run(  # noqa: S603 of our own making
+            command, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return float(run.stdout) if run.returncode == 0 and not run.stderr else None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="needs to see and limit what memory a process has",
+)
+def test_memory_that_is_too_little_for_all_rows_is_enough_for_batches(five_million):
+    by_query = five_million / "sorted.parquet"
+    assert in_little_memory(by_query, "at once") is None
+    found, whole = in_little_memory(by_query, "consecutive"), in_little_memory(by_query, "", 5000)
+    assert found == pytest.approx(whole, rel=1e-12)
