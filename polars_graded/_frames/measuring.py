@@ -42,7 +42,7 @@ def measure_eagerly(
         frame = frame.select(
             *dict.fromkeys(name for each in requests for name in each.input_columns)
         )
-    parts: Iterable[pl.DataFrame | pl.LazyFrame] = [frame]
+    parts: Iterable[Any] = [frame]
     if isinstance(frame, pl.LazyFrame) and consecutive:
         parts = read_whole_queries(frame, request.query)
     gathered = [
