@@ -7,9 +7,25 @@ machine.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import polars as pl
+
+ENGINES = {
+    "spark": ("pyspark.sql", {"DataFrame"}),
+    "ray_data": ("ray.data", {"Dataset", "MaterializedDataset"}),
+}
+"""The package and the class names of the frames of each engine."""
+
+
+def find_engine(frame: Any) -> Any | None:
+    """Return the module for an engine's frame, or None for a local frame."""
+    kind = type(frame)
+    for module, (package, classes) in ENGINES.items():
+        if f"{kind.__module__}.".startswith(f"{package}.") and kind.__name__ in classes:
+            return import_module(f"polars_graded._frames.engines.{module}")
+    return None
 
 
 def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:

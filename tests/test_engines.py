@@ -19,7 +19,7 @@ from polars.testing import assert_frame_equal
 from registry import FURTHER_COLUMNS, ROWS
 
 from polars_graded import evaluate, join_judgments, similarity, summarise
-from polars_graded._frames.engines import find_engine
+from polars_graded._door import find_engine
 
 pa = needed("pyarrow")
 

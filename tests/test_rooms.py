@@ -30,8 +30,8 @@ MAY_IMPORT = {
     "_measuring": {"numba", "numpy", "polars", "_checks", "_measuring.kernels"},
     "namespace": {"polars", "_checks", "_measuring", "_measuring.kernels"},
     "_frames": {
-        *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),
-        *("_checks", "_measuring", "_measuring.kernels", "_versions", "_warnings"),
+        *("numpy", "polars", "pyarrow", "pyspark", "ray", "tqdm"),
+        *("_checks", "_door", "_measuring", "_measuring.kernels", "_versions", "_warnings"),
     },
     "_results": {
         *("numpy", "polars", "scipy"),
@@ -78,6 +78,24 @@ OWNERS_OF_ALL = {"__init__", "__main__", "_command"}
 """Modules and packages that bring everything together."""
 
 
+LEAVES = {
+    "catalogue": ["_results.catalogues"],
+    "clicks": ["_clicks", "clicks", "datasets"],
+    "command": ["_command"],
+    "engines": ["_frames.engines"],
+    "experiments": ["experiments", "datasets"],
+    "fuse": ["_frames.fusing"],
+    "gate": ["_results.gating", "_results.comparability", "_sentences.gates"],
+    "report": ["_report"],
+    "similarity": ["_frames.list_pairs", "_frames.pair_values"],
+}
+"""Modules and packages that could be deleted with their tests and their page, and without another
+change but their names in `LISTS`. Only the report and the command show results of others."""
+
+LISTS = {"__init__", "__main__", "_frame_methods"}
+"""Modules that list public functions."""
+
+
 def room_of(module: str) -> str:
     """The room of a module, named by its path in the package."""
     parts = module.split(".")
@@ -122,6 +140,19 @@ def test_a_room_imports_only_what_it_may(module):
     room = room_of(module)
     assert room in MAY_IMPORT, f"{module} is in no room"
     assert outside(imports_of(FILES[module])) - {room} <= MAY_IMPORT[room]
+
+
+def is_of(module: str, parts: list[str]) -> bool:
+    return any(module == part or module.startswith(f"{part}.") for part in parts)
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_nothing_else_imports_a_leaf(leaf):
+    assert any(is_of(module, LEAVES[leaf]) for module in FILES)
+    for module, path in FILES.items():
+        if module not in LISTS and not is_of(module, [*LEAVES[leaf], "_command", "_report"]):
+            names = {name.removeprefix("polars_graded.") for name in imports_of(path)}
+            assert not [name for name in names if is_of(name, LEAVES[leaf])], module
 
 
 def test_every_library_that_is_imported_is_declared():

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_flag
-from polars_graded._frames.engines import find_engine
+from polars_graded._door import find_engine
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.request import Column, Measures, Request, RequestOptions

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack, overload
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_column_names, check_number, pack_query
-from polars_graded._frames.engines import find_engine
+from polars_graded._door import find_engine
 from polars_graded._frames.inputs import build_grader_table, build_run_table, gather_subtopics
 from polars_graded._frames.judged_rows import judged_rows
 from polars_graded._measuring.keywords import checks_keywords

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -12,56 +12,15 @@ from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.pair_values import PairRequest
 from polars_graded._frames.request import (
     NO_GRADE,
-    By,
+    OF_GRADES,
     Column,
-    Columns,
-    Descending,
     Measures,
+    RelevanceOptions,
     Request,
-    Ties,
     parse_measures,
 )
 from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS
-
-
-class RankOptions(TypedDict, total=False):
-    """Keywords that define a ranking; none concerns grades."""
-
-    query: Columns
-    ties: Ties
-    descending: Descending
-    doc: str | None
-
-
-class StrategyOptions(RankOptions, total=False):
-    """Keywords that define the rankings of strategies; none concerns grades."""
-
-    by: By
-    strategy: str | None
-
-
-class RelevanceOptions(StrategyOptions, total=False):
-    """`StrategyOptions`, and keywords that define relevant documents."""
-
-    irrelevant: float
-    relevant_from: float | None
-
-
-OF_GRADES = (
-    "grade",
-    "irrelevant",
-    "max_grade",
-    "relevant_from",
-    "undefined_as",
-    "condensed",
-    *DOCUMENT_INPUTS,
-)
-"""Keywords of `Request.of` that concern grades, or name a column that only some measures need.
-
-`popularity` names such a column.
-"""
 
 
 @returns_lazy_for_lazy

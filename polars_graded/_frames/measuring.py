@@ -9,16 +9,15 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from polars_graded._door import find_engine
 from polars_graded._frames.directions import Directions, check_stacked_names
 from polars_graded._frames.duplicates import Duplicates
-from polars_graded._frames.engines import find_engine
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.pair_values import GatheredPairs, PairRequest
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import FrameT, Request
 from polars_graded._frames.sources import scan_frames
 from polars_graded._frames.streaming import check_queries_are_together, read_whole_queries
-from polars_graded._frames.values import Gathered, finish_requests, group_rows
+from polars_graded._frames.values import finish_requests, gather, group_rows
 
 RequestT = TypeVar("RequestT", bound=Request)
 
@@ -45,10 +44,7 @@ def measure_eagerly(
     parts: Iterable[Any] = [frame]
     if isinstance(frame, pl.LazyFrame) and consecutive:
         parts = read_whole_queries(frame, request.query)
-    gathered = [
-        GatheredPairs(each) if isinstance(each, PairRequest) else Gathered(each)
-        for each in requests
-    ]
+    gathered = [gather(each) for each in requests]
     directions = Directions(request)
     duplicates = Duplicates(requests)
     with progress("measured", "rows", None, shown=shown) as count_rows:

@@ -19,7 +19,7 @@ from polars_graded._frames.notes import DEPENDS_ON_TIES, KEY_TEMPLATE
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
-from polars_graded._frames.values import Gathered, Part, Rankings
+from polars_graded._frames.values import Gathered, Part, Rankings, gather
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computed, compute
 from polars_graded._measuring.definitions import SIMILARITIES, Definition
@@ -298,3 +298,8 @@ class GatheredPairs(Gathered):
         values = pl.concat(chain(*self.values.values())).sort(self.request.query)
         pairs = self.request.named_pairs
         return pairs.join(values, on=PAIR_INDEX, maintain_order="left_right").drop(PAIR_INDEX)
+
+
+@gather.register
+def _(request: PairRequest) -> GatheredPairs:
+    return GatheredPairs(request)

@@ -29,6 +29,7 @@ from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_distinct_names
 from polars_graded._measuring.ranking import (
+    DOCUMENT_INPUTS,
     Ranking,
     Undefined,
     check_grade,
@@ -61,6 +62,44 @@ MASK = "polars_graded: where"
 
 NO_GRADE = pl.lit(None).alias("no grade")
 """Value of `grade` in calls that use rankings without grades."""
+
+
+class RankOptions(TypedDict, total=False):
+    """Keywords that define a ranking; none concerns grades."""
+
+    query: Columns
+    ties: Ties
+    descending: Descending
+    doc: str | None
+
+
+class StrategyOptions(RankOptions, total=False):
+    """Keywords that define the rankings of strategies; none concerns grades."""
+
+    by: By
+    strategy: str | None
+
+
+class RelevanceOptions(StrategyOptions, total=False):
+    """`StrategyOptions`, and keywords that define relevant documents."""
+
+    irrelevant: float
+    relevant_from: float | None
+
+
+OF_GRADES = (
+    "grade",
+    "irrelevant",
+    "max_grade",
+    "relevant_from",
+    "undefined_as",
+    "condensed",
+    *DOCUMENT_INPUTS,
+)
+"""Keywords of `Request.of` that concern grades, or name a column that only some measures need.
+
+`popularity` names such a column.
+"""
 
 
 class RowOptions(TypedDict, total=False):

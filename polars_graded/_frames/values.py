@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
@@ -425,6 +425,12 @@ class Faults:
         if self.errors:
             error = UnusableDataError.of_all(self.errors)
             raise ValueError(write_error(ranking, error, self.n, each))
+
+
+@singledispatch
+def gather(request: Request) -> Gathered:
+    """Return an object that gathers the values of a request. A kind of request may have its own."""
+    return Gathered(request)
 
 
 def finish_requests(gathered: Sequence[Gathered]) -> pl.DataFrame:

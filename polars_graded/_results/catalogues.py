@@ -23,8 +23,7 @@ from polars_graded._checks import (
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.duplicates import Duplicates
-from polars_graded._frames.list_pairs import OF_GRADES, StrategyOptions
-from polars_graded._frames.request import NO_GRADE, Request
+from polars_graded._frames.request import NO_GRADE, OF_GRADES, Request, StrategyOptions
 from polars_graded._frames.values import group_rows
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import takes_options_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.engines import find_engine
+from polars_graded._door import find_engine
 from polars_graded._frames.engines.arrow import Worker, build_result_schema, check_ties, read_schema
 from polars_graded._frames.inputs import build_grader_table
 from polars_graded._frames.judge_checks import check_schemas, select_judgments
