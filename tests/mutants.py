@@ -73,28 +73,11 @@ MUTANTS = [
     Mutant(
         NOTICING, '["queries"] < self.queries', '["queries"] < self.queries - 1', "data_warnings"
     ),
+    Mutant("_frames/joining.py", 'how="anti", nulls_equal', 'how="left", nulls_equal', JUDGED),
     Mutant(
         "_frames/joining.py",
-        "self.judged.filter(pl.Series(~is_retrieved))",
-        "self.judged.filter(pl.Series(~is_retrieved)).head(1)",
-        JUDGED,
-    ),
-    Mutant(
-        "_frames/joining.py",
-        "for (name,), matches_of_strategy in matches.partition_by",
-        "for (_,), matches_of_strategy in matches.head(1).partition_by",
-        JUDGED,
-    ),
-    Mutant(
-        "_frames/joining.py",
-        "part.filter(part.is_duplicated()).unique()",
-        "part.filter(part.is_duplicated()).unique().head(0)",
-        JUDGED,
-    ),
-    Mutant(
-        "_frames/joining.py",
-        'rows = rows.join(self.queries, on=self.query, how="semi", maintain_order="left")',
-        "pass",
+        'self.joined.join(self.queries, on=self.query, how="semi", maintain_order="left")',
+        "self.joined",
         JUDGED,
     ),
     Mutant(

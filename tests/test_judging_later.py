@@ -11,7 +11,6 @@ from helpers import COLLECTED, frame_of, random_queries
 from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate, join_judgments, scan_qrels, scan_run
-from polars_graded._frames import joining, streaming
 
 # Strategies of these runs did not answer all the same queries, as those of real ones do.
 pytestmark = pytest.mark.filterwarnings("ignore:some strategies have no row:UserWarning")
@@ -42,14 +41,6 @@ MEASURES = ["ap", "ndcg@10", "n_relevant", "n_retrieved"]
 
 fits = pytest.mark.filterwarnings("ignore:queries without any|.* judged queries have no row")
 """Of a query that is not judged, and one that nobody answered."""
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Blocks of few rows, and few hashes that are held."""
-    monkeypatch.setattr(streaming, "BATCH_ROWS", 200)
-    monkeypatch.setattr(joining, "MAX_HELD_HASHES", 500)
-    monkeypatch.setattr(joining, "MAX_WAITING_COUNTS", 100)
 
 
 def refused(exception, sentence):
@@ -260,25 +251,6 @@ def test_what_rows_show_is_refused_when_they_go_by(run, judgments, exception, se
     judged = join_judgments(lazy, judgments.lazy())
     with refused(exception, sentence):
         judged.collect()
-
-
-def test_doubles_are_found_in_files_of_hashes_and_those_of_one_hash_are_told_apart(monkeypatch):
-    monkeypatch.setattr(joining, "N_FILES", 4)
-    run = pl.concat([RUN, RUN.tail(1)])
-    pair = RUN.select("query", "doc").row(-1)
-    sentence = f"`run` must have each (query, doc) once, got 1 more than once: {pair!r}"
-    with refused(ValueError, sentence):
-        join_judgments(run.lazy(), JUDGMENTS).collect()
-    few = RUN.head(300)
-    monkeypatch.setattr(
-        "polars_graded._frames.judged_rows.hash_keys",
-        lambda frame, key: frame.get_column(key[0]).hash(),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert_frame_equal(
-            join_judgments(few.lazy(), JUDGMENTS).collect(), join_judgments(few, JUDGMENTS)
-        )
 
 
 def test_a_strategy_without_rows_misses_every_judged_document():

@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._checks import check_column_name, check_column_names, check_number, pack_query
 from polars_graded._door import find_engine
 from polars_graded._frames.inputs import build_grader_table, build_run_table, gather_subtopics
-from polars_graded._frames.judged_rows import judged_rows
+from polars_graded._frames.joining import join_rows
 from polars_graded._measuring.keywords import checks_keywords
 
 __all__ = ["join_judgments"]
@@ -57,7 +57,7 @@ def join_judgments(
     run
         The retrieved documents, with a score or a rank: any data frame; `{query: {doc: score}}`; or
         `{query: [doc, ...]}` in rank order. A mapping from names to any of these stacks strategies.
-        A LazyFrame may be larger than memory. A Spark frame is joined in Spark.
+        A LazyFrame is joined when the result is collected. A Spark frame is joined in Spark.
     judgments
         The judged documents: a data frame; `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
         relevant documents, which get grade 1. For several graders, pass a mapping from their names,
@@ -156,5 +156,5 @@ def join_judgments(
         return engine.join_rows(run, judgments, query, doc, grade, strategy, unjudged_below)
     runs = build_run_table(run, query, doc, strategy)
     judged, grades = build_grader_table(judgments, query, doc, grade)
-    rows = judged_rows(runs, judged, query, doc, grades, unjudged_below)
+    rows = join_rows(runs, judged, query, doc, grades, unjudged_below)
     return rows if len(columns) == 1 else rows.unnest(query)
