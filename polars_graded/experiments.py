@@ -25,8 +25,9 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._frames.arguments import parse_scalar_measures
 from polars_graded._frames.evaluating import evaluate
-from polars_graded._frames.request import Ties, parse_scalar_measures
+from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 from polars_graded._measuring.names import Measure
@@ -465,7 +466,7 @@ def threshold_profile(
     query: str = "query",
     thresholds: float | Iterable[float] | None = None,
     measures: str | Sequence[str] = ("mu_ap", "ndcg", "ndcng"),
-    ties: Ties = None,
+    ties: TiesArgument = None,
 ) -> pl.DataFrame:
     """Compute AP at each threshold, and measures that need no threshold.
 
@@ -538,7 +539,7 @@ def ndcg_by_relevance(
     grade: str = "grade",
     query: str = "query",
     cutoffs: int | Iterable[int] = (10,),
-    ties: Ties = None,
+    ties: TiesArgument = None,
 ) -> pl.DataFrame:
     """Compute NDCG of ad-hoc grades, and NDCG^φ of relevance from popularity.
 

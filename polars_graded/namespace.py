@@ -213,7 +213,12 @@ class Graded:
         │ 6.0             ┆ 4.0   ┆ 0.5 │
         └─────────────────┴───────┴─────┘
         """
-        return self._with(self._ranking.scaled(irrelevant, max_grade, relevant_from))
+        return self._with(
+            replace(
+                self._ranking,
+                scale=self._ranking.scale.with_grades(irrelevant, max_grade, relevant_from),
+            )
+        )
 
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Set the value for queries where a measure is undefined.
@@ -249,7 +254,7 @@ class Graded:
         │ b     ┆ 0.0  ┆ null     │
         └───────┴──────┴──────────┘
         """
-        return self._with(self._ranking.undefined_as(value))
+        return self._with(replace(self._ranking, scale=self._ranking.scale.with_undefined(value)))
 
     def only_grade(self, grade: float) -> Graded:
         """Treat one grade alone as relevant, and all others as irrelevant.
@@ -438,13 +443,14 @@ class Graded:
         │ 1   ┆ null       ┆ null      │
         └─────┴────────────┴───────────┘
         """
+        scale = self._ranking.scale
         return phi_relevance(
             self._ranking.grade,
             control_points,
             whisker,
             floor=floor,
             direction=direction,
-            undefined=self._ranking.undefined if self._ranking.undefined_is_passed else None,
+            undefined=scale.undefined if scale.undefined_is_passed else None,
         )
 
     # Several measures at once.

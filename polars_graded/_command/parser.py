@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, NoReturn, get_args
 
 from polars_graded._measuring.definitions import DEFINITIONS, SIMILARITIES, Best, Definition
 from polars_graded._measuring.names import Measure
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS, Undefined
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
+from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.tie_orders import TOOLS
 from polars_graded._results.comparability import Change
 from polars_graded._results.forms import WRITERS

@@ -9,8 +9,9 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_whole_number
+from polars_graded._frames.arguments import RequestOptions
 from polars_graded._frames.directions import check_directions_of_rows
-from polars_graded._frames.request import Request, RequestOptions
+from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import measure_one, rank_rows
@@ -123,9 +124,7 @@ def compute_added_by_rank(
         msg = "the query must have a document with a score or a grade, got none"
         raise ValueError(msg)
     documents = pl.concat(parts).with_columns(
-        request.unsorted_ranking.is_relevant(pl.col("grade"))
-        .fill_null(value=False)
-        .alias("relevant")
+        request.scale.is_relevant(pl.col("grade")).fill_null(value=False).alias("relevant")
     )
     return documents, values
 

@@ -58,7 +58,7 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
     The result is empty if `ties` is passed.
     """
-    if request.ties is not None or request.tool is not None:
+    if request.ties.are_passed:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
 
@@ -102,7 +102,7 @@ def find_measures_without_scale(request: Request) -> list[str]:
     Without `max_grade`, these measures use the highest grade of each query as the highest of the
     scale.
     """
-    if request.unsorted_ranking.max_grade is not None:
+    if request.scale.max_grade is not None:
         return []
     return [
         name
@@ -245,9 +245,9 @@ class NotedData:
 
     def find_stars(self) -> Iterator[str]:
         """Yield a sentence if the lowest grade on a scale of stars is relevant."""
-        ranking, measures = self.request.unsorted_ranking, self.request.measures.values()
+        scale, measures = self.request.scale, self.request.measures.values()
         is_above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
-        if ranking.irrelevant or ranking.relevant_from is not None or is_above_one:
+        if scale.irrelevant or scale.relevant_from is not None or is_above_one:
             return
         low, high, are_halves = (self.notes.grades[name] for name in (LOWEST, HIGHEST, HALVES))
         if are_halves and low in (MIN_HALF_STAR, 1) and high >= MIN_STARS:
@@ -262,11 +262,11 @@ class NotedData:
 
     def find_grades_below_zero(self) -> Iterator[str]:
         """Yield a sentence about grades below 0, which may mean unjudged."""
-        ranking = self.request.unsorted_ranking
+        scale = self.request.scale
         if all(each.function == "infap" for each in self.request.measures.values()):
             return  # for `infap`, such grades mark pooled documents that nobody judged
         n, low = self.notes.grades[BELOW_ZERO], self.notes.grades[LOWEST]
-        if n and not ranking.irrelevant and ranking.relevant_from is None:
+        if n and not scale.irrelevant and scale.relevant_from is None:
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             yield (
                 f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
@@ -283,7 +283,7 @@ class NotedData:
 
     def find_ties_by_grade(self) -> Iterator[str]:
         """Yield a sentence if `ties` names the column of grades."""
-        if self.request.grade in (self.request.ties or ()):
+        if self.request.grade in (self.request.ties.columns or ()):
             yield (
                 f"`ties` names the grade {self.request.grade!r}, so the best of tied documents "
                 "comes first, although a strategy does not know the grades\n\n"
@@ -314,11 +314,11 @@ class NotedData:
 
     def _write_fill_values(self) -> str:
         """Describe how measures treat queries without a relevant document: "count as 0"."""
-        ranking = self.request.unsorted_ranking
+        scale = self.request.scale
         names_by_effect: dict[str, list[str]] = {}
         for name, measure in self.request.measures.items():
-            value = ranking.undefined
-            if measure.definition.needs_pairs and not ranking.undefined_is_passed:
+            value = scale.undefined
+            if measure.definition.needs_pairs and not scale.undefined_is_passed:
                 value = None
             effect = "are undefined"
             if value is not None:
@@ -462,8 +462,8 @@ class NotedData:
         if self.request.strategy is not None:
             counts = [each["depends_on_ties"] for each in self.strategies]
         share = self.format_share(counts, [each["queries"] for each in self.strategies])
-        column = self.request.tie_column or self.request.document
-        if self.request.tie_column is None:
+        column = self.request.ties.document or self.request.document
+        if self.request.ties.document is None:
             decision = "the order of rows decides which comes first"
             hint = (
                 "ties= names the column of documents, which breaks ties, the last in text order "
@@ -484,7 +484,7 @@ class NotedData:
         if not (names and self.request.compares_pairs):
             return
         tied = self.values.filter(DEPENDS_ON_TIES)
-        column = self.request.tie_column
+        column = self.request.ties.document
         decider = "the order of rows" if column is None else f"column {column!r}"
         if n := tied.select(self.request.query).n_unique():
             yield (

@@ -8,9 +8,10 @@ import polars as pl
 
 from polars_graded._checks import check_flag
 from polars_graded._door import find_engine
+from polars_graded._frames.arguments import Column, Measures, RequestOptions
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.measuring import measure_frame, open_frame
-from polars_graded._frames.request import Column, Measures, Request, RequestOptions
+from polars_graded._frames.request import Request
 from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 
 

@@ -173,13 +173,15 @@ def _format_numbers(hashes: pl.Series) -> pl.Series:
 
 def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:
     """Return the settings of a measurement as JSON."""
-    ranking = request.unsorted_ranking
+    scale = request.scale
     last_keys = [
         name if name == request.document else _describe_tie_order(request, name, schema)
-        for name in request.ties or ()
+        for name in request.ties.columns or ()
     ]
-    if request.tie_column is not None or request.tool is not None:
-        last_keys = [each for each in (request.tool, request.tie_column) if each is not None]
+    if request.ties.document is not None or request.ties.tool is not None:
+        last_keys = [
+            each for each in (request.ties.tool, request.ties.document) if each is not None
+        ]
     # Directions are recorded only for columns that break ties. The first sort column is left out,
     # since it may hold scores for one strategy and ranks for another.
     tie_orders = {
@@ -195,16 +197,16 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
         ]
         for name, columns in request.by.items()
     }
-    undefined = ranking.undefined if ranking.undefined_is_passed else "default"
+    undefined = scale.undefined if scale.undefined_is_passed else "default"
     return json.dumps(
         {
             "polars_graded": __version__,
             "measures": {column: measure.formula for column, measure in request.measures.items()},
-            "irrelevant": ranking.irrelevant,
-            "max_grade": ranking.max_grade,
-            "relevant_from": ranking.relevant_from,
+            "irrelevant": scale.irrelevant,
+            "max_grade": scale.max_grade,
+            "relevant_from": scale.relevant_from,
             "undefined_as": undefined,
-            "condensed": ranking.condensed,
+            "condensed": request.condensed,
             "ties": _collapse_equal(tie_orders),
         },
         ensure_ascii=False,

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias, Unpack, get_args
 import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
+from polars_graded._frames.arguments import NO_GRADE, OF_GRADES, By, RankOptions
 from polars_graded._frames.measuring import measure_eagerly
-from polars_graded._frames.request import NO_GRADE, OF_GRADES, By, RankOptions, Request
+from polars_graded._frames.request import Request
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 

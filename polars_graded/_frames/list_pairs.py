@@ -8,17 +8,17 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_column, check_flag
-from polars_graded._frames.measuring import measure_frame, open_frame
-from polars_graded._frames.pair_values import PairRequest
-from polars_graded._frames.request import (
+from polars_graded._frames.arguments import (
     NO_GRADE,
     OF_GRADES,
     Column,
     Measures,
     RelevanceOptions,
-    Request,
     parse_measures,
 )
+from polars_graded._frames.measuring import measure_frame, open_frame
+from polars_graded._frames.pair_values import PairRequest
+from polars_graded._frames.request import Request
 from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 

@@ -9,12 +9,13 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_whole_number
+from polars_graded._frames.arguments import RequestOptions
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_query
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import warn_of_equal_rows
-from polars_graded._frames.request import Request, RequestOptions
+from polars_graded._frames.request import Request
 from polars_graded._frames.values import Gathered, group_rows
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import takes_options_of
@@ -253,7 +254,7 @@ def side_by_side(
         column = ranked_rows.select(pl.col(RANK).alias("rank"), pl.col(doc).alias(name), grade)
         table = table.join(column, on="rank", how="left", maintain_order="left")
         tied[name] = ranked_rows.filter(pl.col(RANK) <= n).get_column(TIED).sum()
-    by_row = request.ties is None and request.tie_column is None
+    by_row = request.ties.columns is None and request.ties.document is None
     if by_row and any(tied.values()):
         counts = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(

@@ -59,9 +59,9 @@ class PairRequest(Request):
         if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR]:
             msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
             raise ValueError(msg)
-        if self.tool is not None and self.tool not in DOCUMENT_TOOLS:
+        if self.ties.tool is not None and self.ties.tool not in DOCUMENT_TOOLS:
             tools = " or ".join(map(repr, DOCUMENT_TOOLS))
-            msg = f"`ties` must name a column, 'order', {tools}, got {self.tool!r}"
+            msg = f"`ties` must name a column, 'order', {tools}, got {self.ties.tool!r}"
             raise ValueError(msg)
 
     @property
@@ -221,7 +221,7 @@ class PairPart(Part):
 
         It is None if no measure depends on the order of tied documents and `ties` names no tool.
         """
-        needs_order = self.request.tool or find_order_dependent_measures(self.request)
+        needs_order = self.request.ties.tool or find_order_dependent_measures(self.request)
         return super().names if needs_order else None
 
     def measure_rankings(self) -> Iterator[Rankings]:

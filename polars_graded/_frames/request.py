@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeAlias, TypedDict, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import polars as pl
 
@@ -17,38 +17,37 @@ from polars_graded._checks import (
     check_comparable,
     check_flag,
     check_frame,
-    check_list,
-    check_not_series,
-    did_you_mean,
-    first_few,
+)
+from polars_graded._frames.arguments import (
+    NO_GRADE,
+    SELECTED,
+    By,
+    Column,
+    Columns,
+    Descending,
+    Grade,
+    Measures,
+    add_direction,
+    parse_by,
+    parse_descending,
+    parse_grade,
+    parse_graders,
+    parse_inputs,
+    parse_measures,
+    parse_stacked_directions,
+    selects_columns,
 )
 from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.ties import Ties, TiesArgument
 from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._measuring.names import Measure, check_distinct_names
-from polars_graded._measuring.ranking import (
-    DOCUMENT_INPUTS,
-    Ranking,
-    Undefined,
-    check_grade,
-    check_input_type,
-    check_score,
-)
-from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS, TOOLS, Tool
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
+from polars_graded._measuring.scale import Scale, Undefined
+from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS
 from polars_graded._warnings import DataWarning
-
-Columns: TypeAlias = "str | Sequence[str]"
-Keys: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
-Column: TypeAlias = "str | pl.Expr"
-By: TypeAlias = "Keys | Sequence[Keys] | Mapping[str, Keys]"
-Grade: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | Mapping[str, str | pl.Expr]"
-Descending: TypeAlias = "bool | Sequence[Flags] | Mapping[str, Flags] | None"
-Flags: TypeAlias = "bool | Sequence[bool]"
-Ties: TypeAlias = "Columns | Mapping[Tool, str] | None"
-Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
-
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Values = TypeVar("Values", pl.Expr, pl.Series)
@@ -59,69 +58,6 @@ RANK = "rank"
 
 MASK = "polars_graded: where"
 """Name of the temporary column of `where`, which no frame has."""
-
-NO_GRADE = pl.lit(None).alias("no grade")
-"""Value of `grade` in calls that use rankings without grades."""
-
-
-class RankOptions(TypedDict, total=False):
-    """Keywords that define a ranking; none concerns grades."""
-
-    query: Columns
-    ties: Ties
-    descending: Descending
-    doc: str | None
-
-
-class StrategyOptions(RankOptions, total=False):
-    """Keywords that define the rankings of strategies; none concerns grades."""
-
-    by: By
-    strategy: str | None
-
-
-class RelevanceOptions(StrategyOptions, total=False):
-    """`StrategyOptions`, and keywords that define relevant documents."""
-
-    irrelevant: float
-    relevant_from: float | None
-
-
-OF_GRADES = (
-    "grade",
-    "irrelevant",
-    "max_grade",
-    "relevant_from",
-    "undefined_as",
-    "condensed",
-    *DOCUMENT_INPUTS,
-)
-"""Keywords of `Request.of` that concern grades, or name a column that only some measures need.
-
-`popularity` names such a column.
-"""
-
-
-class RowOptions(TypedDict, total=False):
-    """Arguments of `evaluate` for grades, rankings and undefined values."""
-
-    grade: Grade
-    by: By
-    ties: Ties
-    descending: Descending
-    irrelevant: float
-    max_grade: float | None
-    relevant_from: float | None
-    undefined_as: Undefined
-    condensed: bool
-    where: Column | None
-
-
-class RequestOptions(RowOptions, total=False):
-    """Arguments of `RowOptions`, and the columns of queries and strategies."""
-
-    query: Columns
-    strategy: str | None
 
 
 @dataclass(frozen=True)
@@ -142,15 +78,13 @@ class Request:
     strategy: str | None
     """The column that names the strategy of each row, or None. Strategies in such a column are
     called stacked."""
-    ties: tuple[str, ...] | None
-    """Columns that break ties. Empty for `ties="order"`; None if `ties` is not passed or names a
-    tool."""
+    ties: Ties
     descending: Mapping[str, tuple[bool, ...]]
     """For each strategy that `descending` covers, a flag per sort column: True for highest
     first."""
-    unsorted_ranking: Ranking
-    """A ranking with the column of grades, their scale, `undefined_as` and `condensed`, but without
-    sort columns. `build_ranking` adds the sort columns of a strategy."""
+    scale: Scale
+    condensed: bool = False
+    """True if unjudged documents are dropped from the rankings."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
     """Expressions that were passed as arguments, by the name of the column that each computes."""
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -174,10 +108,6 @@ class Request:
     """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
     grader: str | None = None
     """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
-    tool: Tool | None = None
-    """The tool that `ties` names, or None. Tied documents are in the order of this tool."""
-    tie_column: str | None = None
-    """The column of documents, if it breaks ties by default or for a tool; otherwise None."""
 
     @classmethod
     @checks_keywords
@@ -189,7 +119,7 @@ class Request:
         grade: Grade = "grade",
         by: By = "score",
         strategy: str | None = None,
-        ties: Ties = None,
+        ties: TiesArgument = None,
         descending: Descending = None,
         doc: str | None = DEFAULT_DOC,
         irrelevant: float = 0.0,
@@ -215,15 +145,10 @@ class Request:
         stacked_directions = parse_stacked_directions(descending, strategies, strategy)
         if stacked_directions and strategy is not None:
             descending = None
-            strategies = _add_direction(strategies, stacked_directions, strategy, computed)
-        tool, tie_column = parse_tool(ties)
-        unsorted_ranking = Ranking(pl.col(grade))
-        unsorted_ranking = replace(unsorted_ranking, condensed=check_flag("condensed", condensed))
-        unsorted_ranking = unsorted_ranking.scaled(
-            irrelevant, max_grade, relevant_from
-        ).undefined_as(undefined_as)
+            strategies = add_direction(strategies, stacked_directions, strategy, computed)
+        scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
         chosen = parse_measures(measures, cls.definitions)
-        inputs = _parse_inputs(
+        inputs = parse_inputs(
             computed,
             known=known,
             subtopics=subtopics,
@@ -231,16 +156,16 @@ class Request:
             features=features,
             reference=reference,
         )
-        check_measures([*chosen.values()], unsorted_ranking, inputs)
         request = cls(
             chosen,
             strategies,
             tuple(check_column_names("query", query)),
             grade,
             None if strategy is None else check_column_name("strategy", strategy),
-            None if tool is not None else parse_ties(ties),
+            Ties.of(ties),
             parse_descending(descending, strategies),
-            unsorted_ranking,
+            scale.with_undefined(undefined_as),
+            check_flag("condensed", condensed),
             computed,
             inputs,
             None if doc is None else check_column_name("doc", doc),
@@ -250,9 +175,8 @@ class Request:
             all_ascending=(descending is False and len(strategies) > 1)
             or (strategy is not None and descending in (False, dict.fromkeys(strategies, False))),
             grader=grader,
-            tool=tool,
-            tie_column=tie_column,
         )
+        check_measures([*chosen.values()], request.unsorted_ranking, inputs)
         request.check_names()
         return request
 
@@ -290,6 +214,11 @@ class Request:
                 raise ValueError(msg)
 
     @property
+    def unsorted_ranking(self) -> Ranking:
+        """The ranking without sort columns, which `build_ranking` adds for a strategy."""
+        return Ranking(pl.col(self.grade), scale=self.scale, condensed=self.condensed)
+
+    @property
     def key(self) -> str:
         """The column of strategies in the result."""
         return "strategy" if self.strategy is None else self.strategy
@@ -325,9 +254,7 @@ class Request:
         """The kinds of warnings that do not concern the result."""
         measures = self.measures.values()
         # Dropping unjudged documents changes ranks, so with `condensed` every measure needs grades.
-        uses_grades = self.unsorted_ranking.condensed or any(
-            each.definition.needs_grades for each in measures
-        )
+        uses_grades = self.condensed or any(each.definition.needs_grades for each in measures)
         grade_warnings = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
         return set() if self.is_graded and uses_grades else grade_warnings
 
@@ -365,7 +292,7 @@ class Request:
     @property
     def document_columns(self) -> list[str]:
         """Return the distinct columns that describe a document, including its name."""
-        others = (self.document, self.tie_column, self.rank_column)
+        others = (self.document, self.ties.document, self.rank_column)
         return list(dict.fromkeys([*self.row_columns, *(name for name in others if name)]))
 
     @property
@@ -389,7 +316,7 @@ class Request:
     @property
     def row_columns(self) -> list[str]:
         """The distinct columns of grades, scores, ties and inputs of measures."""
-        columns = [self.grade, *self.scores, *(self.ties or ()), *self.inputs.values()]
+        columns = [self.grade, *self.scores, *(self.ties.columns or ()), *self.inputs.values()]
         return list(dict.fromkeys(columns))
 
     @property
@@ -444,16 +371,16 @@ class Request:
         return request
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with the `doc` and `tie_column` of a frame."""
+        """Return the request with the column of documents of a frame."""
         request = self.with_selected_columns(schema)
+        others = {*self.keys, self.grade, *(columns[0] for columns in request.by.values())}
         if self.doc == DEFAULT_DOC:
-            used = {*self.keys, self.grade, *(columns[0] for columns in request.by.values())}
-            doc = find_document_column(schema, used) or request.find_text_tie_column(schema)
+            doc = find_document_column(schema, others) or request.find_text_tie_column(schema)
             request = replace(request, doc=doc, finds_document=True)
         has_ranks = RANK not in self.keys and RANK in schema and schema[RANK].is_numeric()
         return replace(
             request,
-            tie_column=request.find_tie_column(schema),
+            ties=request.ties.of_frame(schema, request.document, others),
             rank_column=RANK if has_ranks else None,
         )
 
@@ -463,49 +390,12 @@ class Request:
         The columns in `ties` follow the tie-breaking columns in `by`. The last column must contain
         texts and must not be a key. Otherwise, the result is None.
         """
-        columns = [*(name for by in self.by.values() for name in by[1:]), *(self.ties or ())]
+        columns = [
+            *(name for by in self.by.values() for name in by[1:]),
+            *(self.ties.columns or ()),
+        ]
         is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
         return columns[-1] if is_text and columns[-1] not in self.keys else None
-
-    def find_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the document column if it breaks ties; otherwise, return None.
-
-        The document column breaks ties in two cases:
-
-        - `ties` names a tool other than ranx. If `ties` also names a column, this is the document
-          column. Raise if the column is missing, or its values cannot be compared as text.
-        - `ties` is not passed, the values of the column can be compared as text, and the column is
-          no key and no column of grades or scores.
-        """
-        document_type = None if self.document is None else schema.get(self.document)
-        if self.document in (self.ties or ()) and not can_be_text(document_type or pl.String()):
-            msg = (
-                f"`ties` needs documents that are texts or numbers, got {document_type} in "
-                f"{self.document!r}"
-            )
-            raise TypeError(msg)
-        if self.ties is not None or self.tool == "ranx":
-            return None
-        column = self.tie_column or self.document
-        dtype = None if column is None else schema.get(column)
-        if self.tool is not None and dtype is None:
-            msg = (
-                f"ties={self.tool!r} needs the column of documents, got no {column or 'doc'!r} "
-                f"among {first_few(list(schema))}\n\n"
-                f"Hint: ties={{{self.tool!r}: 'item'}} names the column"
-            )
-            raise ValueError(msg)
-        if self.tool is not None and dtype is not None and not can_be_text(dtype):
-            msg = (
-                f"ties={self.tool!r} needs documents that are texts or numbers, got {dtype} in "
-                f"{column!r}"
-            )
-            raise TypeError(msg)
-        first_columns = (columns[0] for columns in self.by.values())
-        is_key = column in (*self.keys, self.grade, *first_columns)
-        if dtype is None or (is_key and self.tool is None) or not can_be_text(dtype):
-            return None
-        return column
 
     def add_computed_columns(self, frame: FrameT) -> FrameT:
         """Return the frame with computed columns, without the rows that `where` ignores.
@@ -542,12 +432,12 @@ class Request:
         for argument, names in (
             ("grade", [self.grade]),
             ("by", self.scores),
-            ("ties", self.ties or []),
+            ("ties", self.ties.columns or []),
             ("doc", doc_columns),
             *((argument, [column]) for argument, column in self.inputs.items()),
         ):
             check_columns("frame", names, schema, argument=argument)
-        check_comparable([*self.keys, *(self.ties or ()), *doc_columns], schema)
+        check_comparable([*self.keys, *(self.ties.columns or ()), *doc_columns], schema)
         check_grade(f"grade {self.grade!r}", schema[self.grade])
         for name, column in self.inputs.items():
             check_input_type(f"{name} {column!r}", name, schema[column])
@@ -598,10 +488,10 @@ class Request:
     def build_document_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy, with documents as the last sort key.
 
-        If `tie_column` is None, as with `ties="order"`, the result is that of `build_ranking`.
+        If documents break no ties, as with `ties="order"`, the result is that of `build_ranking`.
         Raise if `ties` names a tool whose order depends on the measure or on the order of rows.
         """
-        tool = self.tool
+        tool = self.ties.tool
         if tool is not None and tool not in DOCUMENT_TOOLS:
             msg = (
                 f"`ties` must name a column, {' or '.join(map(repr, DOCUMENT_TOOLS))} to show "
@@ -610,14 +500,14 @@ class Request:
             )
             raise ValueError(msg)
         ranking = self.build_ranking(strategy)
-        if self.tie_column is None:
+        if self.ties.document is None:
             return ranking
         score, *further = ranking.by
         if tool is not None:
             # The tools store scores as floats, so nearly equal scores are tied.
             is_32_bit = DOCUMENT_TOOLS[tool].bits == 32  # noqa: PLR2004
             score = score.cast(pl.Float64).cast(pl.Float32 if is_32_bit else pl.Float64)
-        by = [score, *further, pl.col(self.tie_column).cast(pl.String)]
+        by = [score, *further, pl.col(self.ties.document).cast(pl.String)]
         return self.unsorted_ranking.ranked_by(by, descending=[*ranking.descending, True])
 
     def as_text(self, name: str, values: Values) -> Values:
@@ -626,284 +516,8 @@ class Request:
 
     def build_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy by its sort columns and `ties`."""
-        ties = [self.as_text(name, pl.col(name)) for name in self.ties or ()]
+        ties = [self.as_text(name, pl.col(name)) for name in self.ties.columns or ()]
         flags = [*self.find_directions(strategy), *(True for _ in ties)]
         return self.unsorted_ranking.ranked_by(
             [*self.find_columns(strategy), *ties], descending=flags
         )
-
-
-# Parsing of arguments
-
-
-def parse_measures(
-    entries: Sequence[Measures], among: Mapping[str, Definition] = DEFINITIONS
-) -> dict[str, Measure]:
-    """Return the measure of each result column, by the name of the column.
-
-    An entry is a measure such as `"ap"`, a list of measures such as `["ap", "ndcg"]`, or a mapping
-    from columns to measures such as `{"nDCG": "ndcg@10"}`.
-    """
-    __tracebackhide__ = True
-    columns: list[tuple[str, Measure]] = []
-    for entry in entries:
-        _check_no_frame(entry)
-        if isinstance(entry, Mapping):
-            for column, text in entry.items():
-                columns.append((check_column_name("measures", column), Measure.parse(text, among)))
-        else:
-            is_single = isinstance(entry, str) or not isinstance(entry, Iterable)
-            texts: Iterable[Any] = [entry] if is_single else entry
-            for text in texts:
-                measure = Measure.parse(text, among)
-                columns.append((measure.name, measure))
-    check_distinct_names([column for column, _ in columns], among)
-    return dict(columns)
-
-
-def parse_scalar_measures(entries: Sequence[Measures]) -> dict[str, Measure]:
-    """Return the measure of each column; raise for curves, which have several values per query."""
-    measures = parse_measures(entries)
-    for measure in measures.values():
-        if measure.is_curve:
-            msg = f"`measures` must have one value per query, got the curve {measure.name}"
-            raise ValueError(msg)
-    return measures
-
-
-def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
-    """Map each grader to a column; return None if `grade` is a single column."""
-    if isinstance(grade, str | pl.Expr):
-        return None
-    check_not_series("grade", grade)
-    columns: Any = grade
-    if not isinstance(grade, Mapping):
-        entries = check_list("grade", grade)
-        names = [_find_name(entry) for entry in entries]
-        check_column_names("grade", names)
-        columns = dict(zip(names, entries, strict=True))
-    check_column_names("grade", [*columns])
-    return {
-        name: column if isinstance(column, pl.Expr) else check_column_name("grade", column)
-        for name, column in columns.items()
-    }
-
-
-def parse_grade(grade: Grade, computed: dict[str, pl.Expr] | None = None) -> tuple[str | None, str]:
-    """Return the name of the grader, or None, and the column of grades.
-
-    If the grades are an expression, add it to `computed`.
-    """
-    graders = parse_graders(grade)
-    computed = {} if computed is None else computed
-    if graders is None:
-        graders = {_find_name(grade): grade}  # type: ignore[dict-item]
-        name: str | None = None
-    elif len(graders) > 1:
-        msg = f"`grade` must name one grader here, got {len(graders)}: {', '.join(graders)}"
-        raise ValueError(msg)
-    else:
-        name = next(iter(graders))
-    [(grader, column)] = graders.items()
-    return name, _parse_column("grade", column, f"{grader} (expression of grade)", computed)
-
-
-def _find_name(column: Any) -> Any:
-    """Return `column` if it is a name, or the name of an expression's result."""
-    if not isinstance(column, pl.Expr):
-        return column
-    return column.meta.output_name(raise_if_undetermined=False) or "expression"
-
-
-def _parse_column(argument: str, column: Any, alias: str, computed: dict[str, pl.Expr]) -> str:
-    """Return the name of a column; add an expression to `computed` under its alias."""
-    if not isinstance(column, pl.Expr):
-        return check_column_name(argument, column)
-    if column.meta.has_multiple_outputs():
-        msg = f"an expression of `{argument}` must be one column, got {column}"
-        raise ValueError(msg)
-    computed[alias] = column
-    return alias
-
-
-def _parse_inputs(computed: dict[str, pl.Expr], **columns: Column | None) -> dict[str, str]:
-    """Return the column of each input that is passed, such as `known`."""
-    return {
-        name: _parse_column(name, column, f"{_find_name(column)} (expression of {name})", computed)
-        for name, column in columns.items()
-        if column is not None
-    }
-
-
-def _check_no_frame(entry: Any) -> None:
-    """Raise if a run or judgments are passed in place of a measure."""
-    texts = entry.values() if isinstance(entry, Mapping) else []
-    if hasattr(entry, "columns") or any(isinstance(each, Mapping | list) for each in texts):
-        msg = (
-            f"a measure must be named by a string such as 'ndcg@10', got {type(entry).__name__}\n\n"
-            "Hint: join_judgments(run, judgments) joins the two into the frame to evaluate"
-        )
-        raise TypeError(msg)
-
-
-def can_be_text(dtype: pl.DataType) -> bool:
-    """Return whether values of a type can be compared as text."""
-    return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration, pl.Null))
-
-
-def parse_tool(ties: Any) -> tuple[Tool | None, str | None]:
-    """Return the tool and its column from `ties`.
-
-    The result is `("trec_eval", "doc")` for `{"trec_eval": "doc"}`, and `("trec_eval", None)` for
-    `"trec_eval"`. If `ties` names no tool, the result is `(None, None)`.
-    """
-    if isinstance(ties, str):
-        return next((tool for tool in TOOLS if tool == ties), None), None
-    if not isinstance(ties, Mapping):
-        return None, None
-    if len(ties) != 1 or not {*ties} <= {*TOOLS}:
-        msg = f"`ties` must map one of {', '.join(TOOLS)} to the column of documents, got {ties!r}"
-        raise ValueError(msg)
-    [(tool, column)] = ties.items()
-    return tool, check_column_name("ties", column)
-
-
-def parse_ties(ties: Any) -> tuple[str, ...] | None:
-    """Return the columns that break ties.
-
-    The result is empty for "order", and None if `ties` is None.
-    """
-    if ties is None:
-        return None
-    is_order = isinstance(ties, str) and ties == "order"
-    return () if is_order else tuple(check_column_names("ties", ties))
-
-
-def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the columns to rank each strategy by; add expressions to `computed`."""
-    computed = {} if computed is None else computed
-    check_not_series("by", by)
-    is_sequence = isinstance(by, Sequence) and not isinstance(by, str)
-    entries = (
-        by.items()
-        if isinstance(by, Mapping)
-        else [(None, c) for c in (by if is_sequence else [by])]
-    )
-    if not entries:
-        msg = "`by` must name at least one column, got none"
-        raise ValueError(msg)
-    strategies = {}
-    for name, entry in entries:
-        if isinstance(by, Mapping) and not isinstance(name, str):
-            msg = f"`by` must name each strategy by a string, got {name!r}"
-            raise TypeError(msg)
-        columns = [entry] if isinstance(entry, str | pl.Expr) else entry
-        is_filled = isinstance(columns, list | tuple) and len(columns) > 0
-        if not is_filled or not all(isinstance(column, str | pl.Expr) for column in columns):
-            msg = f"`by` must be column names, expressions or lists of them, got {by!r}"
-            raise TypeError(msg)
-        strategy = _find_name(columns[0]) if name is None else name
-        strategies[strategy] = tuple(
-            _parse_column("by", column, f"{strategy} (expression {number} of by)", computed)
-            for number, column in enumerate(columns, 1)
-        )
-    if len(strategies) < len(entries):
-        msg = (
-            f"`by` must name a different first column for each strategy, got {by!r}\n\n"
-            "Hint: a mapping names the strategies: by={'a': 'score', 'b': ['score', 'doc']}"
-        )
-        raise ValueError(msg)
-    return strategies
-
-
-SELECTED = "selected columns"
-"""Name of the entry of `by` before the columns of a frame are known."""
-
-
-def selects_columns(by: Any) -> bool:
-    """Return whether `by` selects columns: a selector, several columns or a pattern."""
-    entries = by if isinstance(by, list | tuple) else [by]
-    return any(
-        (
-            isinstance(each, pl.Expr)
-            and each.meta.is_column_selection()
-            and not each.meta.is_column()
-        )
-        or (isinstance(each, str) and each.startswith("^") and each.endswith("$"))
-        for each in entries
-    )
-
-
-def parse_descending(
-    descending: Any, by: Mapping[str, tuple[str, ...]]
-) -> dict[str, tuple[bool, ...]]:
-    """Map each strategy in `descending` to one flag per sort column."""
-    if descending is None:
-        return {}
-    if isinstance(descending, bool):
-        descending = dict.fromkeys(by, descending)
-    elif isinstance(descending, Mapping):
-        for name in descending:
-            if name not in by:
-                msg = (
-                    f"`descending` must map strategies of `by`, {', '.join(map(repr, by))}, to "
-                    f"True or False, got {name!r}"
-                )
-                raise ValueError(msg + (did_you_mean(name, by) if isinstance(name, str) else ""))
-    elif isinstance(descending, list | tuple):
-        n = len(descending)
-        if n != len(by):
-            msg = f"`descending` must have one entry per strategy, got {n} for {len(by)}"
-            raise ValueError(msg)
-        descending = dict(zip(by, descending, strict=True))
-    else:
-        msg = f"`descending` must be True, False, a list of them or a mapping, got {descending!r}"
-        raise TypeError(msg)
-    return {name: _parse_flags(name, entry, len(by[name])) for name, entry in descending.items()}
-
-
-def parse_stacked_directions(
-    descending: Any, by: Mapping[str, tuple[str, ...]], strategy: str | None
-) -> dict[str, bool]:
-    """Return the directions of stacked strategies, by strategy.
-
-    The result is empty unless `descending` is a mapping that does not name the entry of `by`.
-    """
-    if strategy is None or not isinstance(descending, Mapping) or {*descending} & {*by}:
-        return {}
-    for name, flag in descending.items():
-        if not isinstance(name, str) or not isinstance(flag, bool):
-            msg = (
-                f"`descending` must map strategies of {strategy!r} to True or False, got "
-                f"{descending!r}"
-            )
-            raise TypeError(msg)
-    return dict(descending)
-
-
-def _add_direction(
-    by: Mapping[str, tuple[str, ...]],
-    directions: Mapping[str, bool],
-    strategy: str,
-    computed: dict[str, pl.Expr],
-) -> dict[str, tuple[str, ...]]:
-    """Replace the first sort column by one that is negated for strategies in ascending order."""
-    [(name, (column, *others))] = by.items()
-    score = computed.pop(column, pl.col(column)).cast(pl.Float64)
-    ascending = [each for each, flag in directions.items() if not flag]
-    is_ascending = pl.col(strategy).cast(pl.String).is_in(ascending)
-    alias = f"{column} (in the direction of its strategy)"
-    computed[alias] = pl.when(is_ascending).then(-score).otherwise(score)
-    return {name: (alias, *others)}
-
-
-def _parse_flags(name: str, entry: Any, n: int) -> tuple[bool, ...]:
-    """Return one flag for each of n sort columns: True for highest first."""
-    flags = entry if isinstance(entry, list | tuple) else [entry] * n
-    if not all(isinstance(flag, bool) for flag in flags):
-        msg = f"`descending` of {name!r} must be True, False or a list of them, got {entry!r}"
-        raise TypeError(msg)
-    if len(flags) != n:
-        msg = f"`descending` of {name!r} must have one entry per column, got {len(flags)} for {n}"
-        raise ValueError(msg)
-    return tuple(flags)

@@ -126,7 +126,7 @@ class Part:
 
         All entries of `by` share these inputs.
         """
-        column = self.request.tie_column or self.request.document
+        column = self.request.ties.document or self.request.document
         ranking = self.request.unsorted_ranking
         names = None
         if column is not None and self.request.inputs:
@@ -145,7 +145,7 @@ class Part:
     def list_ranking_columns(self, name: str) -> list[Lists]:
         """Return the sort columns of a strategy, as one list per query."""
         lists = [*map(self.groups.lists, self.request.find_columns(name))]
-        for column in self.request.ties or ():
+        for column in self.request.ties.columns or ():
             values = self.groups.lists(column)
             lists.append(Lists(self.request.as_text(column, values.flat), values.offsets))
         return lists
@@ -159,7 +159,7 @@ class Part:
         """
         if find_depth(measures) == 0:
             return DocumentLists(self.grades, None, None)
-        is_chosen = self.request.ties is not None
+        is_chosen = self.request.ties.columns is not None
         return DocumentLists.of(
             self.build_ranking(name),
             self.grades,
@@ -181,7 +181,7 @@ class Part:
 
         Return None if names of documents do not break ties.
         """
-        column = self.request.tie_column
+        column = self.request.ties.document
         if column is None:
             return None
         documents = self.groups.frame.get_column(column)
@@ -202,7 +202,9 @@ class Part:
         finite_names = [name for name, numbers in not_finite.items() if not numbers.any()]
         error, computed = None, dict[str, list[Computed]]()
         try:
-            for order, measures in group_by_order(self.request.tool, [*self.measures.values()]):
+            for order, measures in group_by_order(
+                self.request.ties.tool, [*self.measures.values()]
+            ):
                 documents = {
                     name: self.list_documents(name, keys[name], measures, order)
                     for name in finite_names
@@ -289,14 +291,14 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
     if data_warnings.find_measures_without_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
         highest = groups.reduce_groups(np.fmax, doubles)
-        relevant = request.unsorted_ranking.is_relevant(pl.col("highest"))
+        relevant = request.scale.is_relevant(pl.col("highest"))
         noted["maximum_grade"] = highest.to_frame("highest").select(
             pl.when(relevant).then("highest")
         )["highest"]
     if request.strategy is not None and depends_on_missed(request):
         # Each of these notes is equal for all strategies of a query, unless judgments were lost.
         grade = pl.col("grade")
-        relevant = request.unsorted_ranking.is_relevant(grade)
+        relevant = request.scale.is_relevant(grade)
         relevant_grade = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
         rows = grades.flat.to_frame("grade").select(
             relevant=relevant, relevant_grade=relevant_grade

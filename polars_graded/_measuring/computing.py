@@ -74,12 +74,8 @@ def compute(
     no measure needs ties, no query is marked.
     """
     round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
-    ranking = replace(
-        ranking,
-        irrelevant=round_grade(ranking.irrelevant),
-        max_grade=None if ranking.max_grade is None else round_grade(ranking.max_grade),
-        relevant_from=None if ranking.relevant_from is None else round_grade(ranking.relevant_from),
-    )
+    scale = ranking.scale.rounded(round_grade)
+    ranking = replace(ranking, scale=scale)
     depth = find_depth(measures)
     arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
 
@@ -93,8 +89,8 @@ def compute(
         judged = {
             documents.grades: Judged.of(
                 in_chunk[documents.grades],
-                ranking.irrelevant,
-                ranking.relevant_from,
+                scale.irrelevant,
+                scale.relevant_from,
                 {name: in_chunk[column] for name, column in documents.inputs.items()},
                 documents.labels,
             )
@@ -109,7 +105,7 @@ def compute(
                 descending=documents.descending,
                 condensed=ranking.condensed,
                 depth=depth,
-                max_grade=ranking.max_grade,
+                max_grade=scale.max_grade,
                 judged_is_shared=len(judged) < len(lists_of_strategies),
             )
 
@@ -171,7 +167,7 @@ def _collect_arguments(
         for name, option in measure.definition.options.items()
     }
     if options.get("levels") == ALL:
-        options["levels"] = ranking.levels
+        options["levels"] = ranking.scale.levels
     if measure.definition.has_cutoff:
         options["n"] = measure.n
     return options
@@ -252,11 +248,11 @@ def _differ(values: Any, others: Any) -> Mask:
 
 def _choose_fill_value(measure: Measure, ranking: Ranking) -> float:
     """Return the fill value of undefined queries; NaN stands for null."""
-    if ranking.undefined is None:
+    if ranking.scale.undefined is None:
         return np.nan
-    if measure.definition.needs_pairs and not ranking.undefined_is_passed:
+    if measure.definition.needs_pairs and not ranking.scale.undefined_is_passed:
         return np.nan
-    return ranking.undefined
+    return ranking.scale.undefined
 
 
 def _compute_values(
@@ -344,16 +340,16 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
     of_levels = [m.function for m in measures if m.options.get("levels") == ALL]
     if not of_levels:
         return
-    if ranking.max_grade is None:
+    if ranking.scale.max_grade is None:
         msg = (
             f"`levels='all'` of {of_levels[0]} needs `max_grade`, got None\n\n"
             "Hint: pass max_grade=... to `scaled` or `evaluate`, or specify the levels"
         )
         raise ValueError(msg)
-    if ranking.max_grade - ranking.irrelevant > MAX_CURVE_VALUES:
+    if ranking.scale.max_grade - ranking.scale.irrelevant > MAX_CURVE_VALUES:
         msg = (
             f"`levels='all'` must mean at most {MAX_CURVE_VALUES} levels, "
-            f"got grades up to {ranking.max_grade:g}"
+            f"got grades up to {ranking.scale.max_grade:g}"
         )
         raise ValueError(msg)
 
@@ -363,17 +359,17 @@ def _check_threshold(measure: Measure, ranking: Ranking) -> None:
     threshold = measure.options.get("threshold")
     if threshold is None:
         return
-    if threshold <= ranking.irrelevant:
+    if threshold <= ranking.scale.irrelevant:
         msg = (
             f"`threshold` of {measure.function} must be above `irrelevant`, "
-            f"{ranking.irrelevant:g}, got {threshold:g}\n\n"
+            f"{ranking.scale.irrelevant:g}, got {threshold:g}\n\n"
             "Hint: `irrelevant` is the highest grade that is not relevant"
         )
         raise ValueError(msg)
-    if ranking.relevant_from is not None and threshold < ranking.relevant_from:
+    if ranking.scale.relevant_from is not None and threshold < ranking.scale.relevant_from:
         msg = (
             f"`threshold` of {measure.function} must be at least `relevant_from`, "
-            f"{ranking.relevant_from:g}, got {threshold:g}"
+            f"{ranking.scale.relevant_from:g}, got {threshold:g}"
         )
         raise ValueError(msg)
 

@@ -1,36 +1,29 @@
-"""Describe how rows of a query form a ranking, and the scale of grades."""
+"""Describe how rows of a query form a ranking."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_column, check_number
-
-Undefined: TypeAlias = float | Literal["default"] | None
-"""Fill value of undefined queries: a number, None for null, or "default" for the measure's own."""
+from polars_graded._measuring.scale import Scale
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Columns and options that define a ranking and the meaning of grades."""
+    """Columns and options that define a ranking, and the scale of its grades."""
 
     grade: pl.Expr
     by: tuple[pl.Expr, ...] = ()
     descending: tuple[bool, ...] = ()
     direction_is_passed: bool = False
     """True if `descending` was passed; otherwise columns that look like ranks raise an error."""
-    irrelevant: float = 0.0
-    max_grade: float | None = None
-    relevant_from: float | None = None
-    undefined: float | None = 0.0
-    undefined_is_passed: bool = False
+    scale: Scale = field(default_factory=Scale)
     condensed: bool = False
     rows: pl.Expr | None = None
     """Mask of the rows to use; None for all."""
@@ -58,55 +51,13 @@ class Ranking:
             raise ValueError(msg)
         return replace(self, by=keys, descending=tuple(flags), direction_is_passed=passed)
 
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """Return the levels of the scale above `irrelevant`, in steps of 1.
-
-        Without `max_grade`, the result is empty.
-        """
-        if self.max_grade is None:
-            return ()
-        # 2.3 - 0.3 is slightly below 2.
-        steps = range(1, math.floor(self.max_grade - self.irrelevant + 1e-9) + 1)
-        return tuple(self.irrelevant + step for step in steps)
-
-    def scaled(
-        self, irrelevant: float, max_grade: float | None, relevant_from: float | None
-    ) -> Ranking:
-        """Return the ranking on a scale of grades."""
-        low = check_number("irrelevant", irrelevant)
-        high = None if max_grade is None else check_number("max_grade", max_grade, above=low)
-        lowest_relevant = None
-        if relevant_from is not None:
-            lowest_relevant = check_number("relevant_from", relevant_from, above=low, at_most=high)
-        return replace(self, irrelevant=low, max_grade=high, relevant_from=lowest_relevant)
-
-    def is_relevant(self, grade: pl.Expr) -> pl.Expr:
-        """Return an expression that is true for grades relevant on this scale."""
-        if self.relevant_from is None:
-            return grade > self.irrelevant
-        return grade >= self.relevant_from
-
-    def undefined_as(self, value: Undefined) -> Ranking:
-        """Return the ranking with a fill value for undefined queries."""
-        if isinstance(value, str) and value == "default":
-            return replace(self, undefined=0.0, undefined_is_passed=False)
-        if isinstance(value, str):
-            msg = (
-                f"`undefined_as` must be a number or None, got {value!r}\n\n"
-                "Hint: undefined_as=None leaves queries without a relevant document out of means"
-            )
-            raise TypeError(msg)
-        fill = None if value is None else check_number("value", value)
-        return replace(self, undefined=fill, undefined_is_passed=True)
-
     def only_grade(self, grade: float) -> Ranking:
         """Return the ranking in which only this grade is relevant."""
         wanted = check_number("grade", grade)
-        unscaled = self.scaled(0.0, None, None)
         # Adding 0 times the grade keeps NaN and infinity, which are errors in any ranking.
         is_wanted = (self.grade == wanted).cast(pl.Float64) + 0 * self.grade
-        return replace(unscaled, grade=is_wanted)
+        scale = self.scale.with_grades(0.0, None, None)
+        return replace(self, grade=is_wanted, scale=scale)
 
     def keep_rows(self) -> Ranking:
         """Return the ranking with only the rows that its mask `rows` selects."""

@@ -13,11 +13,12 @@ import polars as pl
 from polars_graded import charts
 from polars_graded._checks import check_comparable, check_frame
 from polars_graded._drawing.chart_rows import join_query_columns
+from polars_graded._frames.arguments import parse_by, selects_columns
 from polars_graded._frames.contributions import check_sum
 from polars_graded._frames.directions import name_columns
 from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview
-from polars_graded._frames.request import Request, parse_by, selects_columns
+from polars_graded._frames.request import Request
 from polars_graded._report.drawing import Charts, Figure
 from polars_graded._results.per_query import Grid
 from polars_graded._sentences import capitalise
@@ -92,18 +93,17 @@ class RankedFrame:
         The order of ties is always included. Other settings are included if they differ from their
         defaults.
         """
-        ties, ranking = self.request.ties, self.request.unsorted_ranking
-        tie_order = "the order of rows decides"
-        if self.request.tie_column is not None:
-            tie_order = f"broken by {self.request.tie_column}, the highest first"
-        low, high, lowest_relevant = ranking.irrelevant, ranking.max_grade, ranking.relevant_from
+        ties, scale = self.request.ties, self.request.scale
+        columns = ties.columns or ([ties.document] if ties.document else [])
+        tie_order = f"broken by {', '.join(columns)}, the highest first"
+        low, high, lowest_relevant = scale.irrelevant, scale.max_grade, scale.relevant_from
         undefined = self.options.get("undefined_as", "default")
         settings = {
-            "Ties": f"broken by {', '.join(ties)}, the highest first" if ties else tie_order,
+            "Ties": tie_order if columns else "the order of rows decides",
             "Irrelevant": low and f"grades up to {low:g}",
             "Relevant": lowest_relevant is not None and f"grades from {lowest_relevant:g} on",
             "Highest grade": high is not None and f"{high:g}",
-            "Unjudged documents": ranking.condensed and "dropped from the rankings",
+            "Unjudged documents": self.request.condensed and "dropped from the rankings",
             "Queries without a relevant document": undefined != "default"
             and ("are left out" if undefined is None else f"count as {undefined:g}"),
         }

@@ -12,7 +12,8 @@ import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._drawing import chart_rows
-from polars_graded._frames.request import Columns, Request, RowOptions
+from polars_graded._frames.arguments import Columns, RowOptions
+from polars_graded._frames.request import Request
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._report.file import ReportFile

@@ -20,10 +20,11 @@ from polars_graded._checks import (
     check_whole_number,
     first_few,
 )
+from polars_graded._frames.arguments import NO_GRADE, OF_GRADES, StrategyOptions
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.duplicates import Duplicates
-from polars_graded._frames.request import NO_GRADE, OF_GRADES, Request, StrategyOptions
+from polars_graded._frames.request import Request
 from polars_graded._frames.values import group_rows
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import takes_options_of
@@ -410,7 +411,7 @@ def _recommend(
     )
     properties = {} if popularity is None else _describe_items(catalogue_items, popularity, head)
     for name, ranked in rank_rows_of_strategies(request, rows):
-        if request.ties is None and request.tool is None:
+        if not request.ties.are_passed:
             _warn_of_ties(request, name, ranked, n)
         users = ranked.select(request.query).unique(maintain_order=True).with_row_index(USER)
         first = ranked.filter(pl.col(RANK) <= n).join(

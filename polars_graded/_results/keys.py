@@ -19,10 +19,10 @@ from polars_graded._checks import (
     first_few,
     hint_at_maker,
 )
+from polars_graded._frames.arguments import Columns as Columns  # noqa: PLC0414, a re-export
 from polars_graded._frames.fingerprints import RECORDS
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, a re-export
 from polars_graded._frames.inputs import check_graders_named
-from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, a re-export
 from polars_graded._measuring.keywords import check_keywords, complete_signature
 from polars_graded._measuring.names import Measure
 from polars_graded._sentences import format_count

@@ -19,9 +19,10 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._frames.arguments import Measures, parse_scalar_measures
 from polars_graded._frames.directions import name_columns
 from polars_graded._frames.evaluating import FrameOptions, evaluate
-from polars_graded._frames.request import Measures, Request, parse_scalar_measures
+from polars_graded._frames.request import Request
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._results.comparing import compare_grid

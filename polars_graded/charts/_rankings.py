@@ -10,8 +10,9 @@ import polars as pl
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import chart_checks, chart_rows, style, tiles
 from polars_graded._drawing.chart_rows import Frame
+from polars_graded._frames.arguments import RequestOptions, parse_grade
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
-from polars_graded._frames.request import Request, RequestOptions, parse_grade
+from polars_graded._frames.request import Request
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._sentences import format_count, titles

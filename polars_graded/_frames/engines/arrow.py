@@ -59,8 +59,8 @@ def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
 
 def check_ties(engine: str, request: Request) -> None:
     """Raise if ties would be broken by the order of rows, which an engine does not keep."""
-    if request.ties == () or request.tool in ("ir_measures", "ranx"):
-        given = request.tool or "order"
+    if request.ties.columns == () or request.ties.tool in ("ir_measures", "ranx"):
+        given = request.ties.tool or "order"
         msg = (
             f"`ties` must name a column for {engine}, whose rows have no order, got {given!r}\n\n"
             "Hint: ties='doc' ranks tied documents by that column"

@@ -1,0 +1,333 @@
+"""Arguments of `evaluate` and of functions that share them: their types and parsers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypedDict
+
+import polars as pl
+
+from polars_graded._checks import (
+    check_column_name,
+    check_column_names,
+    check_list,
+    check_not_series,
+    did_you_mean,
+)
+from polars_graded._frames.ties import TiesArgument
+from polars_graded._measuring.definitions import DEFINITIONS, Definition
+from polars_graded._measuring.names import Measure, check_distinct_names
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
+from polars_graded._measuring.scale import Undefined
+
+Columns: TypeAlias = "str | Sequence[str]"
+Keys: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
+Column: TypeAlias = "str | pl.Expr"
+By: TypeAlias = "Keys | Sequence[Keys] | Mapping[str, Keys]"
+Grade: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | Mapping[str, str | pl.Expr]"
+Descending: TypeAlias = "bool | Sequence[Flags] | Mapping[str, Flags] | None"
+Flags: TypeAlias = "bool | Sequence[bool]"
+Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
+
+NO_GRADE = pl.lit(None).alias("no grade")
+"""Value of `grade` in calls that use rankings without grades."""
+
+
+class RankOptions(TypedDict, total=False):
+    """Keywords that define a ranking; none concerns grades."""
+
+    query: Columns
+    ties: TiesArgument
+    descending: Descending
+    doc: str | None
+
+
+class StrategyOptions(RankOptions, total=False):
+    """Keywords that define the rankings of strategies; none concerns grades."""
+
+    by: By
+    strategy: str | None
+
+
+class RelevanceOptions(StrategyOptions, total=False):
+    """`StrategyOptions`, and keywords that define relevant documents."""
+
+    irrelevant: float
+    relevant_from: float | None
+
+
+OF_GRADES = (
+    "grade",
+    "irrelevant",
+    "max_grade",
+    "relevant_from",
+    "undefined_as",
+    "condensed",
+    *DOCUMENT_INPUTS,
+)
+"""Keywords of `Request.of` that concern grades, or name a column that only some measures need.
+
+`popularity` names such a column.
+"""
+
+
+class RowOptions(TypedDict, total=False):
+    """Arguments of `evaluate` for grades, rankings and undefined values."""
+
+    grade: Grade
+    by: By
+    ties: TiesArgument
+    descending: Descending
+    irrelevant: float
+    max_grade: float | None
+    relevant_from: float | None
+    undefined_as: Undefined
+    condensed: bool
+    where: Column | None
+
+
+class RequestOptions(RowOptions, total=False):
+    """Arguments of `RowOptions`, and the columns of queries and strategies."""
+
+    query: Columns
+    strategy: str | None
+
+
+def parse_measures(
+    entries: Sequence[Measures], among: Mapping[str, Definition] = DEFINITIONS
+) -> dict[str, Measure]:
+    """Return the measure of each result column, by the name of the column.
+
+    An entry is a measure such as `"ap"`, a list of measures such as `["ap", "ndcg"]`, or a mapping
+    from columns to measures such as `{"nDCG": "ndcg@10"}`.
+    """
+    __tracebackhide__ = True
+    columns: list[tuple[str, Measure]] = []
+    for entry in entries:
+        _check_no_frame(entry)
+        if isinstance(entry, Mapping):
+            for column, text in entry.items():
+                columns.append((check_column_name("measures", column), Measure.parse(text, among)))
+        else:
+            is_single = isinstance(entry, str) or not isinstance(entry, Iterable)
+            texts: Iterable[Any] = [entry] if is_single else entry
+            for text in texts:
+                measure = Measure.parse(text, among)
+                columns.append((measure.name, measure))
+    check_distinct_names([column for column, _ in columns], among)
+    return dict(columns)
+
+
+def parse_scalar_measures(entries: Sequence[Measures]) -> dict[str, Measure]:
+    """Return the measure of each column; raise for curves, which have several values per query."""
+    measures = parse_measures(entries)
+    for measure in measures.values():
+        if measure.is_curve:
+            msg = f"`measures` must have one value per query, got the curve {measure.name}"
+            raise ValueError(msg)
+    return measures
+
+
+def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
+    """Map each grader to a column; return None if `grade` is a single column."""
+    if isinstance(grade, str | pl.Expr):
+        return None
+    check_not_series("grade", grade)
+    columns: Any = grade
+    if not isinstance(grade, Mapping):
+        entries = check_list("grade", grade)
+        names = [_find_name(entry) for entry in entries]
+        check_column_names("grade", names)
+        columns = dict(zip(names, entries, strict=True))
+    check_column_names("grade", [*columns])
+    return {
+        name: column if isinstance(column, pl.Expr) else check_column_name("grade", column)
+        for name, column in columns.items()
+    }
+
+
+def parse_grade(grade: Grade, computed: dict[str, pl.Expr] | None = None) -> tuple[str | None, str]:
+    """Return the name of the grader, or None, and the column of grades.
+
+    If the grades are an expression, add it to `computed`.
+    """
+    graders = parse_graders(grade)
+    computed = {} if computed is None else computed
+    if graders is None:
+        graders = {_find_name(grade): grade}  # type: ignore[dict-item]
+        name: str | None = None
+    elif len(graders) > 1:
+        msg = f"`grade` must name one grader here, got {len(graders)}: {', '.join(graders)}"
+        raise ValueError(msg)
+    else:
+        name = next(iter(graders))
+    [(grader, column)] = graders.items()
+    return name, parse_column("grade", column, f"{grader} (expression of grade)", computed)
+
+
+def _find_name(column: Any) -> Any:
+    """Return `column` if it is a name, or the name of an expression's result."""
+    if not isinstance(column, pl.Expr):
+        return column
+    return column.meta.output_name(raise_if_undetermined=False) or "expression"
+
+
+def parse_column(argument: str, column: Any, alias: str, computed: dict[str, pl.Expr]) -> str:
+    """Return the name of a column; add an expression to `computed` under its alias."""
+    if not isinstance(column, pl.Expr):
+        return check_column_name(argument, column)
+    if column.meta.has_multiple_outputs():
+        msg = f"an expression of `{argument}` must be one column, got {column}"
+        raise ValueError(msg)
+    computed[alias] = column
+    return alias
+
+
+def parse_inputs(computed: dict[str, pl.Expr], **columns: Column | None) -> dict[str, str]:
+    """Return the column of each input that is passed, such as `known`."""
+    return {
+        name: parse_column(name, column, f"{_find_name(column)} (expression of {name})", computed)
+        for name, column in columns.items()
+        if column is not None
+    }
+
+
+def _check_no_frame(entry: Any) -> None:
+    """Raise if a run or judgments are passed in place of a measure."""
+    texts = entry.values() if isinstance(entry, Mapping) else []
+    if hasattr(entry, "columns") or any(isinstance(each, Mapping | list) for each in texts):
+        msg = (
+            f"a measure must be named by a string such as 'ndcg@10', got {type(entry).__name__}\n\n"
+            "Hint: join_judgments(run, judgments) joins the two into the frame to evaluate"
+        )
+        raise TypeError(msg)
+
+
+def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the columns to rank each strategy by; add expressions to `computed`."""
+    computed = {} if computed is None else computed
+    check_not_series("by", by)
+    is_sequence = isinstance(by, Sequence) and not isinstance(by, str)
+    entries = (
+        by.items()
+        if isinstance(by, Mapping)
+        else [(None, c) for c in (by if is_sequence else [by])]
+    )
+    if not entries:
+        msg = "`by` must name at least one column, got none"
+        raise ValueError(msg)
+    strategies = {}
+    for name, entry in entries:
+        if isinstance(by, Mapping) and not isinstance(name, str):
+            msg = f"`by` must name each strategy by a string, got {name!r}"
+            raise TypeError(msg)
+        columns = [entry] if isinstance(entry, str | pl.Expr) else entry
+        is_filled = isinstance(columns, list | tuple) and len(columns) > 0
+        if not is_filled or not all(isinstance(column, str | pl.Expr) for column in columns):
+            msg = f"`by` must be column names, expressions or lists of them, got {by!r}"
+            raise TypeError(msg)
+        strategy = _find_name(columns[0]) if name is None else name
+        strategies[strategy] = tuple(
+            parse_column("by", column, f"{strategy} (expression {number} of by)", computed)
+            for number, column in enumerate(columns, 1)
+        )
+    if len(strategies) < len(entries):
+        msg = (
+            f"`by` must name a different first column for each strategy, got {by!r}\n\n"
+            "Hint: a mapping names the strategies: by={'a': 'score', 'b': ['score', 'doc']}"
+        )
+        raise ValueError(msg)
+    return strategies
+
+
+SELECTED = "selected columns"
+"""Name of the entry of `by` before the columns of a frame are known."""
+
+
+def selects_columns(by: Any) -> bool:
+    """Return whether `by` selects columns: a selector, several columns or a pattern."""
+    entries = by if isinstance(by, list | tuple) else [by]
+    return any(
+        (
+            isinstance(each, pl.Expr)
+            and each.meta.is_column_selection()
+            and not each.meta.is_column()
+        )
+        or (isinstance(each, str) and each.startswith("^") and each.endswith("$"))
+        for each in entries
+    )
+
+
+def parse_descending(
+    descending: Any, by: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[bool, ...]]:
+    """Map each strategy in `descending` to one flag per sort column."""
+    if descending is None:
+        return {}
+    if isinstance(descending, bool):
+        descending = dict.fromkeys(by, descending)
+    elif isinstance(descending, Mapping):
+        for name in descending:
+            if name not in by:
+                msg = (
+                    f"`descending` must map strategies of `by`, {', '.join(map(repr, by))}, to "
+                    f"True or False, got {name!r}"
+                )
+                raise ValueError(msg + (did_you_mean(name, by) if isinstance(name, str) else ""))
+    elif isinstance(descending, list | tuple):
+        n = len(descending)
+        if n != len(by):
+            msg = f"`descending` must have one entry per strategy, got {n} for {len(by)}"
+            raise ValueError(msg)
+        descending = dict(zip(by, descending, strict=True))
+    else:
+        msg = f"`descending` must be True, False, a list of them or a mapping, got {descending!r}"
+        raise TypeError(msg)
+    return {name: _parse_flags(name, entry, len(by[name])) for name, entry in descending.items()}
+
+
+def parse_stacked_directions(
+    descending: Any, by: Mapping[str, tuple[str, ...]], strategy: str | None
+) -> dict[str, bool]:
+    """Return the directions of stacked strategies, by strategy.
+
+    The result is empty unless `descending` is a mapping that does not name the entry of `by`.
+    """
+    if strategy is None or not isinstance(descending, Mapping) or {*descending} & {*by}:
+        return {}
+    for name, flag in descending.items():
+        if not isinstance(name, str) or not isinstance(flag, bool):
+            msg = (
+                f"`descending` must map strategies of {strategy!r} to True or False, got "
+                f"{descending!r}"
+            )
+            raise TypeError(msg)
+    return dict(descending)
+
+
+def add_direction(
+    by: Mapping[str, tuple[str, ...]],
+    directions: Mapping[str, bool],
+    strategy: str,
+    computed: dict[str, pl.Expr],
+) -> dict[str, tuple[str, ...]]:
+    """Replace the first sort column by one that is negated for strategies in ascending order."""
+    [(name, (column, *others))] = by.items()
+    score = computed.pop(column, pl.col(column)).cast(pl.Float64)
+    ascending = [each for each, flag in directions.items() if not flag]
+    is_ascending = pl.col(strategy).cast(pl.String).is_in(ascending)
+    alias = f"{column} (in the direction of its strategy)"
+    computed[alias] = pl.when(is_ascending).then(-score).otherwise(score)
+    return {name: (alias, *others)}
+
+
+def _parse_flags(name: str, entry: Any, n: int) -> tuple[bool, ...]:
+    """Return one flag for each of n sort columns: True for highest first."""
+    flags = entry if isinstance(entry, list | tuple) else [entry] * n
+    if not all(isinstance(flag, bool) for flag in flags):
+        msg = f"`descending` of {name!r} must be True, False or a list of them, got {entry!r}"
+        raise TypeError(msg)
+    if len(flags) != n:
+        msg = f"`descending` of {name!r} must have one entry per column, got {len(flags)} for {n}"
+        raise ValueError(msg)
+    return tuple(flags)
