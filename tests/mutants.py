@@ -51,7 +51,7 @@ MUTANTS = [
     # Frames
     Mutant(
         GROUPING,
-        "has_few_runs and runs.group_by(keys).agg().height == runs.height",
+        "has_few_runs and count_distinct(runs) == runs.height",
         "has_few_runs",
         FRAMES,
     ),
@@ -93,7 +93,7 @@ MUTANTS = [
         "namespace contracts",
     ),
     Mutant(
-        "_measuring/ranking.py",
+        "_measuring/scale.py",
         "self.irrelevant + step for step in steps",
         "self.irrelevant + step - 1 for step in steps",
         "namespace contracts",

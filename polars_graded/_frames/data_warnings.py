@@ -334,12 +334,12 @@ class NotedData:
         if not depends_on_missed(self.request):
             return
         if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
-            query = [*self.request.query]
+            strategy, query = self.notes.strategy, self.notes.query
             queries = rows.select(query)
             rows_of_first = rows.join(rows.head(1), on=query, how="semi", nulls_equal=True)
             ordered = rows_of_first.sort("n_relevant", "sum_of_relevant", maintain_order=True)
             (fewest_name, fewest), *_, (most_name, most) = ordered.select(
-                self.request.key, "n_relevant"
+                strategy, "n_relevant"
             ).rows()
             yield (
                 "the relevant documents of a query differ between strategies in "
@@ -370,9 +370,9 @@ class NotedData:
 
         Judgments differ if the number of relevant documents or the sum of their grades differs.
         """
-        keys, query = self.request.result_keys, self.request.query
-        names = dict(zip([self.notes.strategy, *self.notes.query], keys, strict=True))
-        rows = self.notes.table.rename(names).drop_nulls(keys).sort(keys)
+        query = self.notes.query
+        keys = [self.notes.strategy, *query]
+        rows = self.notes.table.drop_nulls(keys).sort(keys)
         n, grade_sum = pl.col("n_relevant"), pl.col("sum_of_relevant")
         return rows.filter(
             (n.min() < n.max()).over(query)

@@ -88,8 +88,7 @@ def evaluate(
     known, subtopics, popularity, features, reference
         Columns or expressions with properties of documents, for the measures that need them.
     consecutive
-        If True, the rows of each query of a LazyFrame are consecutive, for example because they are
-        sorted by query. They are then read batch by batch, so they may exceed memory.
+        If True, the rows of each query are consecutive, so that a LazyFrame may exceed memory.
     progress
         If True, draw a progress bar for long evaluations, if tqdm is installed.
     fingerprint
@@ -121,7 +120,7 @@ def evaluate(
     Notes
     -----
     The pages *Rows*, *Checks*, *Ties* and *Large data* of the book explain the rules, the warnings,
-    the orders of other tools, and data that exceed memory.
+    and the orders of other tools.
 
     See Also
     --------

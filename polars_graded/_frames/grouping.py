@@ -62,10 +62,10 @@ class Groups:
             .agg(*columns)
             .collect(engine="streaming")
         )
-        found = groups.select(key_names).rename(dict(zip(key_names, keys, strict=True)))
+        keys_of_groups = groups.select(key_names).rename(dict(zip(key_names, keys, strict=True)))
         lists = {name: Lists.of(groups.get_column(name)) for name in columns}
         flat = pl.DataFrame([each.flat.alias(name) for name, each in lists.items()])
-        return cls(flat, found, next(iter(lists.values())).offsets)
+        return cls(flat, keys_of_groups, next(iter(lists.values())).offsets)
 
     @property
     def n(self) -> int:

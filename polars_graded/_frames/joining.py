@@ -152,9 +152,9 @@ class Join:
     @cached_property
     def strategies(self) -> pl.Series:
         """The strategies in the order of their first rows."""
-        found = self.counts.get_column(self.strategy)
-        further = pl.Series(self.names, dtype=found.dtype)
-        return pl.concat([found, further.alias(found.name)]).unique(maintain_order=True)
+        in_rows = self.counts.get_column(self.strategy)
+        names = pl.Series(in_rows.name, self.names, dtype=in_rows.dtype)
+        return pl.concat([in_rows, names]).unique(maintain_order=True)
 
     @cached_property
     def unmatched(self) -> pl.Series:
@@ -165,8 +165,8 @@ class Join:
     @cached_property
     def missed(self) -> pl.DataFrame:
         """The judgments that each strategy missed, strategy by strategy."""
-        found = self.rows.select(self.strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
+        matches = self.rows.select(self.strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
         judged = self.judged.with_row_index(ROW_NUMBER)
         expected = self.strategies.to_frame().join(judged, how="cross", maintain_order="left_right")
         keys = [self.strategy, ROW_NUMBER]
-        return expected.join(found, on=keys, how="anti", nulls_equal=True, maintain_order="left")
+        return expected.join(matches, on=keys, how="anti", nulls_equal=True, maintain_order="left")

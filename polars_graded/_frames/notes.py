@@ -126,8 +126,8 @@ class Notes:
             counts[key, "null"] = pl.all_horizontal(pl.col(columns).is_null())
             if all(self.table.schema[column].is_float() for column in columns):
                 counts[key, "NaN"] = pl.all_horizontal(pl.col(columns).is_nan())
-        found = self.of_queries.select(
+        n_rows = self.of_queries.select(
             pl.col("rows").filter(is_missing).sum().alias(" ".join(names))
             for names, is_missing in counts.items()
         )
-        return dict(zip(counts, found.row(0), strict=True))
+        return dict(zip(counts, n_rows.row(0), strict=True))
