@@ -528,6 +528,7 @@ FACETED_BY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYERED)
 def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
     chart = unpanelled(ROWS[name])
@@ -1473,6 +1474,7 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_text_of_a_chart_lies_inside_its_picture(name):
     scene = scene_of(DRAWN[name]())

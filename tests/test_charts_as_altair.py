@@ -13,6 +13,8 @@ from chart_registry import ROWS, Row
 
 from polars_graded import charts
 
+pytestmark = pytest.mark.slow  # pictures of every chart
+
 BLUE, ORANGE = "#0072b2", "#e69f00"
 """The first two colours."""
 
@@ -138,24 +140,27 @@ def texts_of(svg: str) -> list[str]:
 
 RULE = alt.Chart(pl.DataFrame({"limit": [0.05]})).mark_rule(color="#abcdef").encode(y="limit:Q")
 CALLS = {
-    "height": lambda chart: chart.properties(height=150),
-    "width": lambda chart: chart.properties(width=250),
-    "interactive": lambda chart: chart.interactive(),
-    "hconcat": lambda chart: alt.hconcat(chart, ROWS["precision_histogram"].of(2, 9)),
-    "vconcat": lambda chart: alt.vconcat(histogram(20), chart),
-    "title": lambda chart: chart.properties(title="Mine"),
-    "theme": lambda chart: chart.configure(background="#14181d"),
+    "size, title, theme and zoom": lambda chart: (
+        chart.properties(height=150, width=250, title="Mine")
+        .configure(background="#14181d")
+        .configure_title(fontSize=31)
+        .interactive()
+    ),
+    "beside and under others": lambda chart: alt.vconcat(
+        histogram(20), alt.hconcat(chart, ROWS["precision_histogram"].of(2, 9))
+    ),
 }
 
 
 @every_chart
-@pytest.mark.parametrize("call", CALLS)
-def test_a_call_keeps_the_texts_of_marks_and_legends(row: Row, call: str):
+def test_calls_keep_the_texts_of_marks_and_legends(row: Row):
     chart = row.of(3, 8)
     texts = {*texts_of(svg_of(chart))}
-    svg = svg_of(CALLS[call](chart))
-    assert texts <= {*texts_of(svg)}
-    assert "undefined" not in svg
+    for name, call in CALLS.items():
+        svg = svg_of(call(chart))
+        assert texts <= {*texts_of(svg)}, name
+        assert "undefined" not in svg
+        assert ('font-size="31px"' in svg) == ("title" in name)
 
 
 @every_chart
@@ -163,12 +168,6 @@ def test_a_description_has_words_alone(row: Row):
     described = row.of(3, 8).description
     assert described
     assert "<" not in described
-
-
-@every_chart
-def test_a_title_takes_the_size_that_is_configured(row: Row):
-    svg = svg_of(row.of(3, 8).properties(title="Mine").configure_title(fontSize=31))
-    assert 'font-size="31px"' in svg
 
 
 @every_chart
@@ -233,9 +232,10 @@ def colours_of(svg: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "channel"),
-    [(name, axis) for name, axes in REDESIGNED.items() for axis in axes if axis != "s"],
+    ("name", "axes"), [(name, axes.strip("s")) for name, axes in REDESIGNED.items() if axes != "s"]
 )
-def test_the_title_of_an_axis_can_be_changed(name: str, channel: str):
-    encoding = {"x": alt.X(title="my axis"), "y": alt.Y(title="my axis")}[channel]
-    assert ">my axis<" in svg_of(ROWS[name].of(3, 8).encode(**{channel: encoding}))
+def test_the_titles_of_axes_can_be_changed(name: str, axes: str):
+    titles = {"x": alt.X(title="my x"), "y": alt.Y(title="my y")}
+    svg = svg_of(ROWS[name].of(3, 8).encode(**{axis: titles[axis] for axis in axes}))
+    for axis in axes:
+        assert f">my {axis}<" in svg

@@ -341,6 +341,7 @@ def test_ohsumed_ranks_sum_up_for_every_query(data):
 # What is said as it is to evaluate.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

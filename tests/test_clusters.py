@@ -283,6 +283,7 @@ def test_hotelling_of_two_segments_is_the_paired_t_test():
     assert (found["df"].item(), found["clusters"].item()) == (39, 40)
 
 
+@pytest.mark.slow
 def test_hotelling_keeps_its_level_with_clusters_in_some_segments():
     rng, p_values = np.random.default_rng(0), []
     for _ in range(200):

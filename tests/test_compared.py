@@ -51,6 +51,7 @@ SOME = [
 # What is committed
 
 
+@pytest.mark.slow
 def test_the_picture_is_drawn_from_the_figures(tmp_path):
     assert_drawn_alike(drawn.PICTURE, drawn.draw, tmp_path)
 

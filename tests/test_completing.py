@@ -45,6 +45,7 @@ def completed(jedi_keeps_to_itself: None) -> Callable[..., set[str]]:  # noqa: A
 MEASURES = {"ndcg", "mu_ap", "ap", "ranked_by", "measures"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ['pg.graded("grade").', "grade.graded.", "g."])
 def test_measures_complete(completed, text):
     needed("jedi")

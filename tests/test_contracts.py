@@ -131,6 +131,7 @@ def test_stays_within_its_bounds_whatever_is_missing():
     assert_within_bounds(ROWS, plain(), QUERIES)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(
@@ -364,6 +365,7 @@ def test_there_is_every_pattern_of_ties():
     assert len(TIED) == sum(2 ** (length - 1) for length in range(1, 7))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, *slow(1), *simulated(None, 9)])
 def test_averaged_ties_are_the_mean_over_all_orders(n):
     rows = {row.name: row for row in (r.cut(n) if r.takes_cutoff else r for r in AVERAGES)}.values()
@@ -421,6 +423,7 @@ def test_there_is_nothing_to_average_without_ties():
 # Unjudged documents.
 
 
+@pytest.mark.slow
 def test_condensed_drops_the_unjudged_from_the_ranking():
     expected = twins_of_each(ROWS, QUERIES, condensed=True)
     found = values_of_each(ROWS, GRADED.condensed(), FRAME, apart=True)
@@ -623,6 +626,7 @@ def test_a_query_without_a_relevant_document_gets_what_is_said(value):
             assert said == {row.undefined(value)}, row.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0.25, *slow(None)])
 def test_every_other_query_gets_its_measure(value):
     expected = twins_of_each(
@@ -786,6 +790,7 @@ def test_many_levels_of_one_query_are_equation_4():
     assert math.isclose(values(GRADED.mu_ap(), frame_of([sorted(query)]))[0], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("magnitude", [1e-12, *simulated(1e-9, 1e-300)])
 @pytest.mark.parametrize("name", ["mu_ap", "gap@20", *simulated("gap", "mu_ap@20")])
 def test_real_valued_grades_are_measured_alike_whatever_other_queries_there_are(magnitude, name):
@@ -802,6 +807,7 @@ def test_real_valued_grades_are_measured_alike_whatever_other_queries_there_are(
     assert among[name] == pytest.approx(of_loop, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("magnitude", [1e-300, 1e200, 1e300, 1.7e308])
 def test_grades_of_any_size_have_finite_values_or_are_refused(magnitude):
     """Sums, products and powers of such grades are not numbers."""

@@ -464,6 +464,7 @@ def test_no_forgotten_direction_of_real_ranks_passes(kind, lengths):
     assert measure_rate(kind, lengths, 60, 20) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize("kind", LEGITIMATE)
 def test_no_legitimate_score_is_refused(kind, lengths):

@@ -49,6 +49,7 @@ def exact_bpm(steps, n, best, target):
     return Fraction(total, (n or len(steps)) * best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 @pytest.mark.parametrize("best", [3, 5, 6, 7])
 def test_bpm_stops_exactly_at_its_target(unit, best):
@@ -81,6 +82,7 @@ def test_totals_of_large_whole_grades_are_exact():
 EXACT_ROWS = [row for row in ROWS if not row.columns]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [UNITS[0], *slow(UNITS[1])], ids=str)
 def test_every_measure_is_right_for_all_short_rankings(unit):
     # The reference implementations get fractions, so their sums are exact.

@@ -88,6 +88,7 @@ def test_the_number_of_ranks_is_that_of_the_drawn_ones():
     assert len(charts.explore(results(9).drop("dcg_curve@10"), "ours", "bm25").vconcat) == 2
 
 
+@pytest.mark.slow
 def test_queries_have_the_colours_of_the_caller():
     frame = results(9)
 
@@ -338,6 +339,7 @@ RANKS = (
 """Script that returns the mean differences by rank, with the ends of their intervals."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("colour", [None, "country"])
 def test_queries_in_a_rectangle_have_means_without_an_interval(colour):
     """Queries that are chosen by their values are no sample; those of a colour are."""

@@ -15,6 +15,8 @@ from scenes import marks_of, scene_of
 from polars_graded import charts, datasets, evaluate
 from polars_graded._drawing.lines import NAME_HEIGHT
 
+pytestmark = pytest.mark.slow  # pictures of every chart
+
 NAMES = ["bm25", "dense", "fusion", "hybrid", "ltr", "rm3", "splade", "tilde"]
 
 

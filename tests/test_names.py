@@ -266,6 +266,7 @@ def test_a_column_that_polars_takes_for_a_pattern_is_refused(call, tmp_path, mon
             call(pattern)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("charts_undrawn")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_column_may_have_any_other_name(call, tmp_path, monkeypatch):

@@ -171,6 +171,7 @@ def our_threads() -> int:
 LARGE = 2 * max(batches.CHUNK_ROWS, ragged.MIN_THREADED_VALUES) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["agg", "streaming", "evaluate"])
 def test_no_thread_no_timer_and_no_data_is_left_after_a_query(way):
     """Beyond each number of rows from which on something else is done, in a list and in all."""

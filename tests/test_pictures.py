@@ -17,6 +17,8 @@ from polars_graded import charts, compare, overview, summarise
 from polars_graded._drawing import style
 from polars_graded.trust import order_stability, robustness_to_grading
 
+pytestmark = pytest.mark.slow  # pictures of every chart
+
 if TYPE_CHECKING:
     pass
 

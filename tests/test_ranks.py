@@ -201,6 +201,7 @@ def cells_of_corrections(values, queries):
     return [values, f"{queries}", *cells]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "measures", "strategies", "line"),
     [
@@ -306,6 +307,7 @@ def test_wilcoxon_finds_differences_of_skewed_values_with_equal_means():
     assert wilcoxon > 0.4
 
 
+@pytest.mark.slow
 def test_without_correction_equal_strategies_seldom_hold_together():
     """What the chart says of them: with Holm's correction they do, by one measure."""
     none = worlds_that_hold("all equal", 9, 100, correction="none")

@@ -608,6 +608,7 @@ def test_a_slip_is_found_where_it_stands_though_it_cost_little_there(write, monk
     assert read_letor([slip, write(line)]).width == 3 + 400
 
 
+@pytest.mark.slow
 def test_many_features_that_are_there_are_read(write):
     line = "1 qid:1 " + " ".join(f"{number}:1" for number in range(1, 20_001))
     assert read_letor(write(f"{line}\n" * 3)).shape == (3, 20_003)
@@ -626,6 +627,7 @@ def floats(frame):
     return frame.cast({"grade": pl.Float64}) if "grade" in frame.columns else frame
 
 
+@pytest.mark.slow
 @TWINS
 @pytest.mark.filterwarnings("ignore:the tag 'bm25' occurs in 2 files:UserWarning")
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])

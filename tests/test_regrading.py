@@ -62,6 +62,7 @@ def test_the_residual_of_moffat_and_zobel_by_hand():
     assert cut["residual"].to_list() == close([0.25 + 0.25, 0.5 + 0.25, 0.25 + 0.25, 0.25])
 
 
+@pytest.mark.slow
 def test_a_perfect_endless_ranking_ends_where_the_residual_does():
     """What is judged later, whatever it is, stays within: low to low + residual."""
     rng = np.random.default_rng(3)
@@ -81,6 +82,7 @@ def test_a_perfect_endless_ranking_ends_where_the_residual_does():
         assert row["low"] - 1e-12 <= later <= row["low"] + row["residual"] + 1e-12, seed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["precision@3", "dcg@4", "rbp", "cg", "err"])
 def test_no_judgments_lead_out_of_the_bounds_of_a_sum(measure):
     frame = FRAME.filter(query="a").drop("y").with_columns(pl.col("x").alias("score"))
@@ -252,6 +254,7 @@ def test_what_has_no_bounds_is_refused():
 STRATEGIES = ["strong", "fair", "weak"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:grades are stars from 1 to 4:UserWarning")
 def test_each_grading_is_what_evaluate_gives_of_it():
     frame = example(40).with_columns(other=(pl.col("grade") + 1).clip(upper_bound=4))
@@ -342,6 +345,7 @@ def test_which_differences_flip_stands_beside_how_many(names):
     assert other.select("lost", "gained", "reversed").row(0) == (1, 1, 0)
 
 
+@pytest.mark.slow
 def test_neighbouring_levels_are_merged_in_every_way():
     grades = pl.DataFrame({"query": 1, "grade": [0, 1, 2, 3], "x": [4, 3, 2, 1], "y": [1, 2, 3, 4]})
     result = robustness_to_grading(grades, "cg(gain=linear)@1", by=["x", "y"], moved=0)
@@ -366,6 +370,7 @@ def test_neighbouring_levels_are_merged_in_every_way():
     }
 
 
+@pytest.mark.slow
 def test_a_share_of_grades_is_moved_by_one_level_for_all_strategies_alike():
     frame = example(60).with_columns(pl.lit("same").alias("note"))
     options = {"moved": 0.3, "seed": 4}
@@ -432,6 +437,7 @@ def test_gradings_that_are_none_are_refused(gradings, error, sentence):
         robustness_to_grading(FRAME, "ap", by=["x", "y"], gradings=gradings)
 
 
+@pytest.mark.slow
 def test_ohsumed_conclusions_mostly_survive_merged_levels(data):
     frame = read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
     by = ["f1", "f5", "f9", "f21"]

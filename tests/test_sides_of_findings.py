@@ -185,6 +185,7 @@ def test_a_forest_says_of_intervals_and_p_what_its_title_says(results, options, 
     assert ("corrected p" in drawn + str(levels.to_dict())) == (kind == "corrected p")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", TESTS)
 def test_of_one_query_no_chart_claims_a_test_or_an_interval(test):
     values = {"a": [0.5], "b": [0.25], "c": [0.75]}

@@ -276,6 +276,7 @@ def test_a_simultaneous_interval_is_clear_of_0_where_p_is_small_and_nowhere_else
     assert found == {True, False}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* no interval for:polars_graded.DataWarning")
 @pytest.mark.parametrize("correction", ["none", "holm", "benjamini_hochberg"])
 @pytest.mark.parametrize("test", ["t", "permutation", "bootstrap", "randomised_tukey"])
@@ -573,6 +574,7 @@ def test_what_intervals_cover_together_is_what_is_printed(place, means, baseline
         assert found["benjamini_hochberg"] < 0.88
 
 
+@pytest.mark.slow
 def test_the_permutation_test_supposes_symmetry():
     """At 10 queries skewed differences are found far too often, symmetric ones at their level."""
     row = table_after("### What a skew does")[0]
@@ -664,6 +666,7 @@ def test_the_needed_resamples_are_enough_also_if_a_corrected_p_value_is_capped()
     assert told(drawn(20, 16), test="bootstrap", resamples=int(needed) - 2)
 
 
+@pytest.mark.slow
 def test_the_hint_at_resamples_names_a_number_that_helps():
     draw = np.random.default_rng(1)
     names = np.repeat([f"s{n:02d}" for n in range(46)], 15)
