@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,9 +18,6 @@ from polars_graded._drawing import style
 from polars_graded.trust import order_stability, robustness_to_grading
 
 pytestmark = pytest.mark.slow  # pictures of every chart
-
-if TYPE_CHECKING:
-    pass
 
 pytest.importorskip("vl_convert", reason="vl-convert is not installed")
 
