@@ -13,7 +13,7 @@ import polars_graded as pg
 assert Path(pg.__file__).is_relative_to(sys.prefix), f"{pg.__file__} is not the installed package"
 assert resources.files(pg).joinpath("py.typed").is_file()
 assert metadata.version("polars-graded") == pg.__version__
-assert not {"altair", "scipy"} & set(sys.modules), "the import loads slow modules"
+assert not {"altair", "cyclopts", "scipy"} & set(sys.modules), "the import loads slow modules"
 
 df = pl.DataFrame({"query": ["a", "a", "b", "b"], "grade": [0, 2, 1, 0], "score": [2, 1, 2, 1]})
 g = pl.col("grade").graded.ranked_by("score")

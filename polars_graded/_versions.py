@@ -6,7 +6,7 @@ import platform
 from importlib import metadata
 
 __version__ = "0.1.0"
-REQUIRED = ("polars", "numpy", "scipy", "altair", "narwhals")
+REQUIRED = ("polars", "numpy", "scipy", "altair", "narwhals", "cyclopts")
 OPTIONAL = ("vl-convert-python", "pyarrow", "pandas", "duckdb", "pyspark", "ray", "tqdm")
 """Optional packages. `show_versions` lists all of them, installed or not."""
 

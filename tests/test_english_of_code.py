@@ -32,6 +32,7 @@ PUBLIC_KEYWORDS = {
     ("namespace.py", "known"),
     ("_frames/evaluating.py", "known"),
     ("_frames/request.py", "known"),
+    ("_command/rankings.py", "known"),
 }
 """Keywords of public functions, by file, which are named in the terms of the field."""
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
-import pathlib
 import re
-import subprocess
-import sys
 import warnings
 from itertools import pairwise, product
 
@@ -20,19 +16,7 @@ import scipy.stats
 from helpers import table_after
 from polars.testing import assert_frame_equal
 
-import polars_graded
-from polars_graded import (
-    DataWarning,
-    assert_no_worse,
-    compare,
-    evaluate,
-    gate,
-    join_judgments,
-    read_qrels,
-    read_run,
-    write_results,
-)
-from polars_graded.__main__ import main
+from polars_graded import assert_no_worse, compare, evaluate, gate, write_results
 from polars_graded._results.gating import PASSING_VERDICTS, find_maximum
 from polars_graded._sentences.gates import BEYOND, WITHIN, find_unseen_percentage
 
@@ -646,110 +630,6 @@ def test_one_line_of_a_test_fails_with_the_sentences():
     assert_no_worse(few, baseline="main", undecided=True)
 
 
-@pytest.fixture
-def runs(tmp_path, monkeypatch):
-    """Judgments, a run, the same with a little noise, and with one that loses 0.03."""
-    monkeypatch.chdir(tmp_path)
-    rng, n, depth = np.random.default_rng(7), 400, 20
-    grades = rng.choice(4, (n, depth), p=[0.6, 0.2, 0.1, 0.1])
-    good = grades + rng.normal(size=grades.shape)
-    scores = {
-        "main": good,
-        "noise": good + rng.normal(size=grades.shape) * 0.05,
-        "loss": good + rng.normal(size=grades.shape) * 0.6,
-    }
-    keys = [(q, d) for q in range(n) for d in range(depth)]
-    lines = (f"q{q} 0 d{d} {grades[q, d]}" for q, d in keys)
-    pathlib.Path("qrels").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for name, of_run in scores.items():
-        lines = (f"q{q} Q0 d{d} 0 {of_run[q, d]:.6f} {name}" for q, d in keys)
-        pathlib.Path(f"{name}.run").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command("--qrels", "qrels", "main.run", *MEASURED, "--per-query", "main.parquet")
-
-
-MEASURED = ("--measure", "ndcg@10", "n_relevant")
-GATE = (*MEASURED, "--gate", "ndcg@10", "--margin", "0.01")
-
-
-def command(*arguments):
-    """The exit status of the command."""
-    try:
-        main([*arguments])
-    except SystemExit as end:
-        return end.code
-    return 0
-
-
-@pytest.mark.usefixtures("runs")
-def test_a_gate_lets_noise_pass_and_stops_a_loss(capsys):
-    """In a shell, beside results that were written on another day."""
-    values = {}
-    for run, status, said in (("noise", 0, "no worse"), ("loss", 1, "worse")):
-        capsys.readouterr()
-        files = ("--qrels", "qrels", f"{run}.run", *GATE, "--baseline", "main.parquet")
-        assert command(*files, "--per-query", "new.csv", "--markdown", "new.md") == status
-        printed = capsys.readouterr()
-        assert f"ndcg@10: {run} is {said} than main" in printed.out
-        assert printed.err == ""
-        values[run] = pl.read_csv("new.csv")["ndcg@10"].mean()
-        lines = pathlib.Path("new.md").read_text(encoding="utf-8").splitlines()
-        assert lines[0] == f"## {said.capitalize()} than the baseline"
-        assert f"**{said}** |" in "\n".join(lines)
-        lost = [line.split(" | ") for line in lines if re.match(r"\| q\d+ ", line)]
-        assert len(lost) == 5
-        differences = [float(row[-1].rstrip(" |")) for row in lost]
-        assert differences == sorted(differences)
-        assert max(differences) < 0
-    mean = pl.read_parquet("main.parquet")["ndcg@10"].mean()
-    assert values["loss"] == pytest.approx(mean - 0.03, abs=0.01)
-    assert values["noise"] == pytest.approx(mean, abs=0.005)
-
-
-@pytest.mark.usefixtures("runs")
-def test_the_exit_status_of_a_gate_says_undecided_and_what_is_bad_input(capsys):
-    files = ("--qrels", "qrels", "main.run", "noise.run", "--baseline", "main")
-    assert command(*files, *GATE) == 0
-    few = ("--gate", "ndcg@10", "--margin", "0.0001", "--markdown", "few.md")
-    assert command(*files, *MEASURED, *few) == 3
-    headline, *_ = pathlib.Path("few.md").read_text(encoding="utf-8").splitlines()
-    assert headline == "## Undecided whether worse than the baseline"
-    for wrong, sentence in (
-        (("--qrels", "qrels", "main.run", *GATE), "--gate needs --baseline"),
-        ((*files, *MEASURED, "--gate", "ap"), "--gate takes measures that --measure names, got ap"),
-        ((*files, "--markdown", "x.md"), "--markdown needs --gate"),
-        (
-            ("--qrels", "qrels", "main.run", "--baseline", "main.parquet"),
-            "a file as --baseline needs --gate",
-        ),
-        ((*files, *GATE, "--margin", "-1"), "`margin` must be at least 0"),
-    ):
-        capsys.readouterr()
-        assert command(*wrong) == 2
-        assert sentence in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("runs")
-def test_a_gate_never_overwrites_its_baseline(capsys):
-    before = pathlib.Path("main.parquet").read_bytes()
-    files = ("--qrels", "qrels", "loss.run", *GATE, "--baseline", "main.parquet")
-    assert command(*files, "--per-query", "main.parquet") == 2
-    error = capsys.readouterr().err
-    assert "a file to write must not be an input as well, got main.parquet" in error
-    assert pathlib.Path("main.parquet").read_bytes() == before
-    assert command(*files, "--per-query", "new.parquet") == 1
-
-
-@pytest.mark.usefixtures("runs")
-def test_a_call_that_fails_leaves_no_older_verdict():
-    files = ("--qrels", "qrels", "noise.run", *GATE, "--markdown", "out.md")
-    assert command(*files, "--baseline", "main.parquet") == 0
-    assert "No worse" in pathlib.Path("out.md").read_text(encoding="utf-8")
-    assert command(*files, "--baseline", "absent.parquet") == 2
-    text = pathlib.Path("out.md").read_text(encoding="utf-8")
-    assert text.startswith("## No verdict: the comparison was refused")
-    assert "absent.parquet" in text
-
-
 def test_documents_that_are_numbers_on_one_side_have_another_tie_order():
     rows = rankings(np.random.default_rng(1))
     numbers = rows.with_columns(pl.col("doc").str.extract(r"(\d+)").cast(pl.Int64))
@@ -762,131 +642,6 @@ def test_documents_that_are_numbers_on_one_side_have_another_tie_order():
     ):
         gate(measured(other[0], **place), baseline=measured(other[1], **OLD, **place))
     assert gate(measured(texts), baseline=measured(texts, **OLD)).height
-
-
-def rewritten(file, pattern, replacement):
-    """Replace a pattern in the lines of a file."""
-    path = pathlib.Path(file)
-    path.write_text(
-        re.sub(pattern, replacement, path.read_text("utf-8"), flags=re.MULTILINE), "utf-8"
-    )
-
-
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    ("change", "options", "sentence", "allow"),    [
-        (lambda: rewritten("qrels", " 2$", " 5"), (), r"other judgments in \d+ of 400 queries",
-         ("--judgments", "changed")),
-        (lambda: rewritten("qrels", r"q[1-9]\d* .*\n", ""), (),
-         r"the runs lack 399 of the 400 queries of the --baseline \(", ("--missing", "drop")),
-        (lambda: None, ("--ties", "order"), "`ties` is .* in the runs", ("--scale", "changed")),
-        (lambda: None, ("--max-grade", "9"), "`max_grade` is 9.0 in", ("--scale", "changed")),
-        (lambda: None, ("--measure", "ndcg@10=ndcg(gain=linear)@10"), "'ndcg@10' is ndcg",
-         ("--formulas", "changed")),
-    ],
-)  # fmt: skip
-def test_the_command_refuses_what_is_not_comparable(change, options, sentence, allow, capsys):
-    baseline = "release.csv" if options else "release.parquet"
-    measured_as = ("--measure", "ndcg@10")
-    assert command("--qrels", "qrels", "main.run", *measured_as, "--per-query", baseline) == 0
-    change()
-    files = ("--qrels", "qrels", "noise.run", *measured_as, *options)
-    gated = (*files, "--gate", "ndcg@10", "--baseline", baseline, "--markdown", "out.md")
-    capsys.readouterr()
-    assert command(*gated) == 2
-    error = capsys.readouterr().err
-    assert re.search(f"--gate refuses what is not comparable: .*{sentence}", error)
-    assert f"; {' '.join(allow)} allows it" in error
-    # The summary states the refusal, whatever an older one said.
-    headline, _, reason, *_ = pathlib.Path("out.md").read_text(encoding="utf-8").splitlines()
-    assert headline == "## No verdict: the comparison was refused"
-    assert reason.startswith("- --gate refuses what is not comparable")
-    assert command(*gated, *allow) in (0, 1, 3)
-    text = pathlib.Path("out.md").read_text(encoding="utf-8")
-    assert "; allowed: " in text
-    assert "\nAllowed: " in text
-    assert command(*files, *allow) == 2
-    assert f"{allow[0]} needs --gate" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("runs")
-def test_a_summary_says_all_that_a_verdict_rests_on(capsys):
-    rewritten("loss.run", "loss$", "main")
-    rewritten("loss.run", r"^q7 .*\n", "")
-    files = ("--qrels", "qrels", "loss.run", *GATE, "--baseline", "main.parquet")
-    assert command(*files, "--markdown", "out.md") == 1
-    warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
-    text = pathlib.Path("out.md").read_text(encoding="utf-8")
-    with pytest.warns(DataWarning.missing, match="1 of 400 judged queries"):
-        rows = join_judgments(read_run("loss.run").drop("strategy", "rank"), read_qrels("qrels"))
-    new = evaluate(rows, "ndcg@10", ties="doc")
-    old = pl.read_parquet("main.parquet")
-    [row] = gate(new, baseline=old, margin=0.01).rows(named=True)
-    assert text.startswith("## Worse than the baseline\n\n- ndcg@10: main (new) is worse than main")
-    cells = re.search(r"^\| ndcg@10 \|.*$", text, re.MULTILINE)[0].strip("| ").split(" | ")
-    names = ["main (new)", "main (baseline)", "400 and 400", "400", "0", str(row["changed"])]
-    assert cells[1:7] == names
-    numbers = [float(cell) for cell in cells[7:10]]
-    known = [row["mean"], row["baseline_mean"], row["difference"]]
-    assert numbers == pytest.approx(known, rel=5e-3)
-    low, high = map(float, cells[10].split(" to "))
-    assert (low, high) == pytest.approx((row["low"], row["high"]), rel=5e-3)
-    assert cells[11:] == ["0.01", "**worse**"]
-    assert "All intervals hold together with 95 % confidence: of 100 such gates, at most 5" in text
-    assert text.endswith(f"\npolars_graded {polars_graded.__version__}\n")
-    assert len(warnings) == text.count("**Warning:**") == 1
-    lost = re.findall(r"^\| (q\d+) \| \S+ \| \S+ \| (\S+) \|$", text, re.MULTILINE)
-    beside = new.join(old, on="query").select(
-        "query", difference=pl.col("ndcg@10") - pl.col("ndcg@10_right")
-    )
-    most = beside.sort("difference", "query").head(5)["query"].to_list()
-    assert [query for query, _ in lost] == most
-
-
-def list_plan_steps(workflow):
-    """Return the shell lines of a workflow of GitHub, as its steps run them."""
-    folded_or_not = r"^ +(?:- )?run: (?:>\n((?:  +[^-\s].*\n|  +--.*\n)+)|(.*)\n)"
-    steps = re.findall(folded_or_not, workflow, re.MULTILINE)
-    return [" ".join((folded or line).split()) for folded, line in steps]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(("run", "status"), [("noise", 0), ("loss", 1)])
-def test_the_pipeline_of_the_book_runs_as_it_is_written(run, status, tmp_path, monkeypatch):
-    """But for what it installs: a program in the place of pip looks at the file alone."""
-    page = pathlib.Path(polars_graded.__file__).parents[1] / "notebooks/book/how-to/gate.md"
-    text = page.read_text(encoding="utf-8")
-    [release, change] = re.findall(r"^```bash\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    [workflow] = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    copies = {"qrels": "qrels.txt", "main.run": "release.run", f"{run}.run": "new.run"}
-    for source, name in copies.items():
-        pathlib.Path(name).write_bytes(pathlib.Path(source).read_bytes())
-    programs = tmp_path / "programs"
-    for name, program in (
-        ("programs/pip", 'test "$1" = install && test -f "$2"'),
-        ("rank.sh", f"cat {run}.run"),
-    ):
-        file = tmp_path / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(f"#!/bin/sh\n{program}\n", encoding="utf-8")
-        file.chmod(0o755)
-    (tmp_path / "wheels").mkdir()
-    (tmp_path / "wheels/polars_graded-0.1.0-py3-none-any.whl").touch()
-    path = [str(programs), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]
-    monkeypatch.setenv("PATH", os.pathsep.join(path))
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
-
-    def shell(line):
-        return subprocess.run(["bash", "-ec", line], check=False).returncode  # noqa: S603, S607
-
-    assert shell(release) == 0
-    assert shell(change) == status
-    pathlib.Path("new.run").unlink()
-    steps = list_plan_steps(workflow)
-    assert [line.split()[0] for line in steps] == ["pip", "./rank.sh", "python", "test"]
-    assert [shell(line) for line in steps] == [0, 0, status, 0]
-    assert (tmp_path / "step.md").read_text(encoding="utf-8").startswith("## ")
 
 
 @pytest.mark.slow

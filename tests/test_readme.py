@@ -35,7 +35,7 @@ def test_it_is_read_in_two_minutes_and_has_two_commands():
     assert len(text.split()) <= 900
     commands = re.findall(r"^```sh\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
     assert commands == [
-        "pip install . && python -m polars_graded",
+        "pip install . && python -m polars_graded evaluate",
         'pip install -e ".[test,peers]" && pytest',
     ]
 

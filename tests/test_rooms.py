@@ -70,12 +70,13 @@ MAY_IMPORT = {
         ),
         "charts",
     },
+    "_command": {"polars", "cyclopts", "_checks", "_writing"},
     "_frame_methods": {"polars", "_checks", "_frames", "_results", "_report", "charts"},
 }
 """What each room may import beside the standard library and itself."""
 
-OWNERS_OF_ALL = {"__init__", "__main__", "_command"}
-"""Modules and packages that bring everything together."""
+OWNERS_OF_ALL = {"__init__", "__main__"}
+"""Modules that bring everything together."""
 
 
 LEAVES = {

@@ -11,7 +11,6 @@ from helpers import COLLECTED
 from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate, graded, join_judgments, read_qrels, scan_qrels
-from polars_graded.__main__ import main
 
 QRELS = b"1 a d1 1\n1 b d1 0\n1 a d2 2\n1 b d3 1\n2 a d1 0\n2 x d4 1\n"
 RUN = {"1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "2": {"d1": 5.0}}
@@ -181,21 +180,3 @@ def test_tied_documents_of_equal_grade_are_ordered_by_document():
     assert by_name["subtopic_recall@1"].to_list() == [1.0, 1.0]
     ascending = evaluate(two, "subtopic_recall@1", subtopics="labels", ties="ir_measures")
     assert ascending["subtopic_recall@1"].to_list() == [0.5, 1.0]
-
-
-def test_the_command_reads_subtopics_of_judgments(tmp_path, capsys):
-    (tmp_path / "qrels.txt").write_bytes(QRELS)
-    lines = [f"{q} Q0 {d} 1 {s} ours" for q, docs in RUN.items() for d, s in docs.items()]
-    (tmp_path / "ours.run").write_text("\n".join(lines) + "\n")
-    arguments = ["--qrels", str(tmp_path / "qrels.txt"), str(tmp_path / "ours.run"), "--measure"]
-    main([*arguments, "subtopic_recall@2"])
-    # The first query has one of two subtopics, the second none.
-    assert "[0.2500]" in capsys.readouterr().out
-    FRAME.write_parquet(tmp_path / "frame.parquet")
-    main(
-        [
-            *("--frame", str(tmp_path / "frame.parquet"), "--by", "score"),
-            *("--subtopics", "labels", "--measure", "subtopic_recall@1"),
-        ]
-    )
-    assert "[0.7500]" in capsys.readouterr().out

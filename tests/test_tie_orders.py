@@ -14,7 +14,6 @@ from polars.testing import assert_frame_equal
 from results import rng
 
 import polars_graded as pg
-from polars_graded.__main__ import main
 
 pytestmark = pytest.mark.filterwarnings("ignore:the judged share of the first ten")
 """A quarter of the documents is unjudged."""
@@ -183,30 +182,6 @@ def test_default_order_is_that_of_the_document_as_text_whatever_the_order_of_row
         warnings.simplefilter("error", pg.DataWarning.ties)
         by_row = pg.evaluate(pg.join_judgments(run, judgments), names, ties="order")
     assert (by_row["ap"] - by_default["ap"]).abs().max() > 0.01
-
-
-def test_command_has_the_same_numbers_from_files(tied, tmp_path, capsys):
-    run, judgments = tied
-    judgments.with_columns(pl.col("doc").cast(pl.Int64)).write_parquet(tmp_path / "qrels.parquet")
-    run.with_columns(pl.col("doc").cast(pl.Int64)).write_parquet(tmp_path / "ours.parquet")
-    values = tmp_path / "values.parquet"
-    files = [str(tmp_path / "qrels.parquet"), str(tmp_path / "ours.parquet")]
-    read = [pl.read_parquet(file) for file in reversed(files)]
-    for ties in (None, "order", "ir_measures", "ranx"):
-        if ties == "ranx":
-            needed("numba", ".[peers]")
-        said = [] if ties is None else ["--ties", ties]
-        names = ["ap", "reciprocal_rank@10"]
-        main(["--qrels", *files, "--measure", *names, "--per-query", str(values), *said])
-        printed = capsys.readouterr()
-        assert ("'doc' decides which comes first" in printed.err) == (ties is None)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pg.DataWarning.ties)
-            found = pg.evaluate(pg.join_judgments(*read), names, ties=ties)
-        written = pl.read_parquet(values).with_columns(strategy=pl.lit("score"))
-        written = written.select(found.columns)
-        keys = pl.col("query").cast(pl.String)
-        assert_frame_equal(written, found.with_columns(keys), check_dtypes=False)
 
 
 def test_warning_names_the_strategies_that_ties_change_most(data):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from helpers import needed, simulated, slow
+from helpers import needed
 
 import polars_graded
 from polars_graded import datasets, evaluate, report
@@ -138,41 +138,6 @@ def test_a_folder_or_file_without_the_right_to_write_is_refused_beforehand(tmp_p
         monkeypatch.setattr(os, "access", lambda place, _, without=without: place != without)
         with pytest.raises(PermissionError, match=r"values\.csv"):
             check_writable(path)
-
-
-FULL = """
-import resource, signal, sys
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-from polars_graded.__main__ import main
-main(sys.argv[1:])
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="bounds the size of files as POSIX does")
-@pytest.mark.parametrize(
-    "option", [*slow("--report=v.html"), *simulated("--per-query=v.csv", "--per-query=v.parquet")]
-)
-def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, option):
-    """It was replaced by lines that ended in the middle."""
-    path = tmp_path / option.rpartition("=")[2]
-    path.write_text("what was there")
-    finished = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", FULL, option],
-        capture_output=True,
-        check=False,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOM.parent.parent)},
-    )
-    assert finished.returncode == 2
-    assert finished.stdout == ""
-    sentence = finished.stderr.splitlines()[-1]
-    assert "could not be written, and is unchanged" in sentence, finished.stderr
-    assert path.name in sentence, finished.stderr
-    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
-        (path.name, "what was there")
-    ]
 
 
 def test_a_report_leaves_the_page_that_was_there_where_it_cannot_be_written(tmp_path, monkeypatch):

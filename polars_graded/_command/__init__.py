@@ -1,0 +1,1 @@
+"""The command: thin subcommands over the public functions of the package."""

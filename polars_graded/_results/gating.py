@@ -34,7 +34,6 @@ from polars_graded._results.comparability import (
     check_same_conditions,
     unify_keys,
 )
-from polars_graded._results.comparing import pair_values
 from polars_graded._results.keys import (
     Columns,
     Keys,
@@ -56,22 +55,13 @@ from polars_graded._results.per_query import (
     divide,
     find_index,
     find_measures_and_curves,
-    find_places,
     list_declared_measures,
     make_measure_table,
     order_strategies,
 )
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
 from polars_graded._results.significance import TESTS, Options, TestName
-from polars_graded._sentences.gates import (
-    BEYOND,
-    UNCHANGED,
-    WITHIN,
-    Losses,
-    write_failure,
-    write_sentence,
-    write_summary,
-)
+from polars_graded._sentences.gates import BEYOND, UNCHANGED, WITHIN, write_failure, write_sentence
 
 __all__ = ["assert_no_worse", "gate"]
 
@@ -88,9 +78,6 @@ OPEN_VERDICTS = (BEYOND, "undecided")
 
 DEFAULT_MARGIN = 0.01
 """Default margin: the largest accepted loss of a mean, in the unit of the measure."""
-
-MAX_WORSE_QUERIES = 5
-"""Maximum number of worse queries that a summary lists per strategy."""
 
 
 @takes_results(run_one_grader)
@@ -139,7 +126,7 @@ def gate(
         As for `compare`, but if there are several graders, `grader` is required.
     baseline
         The strategy with which all others are compared; or earlier results, as a frame or the
-        `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those
+        `Path` of a Parquet or CSV file that `write_results` or the command wrote. If those
         results contain one strategy, it is the baseline; if they contain several, each strategy is
         compared with the older strategy of the same name. If the query ids are text in only
         one of the two results, they are compared as text.
@@ -367,38 +354,6 @@ class Matched(NamedTuple):
     """Known formulas by measure column. The caller passed them, or the results record them."""
     notes: str
     """Differences that an argument allowed, and conditions that could not be checked."""
-
-
-def write_gate_summary(
-    matched: Matched, verdicts: pl.DataFrame, warnings: Sequence[str] = ()
-) -> str:
-    """Return a Markdown summary of a gate, with the largest losses."""
-    return write_summary(
-        verdicts,
-        matched.names[0].name,
-        matched.grid.segment_columns,
-        matched.notes,
-        _find_losses(matched),
-        warnings,
-    )
-
-
-def _find_losses(matched: Matched) -> list[Losses]:
-    """Return the largest losses of each strategy by the first measure."""
-    results = matched.grid.get_results(matched.grid.measures[0])
-    gain = pl.col("difference") * results.sign
-    losses = []
-    for a, b, new, old in zip(matched.a, matched.b, *matched.names, strict=True):
-        rows = pair_values(results, matched.grid.strategies, a, b)
-        worse = rows.filter(gain < 0)
-        worse = worse.sort(find_places(worse.select(gain).to_series()), maintain_order=True)
-        queries = [
-            (", ".join(map(str, query)), before, after, difference)
-            for *query, after, before, difference, _ in worse.head(MAX_WORSE_QUERIES).iter_rows()
-        ]
-        if queries:
-            losses.append(Losses(results.measure, new, old, queries))
-    return losses
 
 
 def pair_with_baseline(

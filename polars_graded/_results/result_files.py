@@ -6,14 +6,13 @@ import json
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_column_names, check_columns, check_frame
 from polars_graded._frames.fingerprints import SETTINGS
-from polars_graded._frames.frame_files import check_line_lengths
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Columns, find_keys
 from polars_graded._versions import __version__
@@ -126,7 +125,7 @@ def write_results(
 
 
 def read_results(path: str | PathLike[str]) -> pl.DataFrame:
-    r"""Read a file that `write_results` or the command's `--per-query` has written.
+    r"""Read a file that `write_results` or the command has written.
 
     Parameters
     ----------
@@ -213,7 +212,7 @@ def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
 def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
     """Return the rows of a CSV file, with measures as numbers, and its metadata."""
     with file.open("rb") as opened:
-        check_line_lengths(str(file), opened, ",")
+        _check_line_lengths(str(file), opened, ",")
     frame = pl.read_csv(file, infer_schema=False)
     settings = read_settings(frame)
     metadata = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
@@ -255,3 +254,36 @@ def _check_file(path: str | PathLike[str]) -> Path:
         msg = f"a file of results must be a .parquet or .csv file, got {file}"
         raise ValueError(msg)
     return file
+
+
+def _check_line_lengths(file: str, opened: IO[bytes], separator: str) -> None:
+    """Raise if a line has fewer values than the header.
+
+    Polars reads missing values as null, so the last line of a file that was cut off would change
+    its meaning. In a file with quotes, only the last line is checked, since a quoted value can
+    contain separators and line ends.
+    """
+    options: Any = {"infer_schema": False, "truncate_ragged_lines": True}
+    width = pl.read_csv(opened, separator=separator, n_rows=0, **options).width
+    opened.seek(0)
+    lines = pl.read_csv(opened, separator="\x1f", has_header=False, quote_char=None, **options)
+    lines = lines.select(pl.first().alias("line")).with_row_index("number", 1).drop_nulls("line")
+    opened.seek(0)
+    n_values = pl.col("line").str.count_matches(separator, literal=True) + 1
+    quotes = pl.col("line").str.count_matches('"', literal=True)
+    if lines.select(quotes.sum() > 0).item():
+        is_within_quotes = lines.head(-1).select(quotes.sum() % 2 == 1).item()
+        lines = lines.clear() if is_within_quotes or lines.height == 1 else lines.tail(1)
+        n_values = pl.col("line").map_elements(
+            lambda line: (
+                pl.read_csv(line.encode(), separator=separator, has_header=False, **options).width
+            ),
+            return_dtype=pl.UInt32,
+        )
+    short = lines.with_columns(n_values.alias("values")).filter(pl.col("values") < width)
+    for number, line, n in short.head(1).iter_rows():
+        msg = (
+            f"{file} must have {width} values in each line, as in its header, got {n} in line "
+            f"{number}: {line!r}"
+        )
+        raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Texts of a gate: a sentence for each verdict, and a summary in Markdown."""
+"""Texts of a gate: a sentence for each verdict, and the message of a failed test."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_graded._sentences import (
-    capitalise,
-    conjugate,
-    escape_markdown,
-    format_count,
-    format_short,
-    shorten_name,
-)
-from polars_graded._versions import __version__
+from polars_graded._sentences import conjugate, format_count, format_short, shorten_name
 
 UNCHANGED = "unchanged"
 WITHIN = "worse, by less than the margin"
@@ -24,20 +16,6 @@ BEYOND = "worse, perhaps by more than the margin"
 """Verdicts other than "better", "no worse", "worse" and "undecided"."""
 
 LINE_WIDTH = 79
-
-HEADINGS = ["measure", "strategy", "baseline", "queries", "in common", "lost", "changed", "mean"]
-HEADINGS += ["baseline mean", "difference", "interval", "margin", "verdict"]
-"""The columns of a summary."""
-
-
-class Losses(NamedTuple):
-    """Queries with losses of a strategy to its baseline, largest loss first."""
-
-    measure: str
-    strategy: str
-    baseline: str
-    queries: Sequence[tuple[str, float, float, float]]
-    """Each query with the value of the baseline, the value of the strategy, and the difference."""
 
 
 def write_sentence(
@@ -202,98 +180,3 @@ def write_failure(verdicts: pl.DataFrame) -> str:
         textwrap.fill(sentence, LINE_WIDTH, subsequent_indent="  ", break_long_words=False)
         for sentence in verdicts["sentence"]
     )
-
-
-def write_summary(
-    verdicts: pl.DataFrame,
-    strategy: str,
-    segments: Sequence[str],
-    notes: str,
-    losses: Sequence[Losses],
-    warnings: Sequence[str] = (),
-) -> str:
-    """Return a Markdown summary with verdicts, warnings, and tables."""
-    kinds = {*verdicts["verdict"]}
-    headlines = {
-        "worse": "Worse than the baseline",
-        BEYOND: "Worse than the baseline, perhaps by more than the margin",
-        "undecided": "Undecided whether worse than the baseline",
-        WITHIN: "Worse than the baseline, by less than the margin",
-        "no worse": "No worse than the baseline",
-        "better": "Better than the baseline",
-        UNCHANGED: "Unchanged from the baseline",
-    }
-    if kinds == {"better", UNCHANGED}:
-        kinds = {"no worse"}
-    lines = [
-        f"## {next(text for verdict, text in headlines.items() if verdict in kinds)}",
-        "",
-        *(f"- {escape_markdown(sentence)}" for sentence in verdicts["sentence"]),
-        *(f"- **Warning:** {escape_markdown(warning)}" for warning in warnings),
-        "",
-        f"| {' | '.join(HEADINGS)} |",
-        f"|{'---|' * 3}{'---:|' * 7}---|---:|---|",
-    ]
-    for row in verdicts.rows(named=True):
-        names = map(escape_markdown, distinguish_names(row[strategy], row["baseline"]))
-        segment = [str(row[key]) for key in segments]
-        counts = (f"{row['strategy_queries']:,} and {row['baseline_queries']:,}", row["queries"])
-        numbers = [_format_cell(row[name]) for name in ("mean", "baseline_mean", "difference")]
-        interval = (
-            "none"
-            if row["low"] is None
-            else f"{_format_cell(row['low'])} to {_format_cell(row['high'])}"
-        )
-        cells = [
-            *(escape_markdown(", ".join([row["measure"], *segment])), *names),
-            *(*counts, row["lost"], row["changed"]),
-            *(*numbers, interval, _format_cell(row["margin"])),
-        ]
-        lines.append(f"| {' | '.join(map(str, cells))} | **{row['verdict']}** |")
-    confidence, level = verdicts["confidence"][0], verdicts["level"][0]
-    single_confidence = f" Each interval alone has a confidence of {100 * (1 - level):.4g} %."
-    single_note = "" if verdicts.height == 1 else single_confidence
-    meaning = (
-        f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates, "
-        f"at most {100 * (1 - confidence):.3g} on average have an interval that misses the true "
-        f"difference, unless rare large changes are missing from the sample.{single_note} "
-        "Lost queries have a value on one side only."
-    )
-    smallest = min(map(Units.of, verdicts.rows(named=True)), key=lambda units: units.n)
-    if smallest.n:
-        percentage = find_unseen_percentage(level, smallest.n)
-        meaning += (
-            f" A change that affects fewer than {percentage:.2g} % of all {smallest.noun} may "
-            f"affect none in a sample of {format_count(smallest.n, smallest.noun)}."
-        )
-    lines += [
-        "",
-        meaning,
-        *(["", escape_markdown(capitalise(notes)) + "."] if notes else []),
-    ]
-    return "\n".join([*lines, *_write_losses(losses), "", f"polars_graded {__version__}"]) + "\n"
-
-
-def write_refusal(reason: str) -> str:
-    """Return a Markdown summary of a refused comparison, with the reason."""
-    return (
-        f"## No verdict: the comparison was refused\n\n- {escape_markdown(reason)}\n\n"
-        f"polars_graded {__version__}\n"
-    )
-
-
-def _format_cell(value: float | None) -> str:
-    return "none" if value is None else format_short(value)
-
-
-def _write_losses(losses: Sequence[Losses]) -> Iterator[str]:
-    """Yield the lines of one Markdown table for each item of `losses`."""
-    for measure, new, old, queries in losses:
-        strategy, base = map(escape_markdown, distinguish_names(new, old))
-        yield ""
-        yield f"Largest losses of {strategy} by {escape_markdown(measure)}:"
-        yield ""
-        yield f"| query | {base} | {strategy} | difference |"
-        yield "|---|---:|---:|---:|"
-        for query, *values in queries:
-            yield f"| {escape_markdown(query)} | {' | '.join(map(format_short, values))} |"

@@ -1,0 +1,589 @@
+"""The command: values equal to Python's, files, exit statuses and errors of each subcommand."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import os
+import re
+import subprocess
+import sys
+import warnings
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import polars as pl
+import pytest
+from helpers import needed
+from polars.testing import assert_frame_equal
+
+import polars_graded as pg
+from polars_graded._command.app import Comparison, Gate, main
+from polars_graded._command.rankings import FILE_OPTIONS, Rankings
+from polars_graded._results.significance import CORRECTIONS, TESTS
+
+MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
+RUNS = ("--qrels", "qrels.txt", "main.run", "noise.run", "loss.run")
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    """Work in a folder with judgments, three runs with ties and gaps, LETOR lines and rows."""
+    monkeypatch.chdir(tmp_path)
+    rng, n, depth = np.random.default_rng(7), 400, 20
+    grades = rng.choice(4, (n, depth), p=[0.6, 0.2, 0.1, 0.1])
+    good = (grades + rng.normal(size=grades.shape)).round(2)
+    scores = {
+        "main": good,
+        "noise": good + rng.normal(size=grades.shape) * 0.05,
+        "loss": good + rng.normal(size=grades.shape) * 0.6,
+    }
+    keys = [(q, d) for q in range(n) for d in range(depth)]
+    lines = {"qrels.txt": [f"q{q} 0 d{d} {grades[q, d]}" for q, d in keys]}
+    for name, of_run in scores.items():
+        lines[f"{name}.run"] = [f"q{q} Q0 d{d} 0 {of_run[q, d]:.6f} {name}" for q, d in keys]
+    lines["letor.txt"] = [
+        f"{grades[q, d]} qid:{q} 1:{good[q, d]} 2:{d / 7:.3f} #docid = {d}" for q, d in keys[:400]
+    ]
+    for name, texts in lines.items():
+        Path(name).write_text("\n".join(texts) + "\n")
+    rows = pl.DataFrame(keys, schema=["query", "doc"], orient="row").with_columns(
+        grade=pl.Series(grades.ravel()),
+        **{name: pl.Series(of_run.ravel()) for name, of_run in scores.items()},
+    )
+    rows.write_csv("rows.csv")
+    rows.write_csv("rows.tsv", separator="\t")
+    rows.write_parquet("rows.parquet")
+    Path("rows.csv.gz").write_bytes(gzip.compress(Path("rows.csv").read_bytes()))
+
+
+@pytest.fixture
+def command(capsys):
+    """Run the command; return what it prints, after a check of its exit status."""
+
+    def run(*arguments: str, status: int = 0) -> tuple[str, str]:
+        capsys.readouterr()
+        try:
+            main(arguments)
+            ended = 0
+        except SystemExit as end:
+            ended = end.code
+        printed = capsys.readouterr()
+        assert ended == status, printed
+        return printed
+
+    return run
+
+
+def judged_runs(*names: str) -> pl.DataFrame:
+    runs = pg.read_run([f"{name}.run" for name in names])
+    return pg.join_judgments(runs, pg.read_qrels("qrels.txt"), strategy="strategy")
+
+
+def assert_values(file: str, expected: pl.DataFrame) -> None:
+    """The file has the values of a frame; ids may be texts."""
+    ids = pl.col("strategy", "query").cast(pl.String)
+    written, expected = (each.with_columns(ids) for each in (pg.read_results(file), expected))
+    assert_frame_equal(
+        written.select(expected.columns), expected, check_row_order=False, check_exact=True
+    )
+
+
+def cells(printed: str) -> list[list[str]]:
+    """The cells of the printed tables, row by row."""
+    rows = [re.split("[│┆]", line)[1:-1] for line in printed.splitlines() if line[:1] == "│"]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def column(printed: str, name: str) -> list[float]:
+    """The numbers of a printed column."""
+    header, *rows = cells(printed)
+    return [float(row[header.index(name)]) for row in rows]
+
+
+def approximately(numbers) -> object:
+    """Numbers with the four decimals that are printed."""
+    return [pytest.approx(number, abs=6e-5) for number in numbers]
+
+
+# Values are those of Python.
+
+
+@pytest.mark.parametrize("file", ["rows.csv", "rows.tsv", "rows.parquet", "rows.csv.gz"])
+def test_rows_have_the_values_of_evaluate(file, command):
+    call = ("--by", "old=main", "noise", "--measure", "AP=ap(threshold=2)", "ndcg@10")
+    out, err = command("evaluate", file, *call, "--max-grade", "3", "--output", "values.parquet")
+    measures = {"AP": "ap(threshold=2)", "ndcg@10": "ndcg@10"}
+    by = {"old": "main", "noise": "noise"}
+    expected = pg.evaluate(
+        pl.read_parquet("rows.parquet"), measures, by=by, max_grade=3, ties="doc"
+    )
+    assert_values("values.parquet", expected)
+    header, *rows = cells(out)
+    assert header == ["strategy", "queries", "AP", "ndcg@10"]
+    means = expected.group_by("strategy").mean().sort("AP", descending=True)
+    assert [row[:2] for row in rows] == [[name, "400"] for name in means["strategy"]]
+    for name in measures:
+        assert column(out, name) == approximately(means[name])
+    assert "warning" not in err or "'doc' decides" in err
+
+
+def test_runs_have_the_values_and_warnings_of_python(command):
+    loss = Path("loss.run").read_text().splitlines(keepends=True)
+    Path("loss.run").write_text("".join(line for line in loss if not line.startswith("q7 ")))
+    _, err = command("evaluate", *RUNS, "-o", "values.csv")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        expected = pg.evaluate(judged_runs("main", "noise", "loss"), MEASURES, strategy="strategy")
+    assert_values("values.csv", expected)
+    assert len(err.splitlines()) == len(caught) > 0
+    for each in caught:
+        assert str(each.message).split("\n")[0] in err
+
+
+def test_letor_files_have_the_values_of_evaluate(command, data):
+    file = str(data / "ohsumed/fold1.testset.txt.gz")
+    command("evaluate", file, "--measure", "ndcg@10", "ap", "--ties", "doc", "-o", "values.parquet")
+    frame = pg.read_letor(file)
+    by = [name for name in frame.columns if re.fullmatch(r"f\d+", name)]
+    assert_values("values.parquet", pg.evaluate(frame, "ndcg@10", "ap", by=by, ties="doc"))
+    out, _ = command("evaluate", "letor.txt", "--by", "f2", "f1", "--measure", "ap")
+    assert [row[0] for row in cells(out)[1:]] == ["f1", "f2"]
+
+
+def test_without_files_the_example_is_measured(command):
+    out, err = command("evaluate", "--output", "values.parquet")
+    strategies = ["strong", "fair", "weak"]
+    expected = pg.evaluate(pg.datasets.example(), MEASURES, by=strategies)
+    assert_values("values.parquet", expected)
+    assert [row[0] for row in cells(out)] == ["strategy", *strategies]
+    assert err == ""
+
+
+def test_runs_and_judgments_may_be_csv_or_parquet(command):
+    command("evaluate", "--qrels", "qrels.txt", "main.run", "-o", "values.parquet", "--ties", "doc")
+    run, qrels = pg.read_run("main.run"), pg.read_qrels("qrels.txt")
+    number = pl.col("doc").str.slice(1).cast(pl.Int64)
+    run.with_columns(number).write_csv("main.csv")
+    qrels.with_columns(number).write_parquet("qrels.parquet")
+    files = ("--qrels", "qrels.parquet", "main.csv")
+    command("evaluate", *files, "-o", "others.parquet", "--ties", "doc")
+    first, second = map(pg.read_results, ("values.parquet", "others.parquet"))
+    # The order of ties is that of "d7" and of "7" alike.
+    assert_frame_equal(first.select(MEASURES), second.select(MEASURES))
+    assert second["strategy"].unique().to_list() == ["main"]
+
+
+def test_ids_stay_apart_if_they_are_the_same_number(command):
+    text = "query,doc,grade,score\n001,a,1,.9\n001,b,0,.5\n1,c,1,.9\n1,d,0,.95\n2,01,1,2\n2,1,0,1\n"
+    Path("ids.csv").write_text(text)
+    command("evaluate", "ids.csv", "--measure", "ap", "-o", "values.csv")
+    values = pg.read_results("values.csv").select("query", "ap").rows()
+    assert values == [("001", 1.0), ("1", 0.5), ("2", 1.0)]
+
+
+def test_stacked_rows_ranks_and_several_query_columns(command):
+    rows = pl.read_parquet("rows.parquet").head(2000)
+    rows = rows.with_columns(market=pl.col("query") % 2, term=pl.col("query") // 2)
+    stacked = rows.unpivot(["noise", "loss"], index=["market", "term", "doc", "grade"])
+    rank = pl.col("value").rank("ordinal", descending=True).over("variable", "market", "term")
+    stacked.with_columns(rank=rank).write_parquet("stacked.parquet")
+    keys = ("--query", "market", "term", "--strategy", "variable", "--measure", "ap")
+    out, err = command("evaluate", "stacked.parquet", *keys, "--by", "value", "--ties", "doc")
+    assert err == ""
+    ranked = ("--by", "rank", "--descending", "false")
+    assert command("evaluate", "stacked.parquet", *keys, *ranked)[0] == out
+    _, err = command("evaluate", "stacked.parquet", *keys, "--by", "rank", status=2)
+    assert "descending" in err
+    _, err = command("compare", "stacked.parquet", *keys, *ranked)
+    assert "queries are tested as independent" in err
+    assert command("compare", "stacked.parquet", *keys, *ranked, "--cluster", "term")[1] == ""
+
+
+@pytest.mark.parametrize(("text", "value"), [("none", None), ("0.5", 0.5)])
+def test_a_query_without_a_relevant_document_has_the_passed_value(text, value, command):
+    rewritten("qrels.txt", r"^q7 (.*) \d$", r"q7 \1 0")
+    measured = ("--measure", "ap", "--ties", "doc", "--undefined-as", text)
+    out, _ = command("evaluate", *RUNS, *measured, "-o", "values.parquet")
+    judged = judged_runs("main", "noise", "loss")
+    options = {"strategy": "strategy", "ties": "doc", "undefined_as": value}
+    assert_values("values.parquet", pg.evaluate(judged, "ap", **options))
+    assert column(out, "queries") == [399 if value is None else 400] * 3
+
+
+def test_curves_have_a_table_of_their_means(command):
+    out, _ = command("evaluate", "rows.csv", "--by", "main", "--measure", "dcg_curve@3")
+    with warnings.catch_warnings(action="ignore"):
+        frame = pl.read_parquet("rows.parquet")
+        expected = pg.average_curves(frame, "dcg_curve@3", by="main")["dcg_curve@3"]
+    assert column(out, "rank") == [1, 2, 3]
+    assert column(out, "main") == approximately(expected)
+
+
+def test_grades_of_people_and_of_a_model(command):
+    people = Path("qrels.txt").read_text().splitlines(keepends=True)[: 100 * 20]
+    Path("people.txt").write_text("".join(people))
+    files = ("--qrels", "people=people.txt", "--qrels", "model=qrels.txt", *RUNS[2:])
+    files += ("--measure", "ap")
+    out, _ = command("evaluate", *files)
+    assert {row[0] for row in cells(out)[1:]} == {"people", "model"}
+    out, _ = command("evaluate", *files, "--trusted", "people", "-o", "values.parquet")
+    values = pg.read_results("values.parquet")
+    means = pg.summarise(values, "ap", trusted="people")
+    assert column(out, "mean") == approximately(means["mean"])
+    out, _ = command("compare", *files, "--trusted", "people", "--baseline", "main")
+    expected = pg.compare(values, "ap", trusted="people", baseline="main")
+    assert column(out, "difference") == approximately(expected["difference"])
+
+
+def test_subtopics_are_the_second_field_of_judgments(command):
+    Path("diverse.txt").write_text("q 1 a 1\nq 2 b 1\nq 2 c 1\n")
+    Path("a.run").write_text("q Q0 b 1 3 a\nq Q0 c 2 2 a\nq Q0 a 3 1 a\n")
+    files = ("--qrels", "diverse.txt", "a.run", "--subtopics", "subtopics")
+    out, _ = command("evaluate", *files, "--measure", "subtopic_recall@2")
+    assert cells(out)[1:] == [["a", "1", "0.5000"]]
+
+
+def test_compare_prints_and_writes_what_compare_returns(command):
+    needed("vl_convert")
+    call = ("--measure", "ap", "ndcg@10", "--baseline", "main", "--test", "permutation")
+    files = ("chart.svg", "chart.png", "chart.html", "paper.tex", "paper.md", "values.parquet")
+    out, _ = command("compare", *RUNS, *call, "--ties", "doc", "--output", *files)
+    values = pg.evaluate(
+        judged_runs("main", "noise", "loss"), "ap", "ndcg@10", strategy="strategy", ties="doc"
+    )
+    assert_values("values.parquet", values)
+    options = {"baseline": "main", "test": "permutation"}
+    expected = pg.compare(values, **options)
+    assert [row[:4] for row in cells(out)[1:]] == [
+        [*map(str, row)]
+        for row in expected.select("measure", "strategy", "baseline", "queries").rows()
+    ]
+    for name in ("difference", "ci_low", "ci_high", "p_value", "p_corrected"):
+        assert column(out, name) == approximately(expected[name])
+    assert out.endswith("Test permutation, correction holm.\n")
+    for name, form in (("paper.tex", "latex"), ("paper.md", "markdown")):
+        table = pg.paper_table(values, format=form, **options)
+        assert Path(name).read_text() == f"{table}\n"
+    assert "noise" in Path("chart.svg").read_text()
+    assert Path("chart.png").read_bytes().startswith(b"\x89PNG")
+    assert "<script src" not in Path("chart.html").read_text()
+
+
+def test_similarity_has_the_values_of_python(command):
+    call = ("--measure", "rbo", "overlap@5", "--ties", "doc", "--output", "values.parquet")
+    out, _ = command("similarity", "main.run", "loss.run", *call)
+    runs = pg.read_run(["main.run", "loss.run"])
+    expected = pg.similarity(runs, "rbo", "overlap@5", strategy="strategy", ties="doc")
+    assert_values("values.parquet", expected)
+    means = [expected["rbo"].mean(), expected["overlap@5"].mean()]
+    assert column(out, "mean") == approximately(means)
+    call = ("--baseline", "main", "--measure", "relevant_entered@5", "--ties", "doc")
+    out, _ = command("similarity", *RUNS, *call)
+    judged = judged_runs("main", "noise", "loss")
+    options = {"baseline": "main", "strategy": "strategy", "ties": "doc"}
+    expected = pg.similarity(judged, "relevant_entered@5", **options)
+    means = expected.group_by("strategy", maintain_order=True).agg(pl.mean("relevant_entered@5"))
+    assert column(out, "mean") == approximately(means["relevant_entered@5"])
+
+
+def test_fuse_has_the_values_of_python(command):
+    call = ("--method", "weighted_sum", "--weights", "0.3", "0.7", "--output")
+    command("fuse", "main.run", "loss.run", *call, "fused.run", "fused.parquet")
+    runs = pg.read_run(["main.run", "loss.run"])
+    wide = runs.pivot("strategy", index=["query", "doc"], values="score")
+    by, options = ["main", "loss"], {"method": "weighted_sum", "weights": [0.3, 0.7]}
+    expected = pg.fuse(wide, by=by, **options)
+    assert_frame_equal(pl.read_parquet("fused.parquet"), expected)
+    written = pg.read_run("fused.run")
+    assert_frame_equal(
+        written.select("query", "doc", fused="score"),
+        expected.select("query", "doc", "fused"),
+        check_row_order=False,
+    )
+    ranked = written.sort("query", "score", "doc", descending=[False, True, True])
+    assert_frame_equal(written, ranked)
+    assert written.filter(query="q0")["rank"].to_list() == [*range(1, 21)]
+    command("fuse", "rows.csv", "--by", "main", "loss", *call, "fused.csv")
+    rows = pg.fuse(pl.read_csv("rows.csv"), by=by, **options)
+    assert_frame_equal(pl.read_csv("fused.csv"), rows)
+
+
+def test_a_report_is_a_page_of_the_same_results(command):
+    needed("vl_convert")
+    call = ("--measure", "ap", "--baseline", "main", "--ties", "doc", "--title", "Two runs")
+    out, _ = command("report", *RUNS, *call, "-o", "page.html", "values.csv")
+    assert out == "Report: page.html, values.csv\n"
+    assert "<title>Two runs</title>" in Path("page.html").read_text(encoding="utf-8")
+    assert pg.read_results("values.csv").columns[:3] == ["strategy", "query", "ap"]
+
+
+# The gate.
+
+GATE = ("gate", "--qrels", "qrels.txt", "--measure", "ndcg@10", "n_relevant", "--baseline")
+
+
+@pytest.fixture
+def release(command):
+    """The results of the last release, in a file."""
+    measured = ("--measure", "ndcg@10", "n_relevant", "-o", "release.parquet")
+    command("evaluate", "--qrels", "qrels.txt", "main.run", *measured, "--ties", "doc")
+    return "release.parquet"
+
+
+def gated(*arguments: str) -> tuple[str, ...]:
+    return ("gate", "--qrels", "qrels.txt", *arguments, "--measure", "ndcg@10", "--ties", "doc")
+
+
+@pytest.mark.parametrize(
+    ("run", "status", "verdict", "headline"),
+    [("noise", 0, "no worse", "passes"), ("loss", 1, "worse", "fails: worse than the baseline")],
+)
+def test_a_gate_lets_noise_pass_and_stops_a_loss(run, status, verdict, headline, release, command):
+    call = gated(f"{run}.run", "--baseline", release)
+    out, _ = command(*call, "-o", "new.parquet", "new.md", status=status)
+    assert f"ndcg@10: {run} is {verdict} than main" in out
+    new, old = pg.read_results("new.parquet"), pg.read_results(release)
+    assert out.splitlines() == pg.gate(new, "ndcg@10", baseline=old)["sentence"].to_list()
+    summary = Path("new.md").read_text(encoding="utf-8")
+    assert summary.startswith(f"## The gate {headline}\n\n- ndcg@10: {run} is {verdict} than main")
+    assert summary.endswith(f"polars_graded {pg.__version__}\n")
+    lost = re.findall(r"^\| +(q\d+) \|.* (\S+) \|$", summary, re.MULTILINE)
+    both = new.join(old, on="query", suffix="_old")
+    both = both.with_columns(difference=pl.col("ndcg@10") - pl.col("ndcg@10_old"))
+    least = both.sort("difference").head(5)["difference"]
+    assert [float(difference) for _, difference in lost] == pytest.approx([*least], abs=6e-5)
+    known = dict(both.select("query", "difference").rows())
+    assert all(known[q] == pytest.approx(float(each), abs=6e-5) for q, each in lost)
+
+
+def test_the_exit_status_of_a_gate_says_undecided_and_wrong_calls(command, release):
+    files = ("main.run", "noise.run", "--baseline", "main")
+    command(*gated(*files))
+    command(*gated(*files), "--margin", "0.0001", "-o", "few.md", status=3)
+    assert Path("few.md").read_text().startswith("## The gate is undecided")
+    _, err = command(*gated("main.run"), status=2)
+    assert "--baseline" in err
+    _, err = command(*gated(*files), "--margin", "-1", status=2)
+    assert "`margin` must be at least 0" in err
+    before = Path(release).read_bytes()
+    call = gated("loss.run", "--baseline", release)
+    _, err = command(*call, "-o", release, status=2)
+    assert "must not be an input" in err
+    assert Path(release).read_bytes() == before
+
+
+def rewritten(file, pattern, replacement):
+    """Replace a pattern in the lines of a file."""
+    path = Path(file)
+    path.write_text(re.sub(pattern, replacement, path.read_text(), flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "allow"),
+    [
+        (("qrels.txt", " 2$", " 5"), (), ("--judgments", "changed")),
+        (("qrels.txt", r"q[1-9]\d* .*\n", ""), (), ("--missing", "drop")),
+        (("qrels.txt", "", ""), ("--ties", "order"), ("--scale", "changed")),
+        (("qrels.txt", "", ""), ("--max-grade", "9"), ("--scale", "changed")),
+        (
+            ("qrels.txt", "", ""),
+            ("--measure", "ndcg@10=ndcg(gain=linear)@10"),
+            ("--formulas", "changed"),
+        ),
+    ],
+)
+def test_a_gate_refuses_what_is_not_comparable(change, options, allow, release, command):
+    rewritten(*change)
+    call = ("gate", "--qrels", "qrels.txt", "noise.run", "--baseline", release)
+    defaults = {"--measure": "ndcg@10", "--ties": "doc"} | dict([options] if options else [])
+    call += (*(text for pair in defaults.items() for text in pair), "-o", "out.md")
+    _, err = command(*call, status=2)
+    argument, value = allow[0][2:], allow[1]
+    assert f"{argument}='{value}' allows it" in err
+    # The summary states the refusal, whatever an older one said.
+    assert Path("out.md").read_text().startswith("## The gate was refused\n\n- ")
+    with suppress(SystemExit):  # whatever the verdict
+        main([*call, *allow])
+    assert "allowed: " in Path("out.md").read_text()
+
+
+def list_plan_steps(workflow):
+    """Return the shell lines of a workflow of GitHub, as its steps run them."""
+    folded_or_not = r"^ +(?:- )?run: (?:>\n((?:  +[^-\s].*\n|  +--.*\n)+)|(.*)\n)"
+    steps = re.findall(folded_or_not, workflow, re.MULTILINE)
+    return [" ".join((folded or line).split()) for folded, line in steps]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("run", "status"), [("noise", 0), ("loss", 1)])
+def test_the_pipeline_of_the_book_runs_as_it_is_written(run, status, tmp_path, monkeypatch):
+    """But for what it installs: a program in the place of pip looks at the file alone."""
+    page = Path(pg.__file__).parents[1] / "notebooks/book/how-to/gate.md"
+    text = page.read_text(encoding="utf-8")
+    [release, change] = re.findall(r"^```bash\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    [workflow] = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    for source, name in {"main.run": "release.run", f"{run}.run": "new.run"}.items():
+        Path(name).write_bytes(Path(source).read_bytes())
+    programs = tmp_path / "programs"
+    for name, program in (
+        ("programs/pip", 'test "$1" = install && test -f "$2"'),
+        ("rank.sh", f"cat {run}.run"),
+    ):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"#!/bin/sh\n{program}\n", encoding="utf-8")
+        file.chmod(0o755)
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels/polars_graded-0.1.0-py3-none-any.whl").touch()
+    path = [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join(path))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
+
+    def shell(line):
+        return subprocess.run(["bash", "-ec", line], check=False).returncode  # noqa: S603, S607
+
+    assert shell(release) == 0
+    assert shell(change) == status
+    Path("new.run").unlink()
+    steps = list_plan_steps(workflow)
+    assert [line.split()[0] for line in steps] == ["pip", "./rank.sh", "python", "test"]
+    assert [shell(line) for line in steps] == [0, 0, status, 0]
+    assert (tmp_path / "step.md").read_text(encoding="utf-8").startswith("## ")
+
+
+# Errors.
+
+WRONG = {
+    "Unknown command": ("evaluat",),
+    "Unknown option": ("evaluate", "--margn", "1"),
+    "unable to convert": ("evaluate", "--max-grade", "high"),
+    "there is no measure 'ndgc@10'": ("evaluate", "--measure", "ndgc@10"),
+    "No such file or directory: absent.csv": ("evaluate", "absent.csv"),
+    "No such file or directory: absent/v.csv": ("evaluate", "-o", "absent/v.csv"),
+    "must end in": ("evaluate", "-o", "values.pdf"),
+    "must not be an input": ("evaluate", "rows.csv", "--by", "main", "-o", "rows.csv"),
+    "has no column 'score'": ("evaluate", "rows.csv"),
+    "has no column 'stars'": ("evaluate", "rows.csv", "--by", "main", "--grade", "stars"),
+    "pass the judgments of runs as --qrels": ("evaluate", "main.run"),
+    "--unjudged-below needs --qrels": ("evaluate", "main.run", "--unjudged-below", "0"),
+    "similarity takes no --max-grade": ("similarity", "rows.csv", "--max-grade", "3"),
+    "there is no strategy 'none'": ("compare", "--baseline", "none", "--measure", "ap"),
+    "`test` must be one of": ("compare", "--test", "none", "--measure", "ap"),
+    "must have its own name": ("evaluate", "rows.csv", "--by", "main", "main"),
+    "`descending` must be true, false": ("evaluate", "rows.csv", "--descending", "no"),
+    "must have 6 values in each line": ("evaluate", "cut.csv", "--by", "main"),
+    "bad.run, line 2": ("evaluate", "--qrels", "qrels.txt", "bad.run"),
+    "empty": ("evaluate", "empty.csv"),
+}
+
+
+@pytest.mark.parametrize("sentence", WRONG)
+def test_an_error_is_one_sentence_without_a_table(sentence, command):
+    Path("cut.csv").write_text(Path("rows.csv").read_text()[:200].rpartition(",")[0])
+    Path("bad.run").write_text("q1 Q0 d1 1 2 a\nq1 Q0 d2\n")
+    Path("empty.csv").write_text("")
+    out, err = command(*WRONG[sentence], status=2)
+    assert out == ""
+    *warned, error = err.splitlines()
+    assert error.startswith("polars-graded: error: ")
+    assert sentence in error
+    assert all(line.startswith("warning: ") for line in warned)
+
+
+def test_names_cannot_move_the_cursor(command):
+    Path("odd.run").write_text("q1 Q0 d1 1 2 \x1b[2Jodd\n")
+    out, _ = command("evaluate", "--qrels", "qrels.txt", "odd.run", "--measure", "ap")
+    assert "\x1b" not in out
+    assert r"\x1b[2Jodd" in out
+
+
+# Options and their help.
+
+
+def test_an_option_has_the_name_of_an_argument():
+    for options, function, others in (
+        (Rankings, pg.evaluate, FILE_OPTIONS),
+        (Comparison, pg.compare, ()),
+        (Gate, pg.gate, ()),
+    ):
+        names = {each.name for each in fields(options)} - {"unjudged_below", *others}
+        assert names <= {*inspect.signature(function).parameters}
+
+
+def test_help_names_the_choices(command):
+    assert "gate" in command()[0]
+    assert command("--version")[0].strip() == pg.__version__
+    words = {*re.findall(r"\w+", command("compare", "--help")[0])}
+    assert {*TESTS, *CORRECTIONS, "error", "drop", "zero"} <= words
+    from polars_graded._frames.fusing import Method, Normalisation
+
+    words = {*re.findall(r"\w+", command("fuse", "--help")[0])}
+    assert {*get_args(Method), *get_args(Normalisation)} <= words
+
+
+# As a program of its own.
+
+PROGRAM = [sys.executable, "-m", "polars_graded"]
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+from polars_graded.__main__ import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="bounds the size of files as POSIX does")
+@pytest.mark.parametrize("file", ["v.csv", "v.parquet"])
+def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, file):
+    path = tmp_path / "folder" / file
+    path.parent.mkdir()
+    path.write_text("what was there")
+    program = [sys.executable, "-c", FULL, "evaluate", "--output", str(path)]
+    ended = subprocess.run(program, capture_output=True, check=False, text=True)  # noqa: S603
+    assert ended.returncode == 2
+    assert f"{file} could not be written, and is unchanged" in ended.stderr.splitlines()[-1]
+    assert [each.read_text() for each in path.parent.iterdir()] == ["what was there"]
+
+
+@pytest.mark.slow
+def test_the_module_runs_in_a_terminal_of_any_encoding(command):
+    ended = subprocess.run(  # noqa: S603
+        [*PROGRAM, "evaluate"],
+        capture_output=True,
+        check=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert re.findall(rb"\d\.\d{4}", ended.stdout) == [
+        number.encode() for number in re.findall(r"\d\.\d{4}", command("evaluate")[0])
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_output_that_nobody_reads_and_a_full_device():
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(  # noqa: S603
+            [*PROGRAM, "evaluate"], stdout=full, stderr=subprocess.PIPE, check=False, text=True
+        )
+    assert ended.returncode == 2
+    assert len(ended.stderr.splitlines()) == 1
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(  # noqa: S603
+        [*PROGRAM, "evaluate"], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+@pytest.mark.slow
+def test_the_package_loads_the_libraries_of_the_command_only_for_the_command():
+    code = "import sys, polars_graded; print('cyclopts' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)  # noqa: S603
+    assert ended.stdout.strip() == b"False"
