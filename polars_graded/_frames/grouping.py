@@ -63,7 +63,8 @@ class Groups:
             .collect(engine="streaming")
         )
         keys_of_groups = groups.select(key_names).rename(dict(zip(key_names, keys, strict=True)))
-        lists = {name: Lists.of(groups.get_column(name)) for name in columns}
+        # Each column is dropped as soon as its values lie end to end, to save memory.
+        lists = {name: Lists.of(groups.drop_in_place(name)) for name in columns}
         flat = pl.DataFrame([each.flat.alias(name) for name, each in lists.items()])
         return cls(flat, keys_of_groups, next(iter(lists.values())).offsets)
 

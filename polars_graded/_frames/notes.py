@@ -25,7 +25,7 @@ Let g be the highest grade of all relevant documents, in all queries of the stra
 the number of queries with a relevant document of grade g.
 """
 
-_FIRST_TEN = pl.col("retrieved").clip(upper_bound=10)
+_FIRST_TEN = pl.col("retrieved").clip(upper_bound=10).cast(pl.Int64)
 
 SUMMARIES: Mapping[str, pl.Expr] = {
     "queries": pl.len(),
@@ -127,7 +127,7 @@ class Notes:
             if all(self.table.schema[column].is_float() for column in columns):
                 counts[key, "NaN"] = pl.all_horizontal(pl.col(columns).is_nan())
         n_rows = self.of_queries.select(
-            pl.col("rows").filter(is_missing).sum().alias(" ".join(names))
+            pl.col("rows").cast(pl.Int64).filter(is_missing).sum().alias(" ".join(names))
             for names, is_missing in counts.items()
         )
         return dict(zip(counts, n_rows.row(0), strict=True))

@@ -284,8 +284,8 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
     """
     request, groups, grades = part.request, part.groups, part.grades
     noted = {
-        "rows": pl.Series(np.diff(groups.offsets)),
-        "judged": pl.Series(grades.count(grades.flat.is_not_null())),
+        "rows": _count(groups.lengths),
+        "judged": _count(grades.count(grades.flat.is_not_null())),
         "maximum_grade": part.make_constant(None, pl.Float64()),
     }
     if data_warnings.find_measures_without_scale(request):
@@ -303,19 +303,25 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
         rows = grades.flat.to_frame("grade").select(
             relevant=relevant, relevant_grade=relevant_grade
         )
-        noted["n_relevant"] = pl.Series(grades.count(rows["relevant"]))
+        noted["n_relevant"] = _count(grades.count(rows["relevant"]))
         noted["sum_of_relevant"] = groups.reduce_groups(np.add, rows["relevant_grade"])
     return noted
 
 
 def note_grades(grades: pl.Series) -> pl.DataFrame:
     """Return the notes about all grades of a part, such as the lowest and the highest."""
-    grade = pl.col("grade").cast(pl.Float64)
-    return grades.to_frame("grade").select(
-        grade.min().alias(LOWEST),
-        grade.max().alias(HIGHEST),
-        (2 * grade == (2 * grade).floor()).all().alias(HALVES),
-        (grade < 0).sum().alias(BELOW_ZERO),
+    ends = grades.to_frame("grade").select(
+        pl.col("grade").min().cast(pl.Float64).alias(LOWEST),
+        pl.col("grade").max().cast(pl.Float64).alias(HIGHEST),
+    )
+    low = ends.get_column(LOWEST).item()
+    are_halves = False
+    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # half-star scales start at 0.5
+        doubled = 2 * grades.cast(pl.Float64)
+        are_halves = bool((doubled == doubled.floor()).all())
+    n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0
+    return ends.with_columns(
+        pl.lit(are_halves).alias(HALVES), pl.lit(n_below, pl.Int64).alias(BELOW_ZERO)
     )
 
 
@@ -327,11 +333,14 @@ def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
     scores = part.groups.lists(part.request.find_columns(name)[0])
     is_retrieved = scores.flat.is_not_null()
     return {
-        "retrieved": pl.Series(scores.count(is_retrieved)),
-        "retrieved_and_judged": pl.Series(
-            scores.count(is_retrieved & part.grades.flat.is_not_null())
-        ),
+        "retrieved": _count(scores.count(is_retrieved)),
+        "retrieved_and_judged": _count(scores.count(is_retrieved & part.grades.flat.is_not_null())),
     }
+
+
+def _count(counts: Integers) -> pl.Series:
+    """Return counts of rows of queries in little memory."""
+    return pl.Series(counts.astype(np.uint32))
 
 
 class Gathered:
