@@ -166,20 +166,20 @@ class Shares(NamedTuple):
     """Shown to be worse, of all."""
 
 
-def pair_differences(differences, clusters=None):
+def pair_differences(differences, clusters=None, weights=None):
     """Return pairs with these differences, one per row."""
     count, n = differences.shape
     values = np.concatenate([np.zeros((1, n)), differences])
     return Pairs(
-        Results("ap", pl.int_range(n, eager=True), values, clusters=clusters),
+        Results("ap", pl.int_range(n, eager=True), values, clusters=clusters, weights=weights),
         np.arange(1, count + 1),
         np.zeros(count, np.int64),
     )
 
 
-def verdicts(differences, measures, clusters=None):
+def verdicts(differences, measures, clusters=None, weights=None):
     """Return the verdict on each row of differences, of one of several measures."""
-    pairs = pair_differences(differences, clusters)
+    pairs = pair_differences(differences, clusters, weights)
     *_, found = decide_pairs(
         pairs, VerdictInputs(MARGIN, Options("t", "none"), LEVEL / measures, 1.0)
     )
@@ -274,6 +274,40 @@ def shares_of_clusters(clusters, size, changes, worlds):
     return wrong
 
 
+WEIGHT_WORLDS = [
+    (kind, queries)
+    for kind in ("normal", "skewed", "reciprocal rank")
+    for queries in (50, 200, 1000)
+]
+"""Kinds of differences, and numbers of queries."""
+
+
+def draw_traffic(rng, queries):
+    """Return weights by Zipf's law in random order: the k-th query is searched 1 / k as often."""
+    return rng.permutation(1 / np.arange(1, queries + 1))
+
+
+def shares_of_weights(kind, queries, changes):
+    """Return the shares of wrong results with weights.
+
+    These are equal strategies that the t test, the randomisation test and the bootstrap find
+    different, losses of the margin that pass a gate, and changes without an effect that are
+    stopped.
+    """
+    rng = np.random.default_rng([zlib.crc32(kind.encode()), queries, 7])
+    weights = draw_traffic(rng, queries)
+    worse = KINDS[kind](rng, -MARGIN, (changes, queries))
+    same = KINDS[kind](rng, 0, (changes, queries))
+    found = []
+    for test, n in (("t", changes), ("permutation", changes // 5), ("bootstrap", changes // 5)):
+        options = Options(test, "none", resamples=999)
+        p = run_test(pair_differences(same[:n], weights=weights), options).p
+        found.append(np.mean(p <= LEVEL))
+    passed = np.isin(verdicts(worse, 1, weights=weights), PASSING_VERDICTS).mean()
+    stopped = np.isin(verdicts(same, 1, weights=weights), FAILING_VERDICTS[:2]).mean()
+    return [*found, passed, stopped]
+
+
 def percent(share):
     """Return a share as the book shows it."""
     return f"{100 * share:.1f}"
@@ -324,6 +358,14 @@ def cells_of_clusters(clusters, size):
     return [clusters, size, *map(percent, wrong.ravel())]
 
 
+def cells_of_weights(kind, queries):
+    """Return the effective number of queries, and how often results are wrong."""
+    traffic = draw_traffic(np.random.default_rng(0), queries)
+    effective = traffic.sum() ** 2 / (traffic**2).sum()
+    wrong = shares_of_weights(kind, queries, 10_000)
+    return [kind, f"{queries:,}", f"{effective:.0f}", *map(percent, wrong)]
+
+
 def print_row(cells):
     """Print a row of a table."""
     print("|", " | ".join(map(str, cells)), "|", flush=True)
@@ -362,3 +404,9 @@ if __name__ == "__main__":
     print_row(["---", *["---:"] * 9])
     for world in CLUSTER_WORLDS:
         print_row(cells_of_clusters(*world))
+    print()
+    tests = ["t", "permutation", "bootstrap"]
+    print_row(["differences", "queries", "effective", *tests, "passed", "stopped"])
+    print_row(["---", *["---:"] * 7])
+    for world in WEIGHT_WORLDS:
+        print_row(cells_of_weights(*world))

@@ -118,6 +118,7 @@ class Report:
         packed = base64.b64decode(self.root.one("script", id="charts").text)
         page = json.loads(gzip.decompress(packed))
         self.specs, self.datasets = page["charts"], page["datasets"]
+        self.configs = page["configs"]
         self.parts = [*map(read_part, self.root.all("section", cls="measure"))]
         about = self.root.one("details", id="about")
         self.settings = {row.one("dt").text: row.one("dd").text for row in about.all("div")}
@@ -133,7 +134,7 @@ class Report:
         """Return the specification of a chart with its rows."""
         names = self.specs[name]["data"]
         datasets = {each: self.datasets[each] for each in names}
-        return self.specs[name]["specs"][mode] | {"datasets": datasets}
+        return self.specs[name]["spec"] | {"datasets": datasets, "config": self.configs[mode]}
 
     def figures(self, **attributes: str) -> list[str]:
         """Return the names of the charts in an element."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 import pytest
@@ -13,6 +12,7 @@ from polars.testing import assert_frame_equal
 from scenes import marks_of, scene_of
 
 from polars_graded import charts, datasets, evaluate, read_letor, side_by_side
+from polars_graded._drawing import tiles
 from polars_graded._measuring.definitions import DEFINITIONS
 
 SUMS = [name for name, definition in DEFINITIONS.items() if definition.is_sum]
@@ -246,16 +246,15 @@ def test_a_grade_has_a_level_and_of_many_grades_ranges_have_one(grades, irreleva
     assert rows["level"].to_list() == levels
 
 
-@pytest.mark.parametrize("theme", ["default", "dark"])
-def test_names_contrast_with_tiles_of_unjudged_documents(theme):
+@pytest.mark.parametrize(("background", "text"), [("white", "black"), ("#333", "white")])
+def test_names_contrast_with_tiles_of_unjudged_documents(background, text):
     """These tiles have the colour of the background."""
     unjudged = SMALL.with_columns(grade=pl.Series([None, 1, 2]))
-    with alt.theme.enable(theme):
-        chart = charts.rankings(unjudged, "q1", by=BOTH)
+    chart = charts.rankings(unjudged, "q1", by=BOTH).configure(background=background)
     [name] = unjudged.filter(pl.col("grade").is_null())["doc"].unique().to_list()
-    texts = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
-    fills = {text["fill"] for text in texts if text["text"] == name}
-    assert fills == {"white" if theme == "dark" else "black"}
+    items = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
+    fills = {item["fill"] for item in items if item["text"] == name}
+    assert fills == {text}
 
 
 def test_levels_are_darker_the_higher_they_are_in_grey_print_too():
@@ -267,11 +266,15 @@ def test_levels_are_darker_the_higher_they_are_in_grey_print_too():
         if layer["mark"]["type"] == "rect" and "field" in layer["encoding"].get("fill", {})
     ]
     colours = fill["scale"]["range"]
+    # A relevant grade has a colour for dark and one for light backgrounds. The first grade is not
+    # relevant, and its colour is transparent.
+    assert colours[0] == tiles.IRRELEVANT_COLOUR
     grey = [
         sum(share * int(colour[at : at + 2], 16) for share, at in ((0.3, 1), (0.59, 3), (0.11, 5)))
-        for colour in colours
+        for colour in (relevant["expr"].split("'")[3] for relevant in colours[1:])
     ]
-    assert len(grey) == 7
+    assert len(grey) == 6
+    assert grey[0] < 240 - 15
     assert np.diff(grey).max() < -15
 
 
@@ -375,7 +378,9 @@ def test_a_query_of_several_columns_is_a_tuple():
     both = pl.concat([frame, frame.with_columns(country=pl.lit("FR"))])
     keys = {"by": ["strong", "weak"], "query": ["country", "query"]}
     chart = charts.rankings(both, ("FR", 2), "ap", **keys)
-    assert chart.data.equals(charts.rankings(frame, 2, "ap", by=keys["by"]).data)
+    of_one = charts.rankings(frame, 2, "ap", by=keys["by"]).data
+    assert chart.data.drop("query").equals(of_one.drop("query"))
+    assert chart.data["query"].unique().to_list() == ["FR, 2"]
     assert chart.to_dict()["title"]["text"] == "2 rankings of country FR, query 2, ap"
     expected = side_by_side(frame, 2, by=keys["by"])
     assert side_by_side(both, ("FR", 2), **keys).equals(expected)

@@ -16,7 +16,7 @@ from test_charts import assert_drawn
 
 import polars_graded as pg
 from polars_graded import charts, datasets, evaluate, trust
-from polars_graded._drawing import chart_checks, style, tiles
+from polars_graded._drawing import chart_checks, style
 from polars_graded._sentences import format_percent
 from polars_graded.charts import _overview
 
@@ -109,7 +109,7 @@ def test_of_more_measures_than_colours_the_first_have_one_and_a_name(name):
     named = chart.data.drop_nulls("label")["measure"].to_list()
     assert sorted(named) == [f"m{i}" for i in range(8)]
     colour = spec_of(chart)["encoding"]["color"]
-    assert colour["value"] == style.find_rest()
+    assert colour["value"] == style.REST_COLOUR.to_dict()
     assert set(colour["condition"]["test"]["oneOf"]) == set(named)
 
 
@@ -258,8 +258,8 @@ def joined() -> pl.DataFrame:
 
 
 def fill_of(colour: str) -> str:
-    """Return the colour of a filled cell on white."""
-    return style.mix_colours("white", colour, _overview.FILLED_SHARE)
+    """Return the colour of a filled cell."""
+    return style.fade(colour, _overview.FILLED_SHARE)
 
 
 def cells_of(chart: Any) -> dict[str, str]:
@@ -315,7 +315,7 @@ def test_grades_are_pieces_of_one_bar_by_how_many_rows_have_them():
     assert (pieces["end"] - pieces["start"]).to_list() == pytest.approx(
         [0.8 * width, 0.1 * width, 0.1 * width]
     )
-    lowest, _, highest = tiles.find_grade_colours()
+    lowest, highest = (style.fade(_overview.BLUE, share) for share in (_overview.EMPTY_SHARE, 1))
     assert pieces["fill"].to_list() == [fill_of(_overview.YELLOW), lowest, highest]
     assert {"none, 0, 2", "rows by grade:"} <= set(text_of(chart))
 

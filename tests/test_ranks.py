@@ -296,7 +296,7 @@ def find_rejected_shares(n: int, replicates: int = 4000) -> list[str]:
 
 @pytest.mark.simulation
 def test_the_table_of_wilcoxon_is_that_of_the_simulations():
-    for row in table_after("finds a difference between two strategies with equal means"):
+    for row in table_after("finds a difference of equal means"):
         expected = find_rejected_shares(int(row[0]))
         assert [float(cell) for cell in row] == pytest.approx([*map(float, expected)], abs=0.001)
 

@@ -162,6 +162,14 @@ def test_histograms_have_every_query_and_their_table_the_extremes(page, per_quer
         assert part.pairs[0] == f"{best} − fair"
 
 
+def test_the_interval_beside_the_bars_is_that_of_the_table(page):
+    for part in page.parts:
+        intervals = part.tables[f"Differences of {part.name} from fair"].column("95 % interval")
+        for pair, chart in zip(part.pairs, part.charts[1:], strict=False):
+            [subtitle] = page.specs[chart]["spec"]["title"]["subtitle"]
+            assert subtitle.endswith(f", 95 % interval {intervals[pair.split(' − ')[0]]}")
+
+
 def test_the_queries_with_the_largest_differences_are_listed(made):
     n = 40
     frame = frame_of({"a": [query / 100 for query in range(n)], "b": [0.2] * n})
@@ -342,10 +350,10 @@ def test_a_notebook_shows_the_file_as_a_link(tmp_path, monkeypatch):
 
 def test_charts_are_those_of_the_public_functions_light_and_dark(page, per_query):
     part = page.parts[0]
-    light, dark = page.specs[part.charts[1]]["specs"]
+    light, dark = (page.chart(part.charts[1], mode) for mode in (0, 1))
     public = charts.precision_histogram(per_query, "ndcg@10", "strong", "fair").to_dict()
     assert light["layer"][0]["mark"] == public["layer"][0]["mark"]
-    assert light["title"] == public["title"]
+    assert light["title"]["text"] == public["title"]["text"]
     assert (light["config"]["background"], dark["config"]["background"]) == ("#ffffff", "#14181d")
     for end in ("background", "ink"):
         assert f"--{'paper' if end == 'background' else end}" in page.text
@@ -414,7 +422,11 @@ def test_rankings_are_drawn_of_the_queries_with_the_largest_differences(page, pe
     public = charts.rankings(
         ranked, int(page.queries[0]), "ndcg@10", n=10, by=["strong", "fair", "weak"], title="title"
     )
-    shown = [(row["strategy"], row["doc"]) for row in page.rows(chart) if row["part"] == "document"]
+    shown = [
+        (row["strategy"], row["doc"])
+        for row in page.rows(chart)
+        if (row["part"], row["query"]) == ("document", page.queries[0])
+    ]
     rows = public.data.filter(part="document").select("strategy", "doc").rows()
     assert sorted(shown) == sorted(rows)
     linked = [

@@ -24,7 +24,7 @@ from polars_graded._drawing.chart_checks import (
 )
 from polars_graded._drawing.printing import escape_texts
 from polars_graded._results.keys import GRADER, Columns, check_one_grader
-from polars_graded._results.per_query import sort_naturally
+from polars_graded._results.per_query import EFFECTIVE, sort_naturally
 from polars_graded._sentences.titles import Drawn
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -237,7 +237,8 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     )
     strategies = table["strategy"].n_unique() if "strategy" in columns else 0
     panels = table["panel"].n_unique() if has_own_panels else 0
-    return Drawn(measures, strategies, panels, queries, find_confidence(table))
+    numbers = strategies, panels, queries, find_confidence(table), EFFECTIVE in columns
+    return Drawn(measures, *numbers)
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:

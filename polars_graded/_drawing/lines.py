@@ -260,7 +260,7 @@ def _draw_names(
         xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
     ).encode(x2=alt.X2(x.partition(":")[0]), y2=alt.Y2(y))
     text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
-    return [leader, text.encode(text=alt.Text("label:N"), color=alt.value(style.find_ink()))]
+    return [leader, text.encode(text=alt.Text("label:N"), color=style.draw_ink())]
 
 
 def spread_names(
@@ -339,7 +339,7 @@ def draw_point_names(
     leader = base.mark_rule(x2Offset=across, y2Offset=up, opacity=0.6, clip=False)
     align = alt.ExprRef(f"{side} < 0 ? 'right' : 'left'")
     text = base.mark_text(align=align, dx=across, dy=up, limit=MAX_NAME_WIDTH, clip=False)
-    text = text.encode(text=alt.Text(f"{label}:N"), color=alt.value(style.find_ink()))
+    text = text.encode(text=alt.Text(f"{label}:N"), color=style.draw_ink())
     return [leader.encode(x2=alt.X2(x), y2=alt.Y2(y)), text]
 
 

@@ -34,8 +34,8 @@ def build_recall_axis(title: str) -> alt.X:
 def draw_level(field: str, value: float = 0, colour: str = "gray", **look: Any) -> alt.Chart:
     """Draw a line over the whole width at a value of a field."""
     line = build_one_row().transform_calculate(**{field: repr(value)}).mark_rule(**look)
-    y, color = alt.Y(f"{field}:Q"), alt.value(colour)
-    return line.encode(x=alt.value(0), x2=alt.value("width"), y=y, color=color)
+    y, color = alt.Y(f"{field}:Q"), alt.ColorValue(colour)
+    return line.encode(x=alt.XValue(0), x2=alt.X2Value("width"), y=y, color=color)
 
 
 def draw_diagonal(ends: AxisEnds) -> alt.Chart:
@@ -44,4 +44,4 @@ def draw_diagonal(ends: AxisEnds) -> alt.Chart:
     x, y = (channel(low, type="quantitative") for channel in (alt.XDatum, alt.YDatum))
     line = build_one_row().mark_rule(clip=True)
     line = line.encode(x=x, x2=alt.X2Datum(high), y=y, y2=alt.Y2Datum(high))
-    return line.encode(color=alt.value("gray"))
+    return line.encode(color=alt.ColorValue("gray"))

@@ -51,9 +51,6 @@ MAX_COLOURS = len(OKABE_ITO)
 REST = "#b4b8bf"
 """Colour of the outlines of symbols in a legend of grades."""
 
-REST_SHARE = 0.6
-"""Share of the background colour in the grey of strategies beside a highlighted one."""
-
 FAINT = "#d5d8dc"
 """Colour of queries that are not selected, and of the outlines of cells."""
 
@@ -64,11 +61,35 @@ LIGHT_INK = "#e6e9ed"
 """Colour of text and of significant results on a dark background."""
 
 
-DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
-"""Background colours of Vega's dark themes. The settings of Altair do not contain these colours."""
-
 DOUBT = "#858b93"
 """Colour of results that are not significant, of ties, and of unjudged documents."""
+
+MIDDLE_LUMINANCE = 0.179
+"""Luminance of a background on which black and white texts have the same contrast."""
+
+IS_DARK = f"(luminance(background) < {MIDDLE_LUMINANCE})"
+"""Expression that is true on a dark background, of a theme or of `configure`."""
+
+PAPER = "(luminance(background) >= 0 ? background : 'white')"
+"""Expression of the background colour, which is white if the background is transparent."""
+
+
+def choose_by_background(light: str, dark: str) -> alt.ExprRef:
+    """Return an expression for a colour on light backgrounds, and another on dark ones.
+
+    The colour also suits a background that the caller sets after the chart was made.
+    """
+    return alt.ExprRef(f"{IS_DARK} ? '{dark}' : '{light}'")
+
+
+TEXT_COLOUR = choose_by_background(INK, LIGHT_INK)
+"""Expression of the colour of text on the background of the chart."""
+
+REST_COLOUR = choose_by_background("#acaeb1", "#6d7073")
+"""Expression of the colour of strategies beside a highlighted one, or without one of their own."""
+
+CATEGORY_COLOURS: list[Any] = [*OKABE_ITO[:-1], choose_by_background(OKABE_ITO[-1], LIGHT_INK)]
+"""The colours of Okabe and Ito, in which the colour of text replaces black on dark backgrounds."""
 
 MAX_LARGE_PANELS = 9
 """Maximum number of panels of full size. If a chart has more, all its panels are small, and a row
@@ -399,7 +420,7 @@ def encode_names(
     if chosen or highlight is not None:
         range_ = dict(zip(coloured, cycle(find_category_colours()), strict=False))
         if highlight is not None:
-            range_ |= {name: find_rest() for name in coloured if name != str(highlight)}
+            range_ |= {name: REST_COLOUR for name in coloured if name != str(highlight)}
         scale = alt.Scale(domain=coloured, range=[*(range_ | chosen).values()])
     if isinstance(legend, bool):
         # A chart beside this one shares the legend, and may add up to `MAX_NAMED_MARKS` names.
@@ -411,7 +432,7 @@ def encode_names(
     if coloured == names:
         return colour
     is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
-    return alt.condition(is_coloured, colour, alt.value(find_rest()))
+    return alt.condition(is_coloured, colour, alt.value(REST_COLOUR))
 
 
 def choose_coloured(
@@ -434,18 +455,15 @@ def _check_drawn(argument: str, chosen: Sequence[str], names: Sequence[str]) -> 
             raise ValueError(msg)
 
 
-def find_category_colours() -> list[str]:
+def find_category_colours() -> list[Any]:
     """Return the colours of names under the active theme, by default those of Okabe and Ito."""
     colours = _read_theme()[1].get("range", {}).get("category")
     return colours if isinstance(colours, list) else _list_colours() or OKABE_ITO
 
 
-def _list_colours() -> list[str]:
+def _list_colours() -> list[Any]:
     """Return the colours of Okabe and Ito; none if the active theme has its own colours."""
-    if has_theme_colours():
-        return []
-    black = find_ink() if find_ink_and_paper()[1] != "white" else OKABE_ITO[-1]
-    return [*OKABE_ITO[:-1], black]
+    return [] if has_theme_colours() else CATEGORY_COLOURS
 
 
 def encode_few_names(
@@ -474,47 +492,9 @@ def _read_theme() -> tuple[str | None, dict[str, Any]]:
     return spec.get("usermeta", {}).get("embedOptions", {}).get("theme"), spec.get("config", {})
 
 
-def find_ink_and_paper() -> tuple[str, str]:
-    """Return the colours of text and of the background under the active theme."""
-    theme_name, config = _read_theme()
-    paper = DARK_THEMES.get(theme_name or "", str(config.get("background")))
-    if not re.fullmatch("#([0-9a-fA-F]{3}){1,2}", paper):
-        return INK, "white"
-    lightness = sum(split_colour(paper)) / (3 * 255)
-    return (INK if lightness > 0.5 else LIGHT_INK), paper  # noqa: PLR2004
-
-
-def find_rest() -> str:
-    """Return the colour of marks without a colour of their own, under the active theme."""
-    return mix_colours(*find_ink_and_paper(), REST_SHARE)
-
-
-def find_ink() -> str:
-    """Return the colour of text under the active theme."""
-    return find_ink_and_paper()[0]
-
-
-IS_DARK = "(luminance(background) < 0.18)"
-"""Expression that is true on a dark background, of a theme or of `configure`.
-
-0.18 is the luminance of a background on which black and white texts have the same contrast.
-"""
-
-PAPER = "(luminance(background) >= 0 ? background : 'white')"
-"""Expression of the background colour, which is white if the background is transparent."""
-
-
-def choose_by_background(light: str, dark: str) -> alt.ExprRef:
-    """Return an expression for a colour on light backgrounds, and another on dark ones.
-
-    The colour also suits a background that the caller sets after the chart was made.
-    """
-    return alt.ExprRef(f"{IS_DARK} ? '{dark}' : '{light}'")
-
-
 def draw_ink() -> Any:
     """Return the colour of text, which is legible on the background of the chart."""
-    return alt.value(choose_by_background(INK, LIGHT_INK))
+    return alt.ColorValue(TEXT_COLOUR)
 
 
 BLUE_CELL = choose_by_background("#08306b", "#9ecae1")
@@ -549,10 +529,10 @@ def write_on_cells(
     parts = (
         f"(1 - {share}) * rgb({PAPER}).{part} + {share} * rgb({strong}).{part}" for part in "rgb"
     )
-    # On a background of this luminance, black and white texts have the same contrast.
-    colour = alt.ExprRef(f"luminance(rgb({', '.join(parts)})) > 0.179 ? 'black' : 'white'")
+    is_light = f"luminance(rgb({', '.join(parts)})) > {MIDDLE_LUMINANCE}"
+    colour = alt.ExprRef(f"{is_light} ? 'black' : 'white'")
     marks = cells.mark_text(fontSize=size or alt.Undefined)
-    return marks.encode(text=alt.Text(f"{text}:N"), fill=alt.value(colour))
+    return marks.encode(text=alt.Text(f"{text}:N"), fill=alt.FillValue(colour))
 
 
 def choose_value(channel: Callable[..., Any], predicate: Any, if_true: Any, otherwise: Any) -> Any:
@@ -566,11 +546,13 @@ def choose_value(channel: Callable[..., Any], predicate: Any, if_true: Any, othe
 
 
 def split_colour(colour: str) -> list[int]:
-    """Return red, green and blue of "white" or "#333", from 0 to 255."""
-    digits = "fff" if colour == "white" else colour.removeprefix("#")
-    if len(digits) == 3:  # noqa: PLR2004
-        digits = "".join(2 * digit for digit in digits)
-    return [*bytes.fromhex(digits)]
+    """Return red, green and blue of "#858b93", from 0 to 255."""
+    return [*bytes.fromhex(colour.removeprefix("#"))]
+
+
+def fade(colour: str, share: float) -> str:
+    """Return a colour through which the background shows: `share` is the share of the colour."""
+    return f"rgba({', '.join(map(str, split_colour(colour)))}, {share:.3g})"
 
 
 def mix_colours(one: str, other: str, share: float) -> str:
@@ -672,14 +654,14 @@ def build_names_axis(field: str, names: list[str], title: str | None = None, **a
 def draw_column(text: alt.Text | str, dx: int) -> alt.Chart:
     """Draw a column of texts to the right of the rows of the chart."""
     texts = alt.Chart().mark_text(align="left", dx=dx, clip=False)
-    return texts.encode(x=alt.value("width"), text=text, color=draw_ink())
+    return texts.encode(x=alt.XValue("width"), text=text, color=draw_ink())
 
 
 def draw_heading(text: str, dx: int) -> alt.Chart:
     """Draw a text above the plot, which ends `dx` pixels to the right of it."""
     heading = build_one_row().mark_text(align="right", dx=dx, dy=-9, fontSize=10, clip=False)
-    place: dict[str, Any] = {"x": alt.value("width"), "y": alt.value(0)}
-    return heading.encode(text=alt.value(text), color=draw_ink(), **place)
+    place: dict[str, Any] = {"x": alt.XValue("width"), "y": alt.YValue(0)}
+    return heading.encode(text=alt.TextValue(text), color=draw_ink(), **place)
 
 
 LETTER_WIDTH = 6

@@ -36,8 +36,8 @@ GRADE_COLOURS, GRADE_COLOURS_ON_DARK = ("#8fbfe6", "#103a66"), ("#1c4a73", "#a8d
 """Colours of the lowest and the highest relevant grade. A higher grade contrasts more with the
 background, also when printed in grey."""
 
-IRRELEVANT_SHARE = 0.1
-"""Share of the colour of text in the colour of irrelevant documents; the rest is the background."""
+IRRELEVANT_COLOUR, UNJUDGED_COLOUR = style.fade(style.DOUBT, 0.2), "transparent"
+"""Colours of documents that are not relevant, and of documents without a grade."""
 
 MAX_MISSED_DOCUMENTS = 10
 """Maximum number of tiles that a strategy has below its first n documents."""
@@ -82,20 +82,22 @@ def compute_column_width(n: int) -> int:
 
 
 def build_tile_rows(
-    documents: pl.DataFrame, values: Mapping[str, float | None], n: int, label: str
+    documents: pl.DataFrame, values: pl.DataFrame, n: int, label: str
 ) -> pl.DataFrame:
     """Return the rows to draw, each a tile, a line or the head of a column.
 
-    `part` is "document" for a tile, "line" for a line between two tiles and "strategy" for a head.
-    `column` is the number of the strategy. For one of the first n documents, `y` is the rank. For
-    any other document, `y` is a position below the first n documents.
+    `values` has the `value` of the measure for each query and strategy. `part` is "document" for a
+    tile, "line" for a line between two tiles and "strategy" for a head. `column` is the number of
+    the strategy. For one of the first n documents, `y` is the rank. For any other document, `y` is
+    a position below the first n documents of all queries.
     """
-    value_labels = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
-    heads = pl.DataFrame(
-        [[*values], [*values.values()], value_labels, [*range(len(values))]],
-        {"strategy": pl.String, "value": pl.Float64, "label": pl.String, "column": pl.Int64},
-    )
-    documents = documents.join(heads.drop("label"), on="strategy", maintain_order="left")
+    names = values["strategy"].unique(maintain_order=True)
+    places = pl.DataFrame({"strategy": names}).with_row_index("column")
+    places = places.with_columns(pl.col("column").cast(pl.Int64))
+    texts = ["" if value is None else f"{label} {value:.4f}" for value in values["value"]]
+    heads = values.with_columns(label=pl.Series(texts, dtype=pl.String))
+    heads = heads.join(places, on="strategy", maintain_order="left")
+    documents = documents.join(heads.drop("label"), on=["query", "strategy"], maintain_order="left")
     y = pl.col("rank").cast(pl.Float64).alias("y")
     top_documents = documents.filter(pl.col("rank") <= n).with_columns(y)
     max_rank: Any = top_documents["rank"].max()
@@ -105,9 +107,8 @@ def build_tile_rows(
     share = pl.when(pl.col("value") > 0).then(pl.col("adds") / pl.col("value"))
     tiles = pl.concat([top_documents, documents_below], how="diagonal")
     tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
-    heads = heads.join(counts_below, on="strategy", how="left").with_columns(
-        part=pl.lit("strategy")
-    )
+    heads = heads.join(counts_below, on=["query", "strategy"], how="left", maintain_order="left")
+    heads = heads.with_columns(part=pl.lit("strategy"))
     return pl.concat([tiles, _build_lines(tiles), heads], how="diagonal")
 
 
@@ -123,24 +124,30 @@ def _list_documents_below(
     missed_documents = documents.filter(
         pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null()
     )
-    is_in_top = pl.col("doc").is_in(top_documents["doc"].unique().implode())
-    listed_documents = missed_documents.sort(
-        is_in_top, "grade", "rank", "doc", descending=[True, True, False, False], nulls_last=True
+    in_top = top_documents.select("query", "doc", is_in_top=True).unique()
+    listed_documents = missed_documents.join(
+        in_top, on=["query", "doc"], how="left", maintain_order="left"
+    ).sort(
+        *("is_in_top", "grade", "rank", "doc"),
+        descending=[True, True, False, False],
+        nulls_last=True,
     )
-    listed_documents = listed_documents.group_by("strategy", maintain_order=True).head(
-        MAX_MISSED_DOCUMENTS
+    listed_documents = (
+        listed_documents.drop("is_in_top")
+        .group_by("query", "strategy", maintain_order=True)
+        .head(MAX_MISSED_DOCUMENTS)
     )
     by_rank = listed_documents.sort(
         "column", "rank", "grade", "doc", descending=[False, False, True, False], nulls_last=True
     )
-    position = pl.int_range(pl.len()).over("strategy") + first_y
+    position = pl.int_range(pl.len()).over("query", "strategy") + first_y
     rank = pl.when(pl.col("rank").is_null()).then(pl.lit("no rank"))
     documents_below = by_rank.with_columns(
         position.cast(pl.Float64).alias("y"),
         rank.otherwise(pl.format("rank {}", "rank")).alias("label"),
         pl.lit(None, pl.Float64).alias("adds"),
     )
-    counts = missed_documents.group_by("strategy").agg(below=pl.len())
+    counts = missed_documents.group_by("query", "strategy").agg(below=pl.len())
     return documents_below, counts
 
 
@@ -151,13 +158,13 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
     """
     if tiles["column"].n_unique() > MAX_JOINED_COLUMNS:
         tiles = tiles.clear()
-    starts = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
-    ends = starts.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
-    lines = starts.join(ends, on=["column", "doc"], maintain_order="left")
+    starts = tiles.select("query", "strategy", "column", "y", "doc", "relevant", "adds", "label")
+    ends = starts.select("query", pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
+    lines = starts.join(ends, on=["query", "column", "doc"], maintain_order="left")
     return lines.with_columns(pl.lit("line").alias("part"))
 
 
-def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, str]]:
+def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the rows with a column `level`, and the colour of each level.
 
     All irrelevant grades are one level, and unjudged documents are another. Up to
@@ -187,21 +194,14 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     graded_documents = documents.with_columns(
         level=pl.when(grade.is_null()).then(pl.lit(UNJUDGED_LEVEL)).otherwise(level)
     )
-    irrelevant_colour, lowest, highest = find_grade_colours()
-    ramp = style.build_ramp(lowest, highest, len(names))
-    colours = {lowest_level: irrelevant_colour} | dict(zip(names, ramp, strict=True))
-    colours[UNJUDGED_LEVEL] = style.find_ink_and_paper()[1]
+    ramps = (style.build_ramp(*ends, len(names)) for ends in (GRADE_COLOURS, GRADE_COLOURS_ON_DARK))
+    colours: dict[str, Any] = {lowest_level: IRRELEVANT_COLOUR}
+    colours |= dict(zip(names, map(style.choose_by_background, *ramps), strict=True))
+    colours[UNJUDGED_LEVEL] = UNJUDGED_COLOUR
     used_levels = set(graded_documents["level"])
     return graded_documents, {
         name: colour for name, colour in colours.items() if name in used_levels
     }
-
-
-def find_grade_colours() -> tuple[str, str, str]:
-    """Return the colours of irrelevant documents, and of the lowest and highest relevant grade."""
-    ink, paper = style.find_ink_and_paper()
-    relevant = GRADE_COLOURS if ink == style.INK else GRADE_COLOURS_ON_DARK
-    return style.mix_colours(paper, ink, IRRELEVANT_SHARE), *relevant
 
 
 def format_distinct(values: Sequence[float]) -> list[str]:
@@ -224,7 +224,7 @@ def _format_limit(limit: float, grades: Sequence[float]) -> str:
 
 
 def draw_tiles(  # noqa: PLR0915 (one layer after the other)
-    table: pl.DataFrame, n: int, colours: Mapping[str, str], grade: str
+    table: pl.DataFrame, n: int, colours: Mapping[str, Any], grade: str
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
     """Return the layers of the chart, and its shared encoding, width and height.
 
@@ -233,7 +233,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     of `add_levels` to its colour.
     """
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
-    names, labels = heads["strategy"].to_list(), heads["label"].to_list()
+    names, labels = heads["strategy"].unique(maintain_order=True).to_list(), heads["label"]
     last_rank, lowest, max_added = documents.select(
         pl.col("rank").filter(pl.col("rank") <= n).max().fill_null(0),
         pl.col("y").max().fill_null(0),
@@ -263,7 +263,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     # The sizes of texts follow the size of the chart. Texts in narrow columns are not drawn.
     column_width = f"(item.mark.group.width / {columns[1] - columns[0]:.4g})"
     font_size = f"min({TILE_FONT_SIZE}, 0.6 * item.mark.group.height / {rows[1] - rows[0]:.4g})"
-    ink = style.find_ink()
+    ink: Any = style.TEXT_COLOUR
 
     def draw_text(chart: alt.Chart, min_width: float = 0, **look: Any) -> alt.Chart:
         """Draw texts in columns that are at least `min_width` pixels wide."""
@@ -312,8 +312,11 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         bars = _select_part("document", "datum.adds > 0", **added)
         bars = bars.mark_rect(color=style.DOUBT, fillOpacity=0.35)
         layers.append(bars.encode(x2=alt.X2("end"), y2=alt.Y2("bottom"), tooltip=tooltip))
-    # On a background of this luminance, black and white texts have the same contrast.
-    is_dark = f"luminance({json.dumps(colours)}[datum.level]) < 0.179"
+    # The colours of relevant grades cover the background.
+    opaque = [level for level, colour in colours.items() if isinstance(colour, alt.ExprRef)]
+    fills = ", ".join(f"{json.dumps(level)}: {colours[level].expr}" for level in opaque)
+    below = f"isDefined({{{fills}}}[datum.level]) ? {{{fills}}}[datum.level] : {style.PAPER}"
+    is_dark = f"luminance({below}) < {style.MIDDLE_LUMINANCE}"
     limit = alt.ExprRef(f"max(1, {column_width} * {TILE_WIDTH} - 8)")
     on_tile = draw_text(_select_part("document"), MIN_TEXT_WIDTH, dx=4, limit=limit)
     fill_of_text = style.choose_value(alt.FillValue, is_dark, "white", "black")
@@ -350,7 +353,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         # A line separates the first n documents from the tiles below. A caption under the line
         # shows the number of relevant documents outside the first n.
         separator = style.build_one_row().transform_calculate(y=f"{last_rank + 0.5}")
-        ends: dict[str, Any] = {"x": alt.value(0), "x2": alt.value("width")}
+        ends: dict[str, Any] = {"x": alt.XValue(0), "x2": alt.X2Value("width")}
         separator = separator.mark_rule(color="gray").encode(y=alt.Y("y:Q"), **ends)
         is_wide, is_narrow = width >= MIN_CAPTION_WIDTH, width < MIN_HORIZONTAL_NAME_WIDTH
         unit = " relevant below" if is_wide else "" if is_narrow else " below"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -73,36 +73,39 @@ def rank_rows_of_strategies(
 
 def compute_added_by_rank(
     frame: Any,
-    of: Any,
+    queries: Sequence[Any],
     measure: Measure,
     n: int,
     *,
     doc: str,
     others: dict[str, str],
     **options: Unpack[RequestOptions],
-) -> tuple[pl.DataFrame, dict[str, float | None]]:
-    """Return the documents of one query, with what each adds at its rank.
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the documents of some queries, with what each adds at its rank, and the values.
 
-    The result has one row per strategy and document, with these columns: `strategy`, `rank` (null
-    if the document was not retrieved), `doc`, `grade`, the keys of `others`, and the Booleans
-    `tied` and `relevant`. `adds` is the amount that the rank adds to the measure. For measures with
-    a gain, `gain` is the amount that the rank adds to the cumulated gain. Both are null for
-    documents not in the first n ranks. The dictionary maps each strategy to its value of the
-    measure.
+    The first result has one row per query, strategy and document, with these columns: `query` (as
+    text), `strategy`, `rank` (null if the document was not retrieved), `doc`, `grade`, the keys of
+    `others`, and the Booleans `tied` and `relevant`. `adds` is the amount that the rank adds to the
+    measure. For measures with a gain, `gain` is the amount that the rank adds to the cumulated
+    gain. Both are null for documents not in the first n ranks. The second result has the `value`
+    of the measure for each `query` and `strategy`.
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
     request, opened = request.open_frame(frame, doc=doc, **others)
     check_comparable([doc], opened.collect_schema())
-    rows = select_query(request, opened, of)
-    parts, values = [], {}
+    rows = select_queries(request, opened, queries)
+    texts = (pl.col(column).cast(pl.String).fill_null("null") for column in request.query)
+    query = pl.concat_str(*texts, separator=", ").alias("query")
+    parts, values = [], []
     for name, ranked in rank_rows_of_strategies(request, rows):
         # Documents with equal scores count as tied, even if other columns decide their order.
         by_score = request.unsorted_ranking.ranked_by(
             request.find_columns(name)[:1], descending=request.find_directions(name)[:1]
         )
-        tied = rank_rows(by_score).struct.field("tied")
+        tied = rank_rows(by_score).struct.field("tied").over(request.query)
         table = ranked.select(
+            query,
             pl.lit(name).alias("strategy"),
             pl.col(RANK).alias("rank"),
             pl.col(doc).alias("doc"),
@@ -111,49 +114,57 @@ def compute_added_by_rank(
             *(pl.col(column).alias(argument) for argument, column in others.items()),
         )
         table = table.filter(~pl.all_horizontal(pl.col("rank", "grade").is_null()))
-        if repeated := table.height - table["doc"].n_unique():
+        if repeated := table.height - table.select("query", "doc").n_unique():
             msg = f"{doc!r} must name each document of a query once, got {repeated} repeated"
             raise ValueError(msg)
         measures = [measure]
         if "gain" in measure.options:
             measures.append(Measure.of("cg", measure.n, gain=_format_gain(measure.options["gain"])))
-        values[name] = ranked.select(measure_one(measure, request.build_ranking(name))).item()
+        value = measure_one(measure, request.build_ranking(name)).alias("value")
+        of_queries = ranked.group_by(query, maintain_order=True).agg(value)
+        values.append(of_queries.insert_column(1, pl.lit(name).alias("strategy")))
         added = _compute_added(table, request, measures, n)
-        parts.append(table.join(added, on="rank", how="left", maintain_order="left"))
+        parts.append(table.join(added, on=["query", "rank"], how="left", maintain_order="left"))
     if not sum(part.height for part in parts):
         msg = "the query must have a document with a score or a grade, got none"
         raise ValueError(msg)
     documents = pl.concat(parts).with_columns(
         request.scale.is_relevant(pl.col("grade")).fill_null(value=False).alias("relevant")
     )
-    return documents, values
+    return documents, pl.concat(values)
 
 
-def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
-    """Return the rows of one query; raise if there are none.
+def select_queries(
+    request: Request, frame: pl.DataFrame | pl.LazyFrame, queries: Sequence[Any]
+) -> pl.DataFrame:
+    """Return the rows of some queries; raise if there are none.
 
     Raise also if `descending` does not fit a column that looks like ranks.
     """
     has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
-    if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
-        msg = f"`of` must be a tuple with one value for each of {columns}, got {of!r}"
-        raise TypeError(msg)
     conditions = []
-    for query, value in zip(request.query, of if has_several_columns else [of], strict=True):
-        is_query = pl.col(query).eq_missing(pl.lit(value))
-        dtype = frame.collect_schema()[query]
-        try:
-            pl.Series(query, [], dtype=dtype).to_frame().filter(is_query)
-        except (pl.exceptions.PolarsError, TypeError):
-            msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
-            raise TypeError(msg) from None
-        conditions.append(is_query)
-    rows = request.add_computed_columns(frame.lazy().filter(*conditions).collect())
+    for of in queries:
+        if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
+            msg = f"`of` must be a tuple with one value for each of {columns}, got {of!r}"
+            raise TypeError(msg)
+        parts = []
+        for query, value in zip(request.query, of if has_several_columns else [of], strict=True):
+            is_query = pl.col(query).eq_missing(pl.lit(value))
+            dtype = frame.collect_schema()[query]
+            try:
+                pl.Series(query, [], dtype=dtype).to_frame().filter(is_query)
+            except (pl.exceptions.PolarsError, TypeError):
+                msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
+                raise TypeError(msg) from None
+            parts.append(is_query)
+        conditions.append(pl.all_horizontal(parts))
+    is_selected = pl.any_horizontal(conditions)
+    rows = request.add_computed_columns(frame.lazy().filter(is_selected).collect())
     # One query shows nothing about ranks, so all queries are read.
     all_rows = frame.lazy().select(request.input_columns).collect()
     check_directions_of_rows(request, request.add_computed_columns(all_rows))
     if rows.is_empty():
-        msg = f"`frame` must have a row of the query, got none for {of!r} in {columns}"
+        msg = f"`frame` must have a row of the query, got none for {queries[0]!r} in {columns}"
         raise ValueError(msg)
     return rows
 
@@ -176,7 +187,8 @@ def _compute_added(
         ["kept"], descending=False
     )
     names = ["adds", "gain"][: len(measures)]
-    last = min(n, table["rank"].count())
+    counts: Any = table.group_by("query").agg(pl.col("rank").count())["rank"].max()
+    last = min(n, counts or 0)
     cuts = pl.DataFrame({"cut": range(last + 1)}, schema={"cut": pl.UInt32})
     # The table is repeated for each cut from 0 to `last`. Documents at ranks after the cut get a
     # null score, so they count as not retrieved.
@@ -184,8 +196,9 @@ def _compute_added(
     values = (
         cuts.join(table, how="cross")
         .with_columns(kept)
-        .group_by("cut")
+        .group_by("query", "cut")
         .agg(measure_one(m, ranking).alias(name) for m, name in zip(measures, names, strict=True))
-        .sort("cut")
+        .sort("query", "cut")
     )
-    return values.select(pl.col("cut").alias("rank"), pl.col(names).diff()).slice(1)
+    added = pl.col(names).diff().over("query")
+    return values.select("query", pl.col("cut").alias("rank"), added).filter(pl.col("rank") > 0)

@@ -10,7 +10,7 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_whole_number
 from polars_graded._frames.arguments import RequestOptions
-from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_query
+from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
@@ -244,7 +244,7 @@ def side_by_side(
     request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
     request, opened = request.open_frame(frame, doc=doc)
-    rows = select_query(request, opened, of)
+    rows = select_queries(request, opened, [of])
     ranked, tied = [*rank_rows_of_strategies(request, rows)], {}
     last = min(n, max(rows.get_column(RANK).count() for _, rows in ranked))
     table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from polars_graded import charts
 from polars_graded._checks import check_comparable, check_frame
-from polars_graded._drawing.chart_rows import join_query_columns
+from polars_graded._drawing.chart_rows import format_names, join_query_columns
 from polars_graded._frames.arguments import parse_by, selects_columns
 from polars_graded._frames.contributions import check_sum
 from polars_graded._frames.directions import name_columns
@@ -23,6 +23,7 @@ from polars_graded._report.drawing import Charts, Figure
 from polars_graded._results.per_query import Grid
 from polars_graded._sentences import capitalise
 from polars_graded._sentences.titles import write_many_ties
+from polars_graded.charts._rankings import describe_rankings, draw_rankings
 
 MAX_SHOWN_RANKS = 10
 """Maximum number of documents of a ranking that are shown."""
@@ -37,6 +38,14 @@ similarities are computed."""
 RANKING_OPTIONS = ("query", "by", "descending", "strategy")
 """Keywords of `evaluate` that define the rankings. `ties` is not among them, so that documents with
 equal scores remain tied."""
+
+
+class Rankings(NamedTuple):
+    """The rankings of several queries in one figure, which shows one query at a time."""
+
+    figure: Figure
+    words: dict[str, tuple[str, str]]
+    """The title and the description of the rankings of each query."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +141,7 @@ class RankedFrame:
         column of strategies but no column of documents, or if it is too large.
         """
         table, strategy = self.table, self.request.strategy
-        figure = page.draw(lambda: charts.overview(table, strategy=table.columns[0]))
+        figure = page.draw(charts.overview(table, strategy=table.columns[0]))
         sections = {"Ranked and judged documents": [figure]}
         doc, shared = self.request.document or self.columns.get("doc"), self.find_strategies(names)
         is_large = self.frame.height * len(self.request.by) * len(shared) > MAX_COMPARED_ROWS
@@ -143,20 +152,20 @@ class RankedFrame:
             warnings.simplefilter("ignore", UserWarning)  # the evaluation has already warned
             values = similarity(self.frame, "rbo", doc=doc, progress=False, **options)
         values = values.filter(*(pl.col(side).is_in(shared) for side in "ab"))
-        figure = page.draw(lambda: charts.similarity_matrix(values, "rbo"))
+        figure = page.draw(charts.similarity_matrix(values, "rbo"))
         return sections | {"Similarity of the rankings": [figure]}
 
     def draw_rankings(
         self, page: Charts, queries: Sequence[str], names: Sequence[str], grid: Grid
-    ) -> dict[str, Figure]:
-        """Draw the rankings of queries, and return their figures.
+    ) -> Rankings | None:
+        """Draw the rankings of queries.
 
         The first `MAX_SHOWN_RANKINGS` of the strategies in `names` are drawn, with what each
         document adds to the first measure that is a sum over ranks. Without a column of documents,
         nothing is drawn.
         """
         if "doc" not in self.columns:
-            return {}
+            return None
         [query], strategy = self.request.query, self.request.strategy
         shown = self.find_strategies(names)[:MAX_SHOWN_RANKINGS]
         rows = self.frame.filter(pl.col(query).cast(pl.String).is_in(queries))
@@ -165,7 +174,7 @@ class RankedFrame:
             msg = f"`frame` must have the strategies and queries of `per_query`, got none of {both}"
             raise ValueError(msg)
         options = {**self.options, "n": MAX_SHOWN_RANKS, "doc": self.columns["doc"]}
-        options |= {"title": self.columns.get("titles"), "measure": _find_sum(grid)}
+        options["title"] = self.columns.get("titles")
         if strategy is None:
             options |= {
                 option: {name: options[option][name] for name in shown}
@@ -173,13 +182,18 @@ class RankedFrame:
             }
         else:
             rows = rows.filter(pl.col(strategy).is_in(shown))
-        parts = {str(rows[query][0]): rows for (_, rows) in rows.group_by(query)}
-
-        def draw(part: pl.DataFrame) -> Figure:
-            """Draw the rankings of one query."""
-            return page.draw(lambda: charts.rankings(part, part[query][0], **options))
-
-        return {name: draw(parts[name]) for name in queries if name in parts}
+        measure = _find_sum(grid) or f"ndcg@{MAX_SHOWN_RANKS}"
+        chart = draw_rankings(
+            rows, rows[query].unique(maintain_order=True).to_list(), measure, **options
+        )
+        heads: Any = chart.data
+        values = heads.filter(part="strategy").partition_by("query", as_dict=True)
+        words = {
+            name: describe_rankings(f"{query} {name}", values[key], measure)
+            for name, key in zip(queries, ((each,) for each in format_names(queries)), strict=True)
+            if key in values
+        }
+        return Rankings(page.draw(chart), words)
 
 
 def _find_sum(grid: Grid) -> str | None:

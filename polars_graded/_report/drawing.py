@@ -1,11 +1,11 @@
-"""Build the specifications of a page's charts, each for a light and for a dark screen."""
+"""Collect the specifications and rows of a page's charts."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -35,7 +35,8 @@ def _build_config(paper: str, ink: str, line: str) -> dict[str, Any]:
 
 
 CONFIGS = (_build_config("#ffffff", INK, "#d0d7de"), _build_config("#14181d", LIGHT_INK, "#3a424b"))
-"""Settings of charts on a light and on a dark screen. `page.css` has the same backgrounds."""
+"""Settings of charts on a light and on a dark screen. `page.css` has the same backgrounds. The
+colours of a chart follow its background, so that one specification serves both screens."""
 
 
 class Figure(NamedTuple):
@@ -54,41 +55,37 @@ class Charts:
 
     def __init__(self) -> None:
         self.specs: dict[str, dict[str, Any]] = {}
-        """For each chart, a specification for each of `CONFIGS`, and the names of its data sets.
-        The first of these contains the rows of the chart."""
+        """The specification of each chart, and the names of its data sets. The first of these
+        contains the rows of the chart."""
         self.datasets: dict[str, list[dict[str, Any]]] = {}
 
-    def draw(self, build: Callable[[], Chart], height: int | None = None) -> Figure:
+    def draw(self, chart: Chart, height: int | None = None) -> Figure:
         """Add a chart, and return its figure.
 
         If a height is passed, the script makes the chart as wide as its place.
         """
-        specs, is_filled = [], False
-        for config in CONFIGS:
-            with _use_theme(config):
-                chart: Any = build()
-                is_filled = height is not None and isinstance(chart, alt.LayerChart)
-                chart = chart.properties(height=height) if is_filled else chart
-                # The chart is valid by construction, and validation by Altair takes much time.
-                specs.append(chart.to_dict(validate=False))
-            datasets = specs[-1].pop("datasets", {})
-            self.datasets |= datasets
-        name, rows = f"chart-{len(self.specs) + 1}", specs[0].get("data", {}).get("name")
+        is_filled = height is not None and isinstance(chart, alt.LayerChart)
+        shown: Any = chart.properties(height=height) if is_filled else chart
+        # The chart is valid by construction, and validation by Altair takes much time.
+        spec = shown.to_dict(validate=False)
+        datasets = spec.pop("datasets", {})
+        self.datasets |= datasets
+        name, rows = f"chart-{len(self.specs) + 1}", spec.get("data", {}).get("name")
         names = sorted(datasets, key=lambda name: name != rows)
-        self.specs[name] = {"specs": specs, "data": names}
-        return Figure(name, specs[0].get("description", ""), is_filled)
+        self.specs[name] = {"spec": spec, "data": names}
+        return Figure(name, spec.get("description", ""), is_filled)
 
     def pack(self) -> str:
-        """Return all specifications and rows as compressed JSON in Base64."""
-        page = {"charts": self.specs, "datasets": self.datasets}
+        """Return all specifications, rows and settings as compressed JSON in Base64."""
+        page = {"charts": self.specs, "datasets": self.datasets, "configs": CONFIGS}
         text = json.dumps(page, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
 
 
 @contextmanager
-def _use_theme(config: dict[str, Any]) -> Iterator[None]:
-    """Build charts with these settings instead of the user's theme, and without validation."""
-    theme: Any = {"config": config}
+def use_own_theme() -> Iterator[None]:
+    """Build charts without the user's theme, and without validation."""
+    theme: Any = {}
     alt.theme.register(THEME, enable=False)(lambda: theme)
     try:
         with alt.theme.enable(THEME), schemapi.debug_mode(arg=False):

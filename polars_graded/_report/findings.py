@@ -60,6 +60,14 @@ def list_pairs(comparison: pl.DataFrame, strategies: pl.Series) -> list[Pair]:
     ]
 
 
+def find_interval(pair: Pair) -> tuple[float, float] | None:
+    """Return the interval of a difference, simultaneous if all intervals are; None without one."""
+    for low, high in (("simultaneous_low", "simultaneous_high"), ("ci_low", "ci_high")):
+        if pair[low] is not None and pair[high] is not None:
+            return pair[low], pair[high]
+    return None
+
+
 def _find_leading_pair(
     measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
 ) -> Pair | None:

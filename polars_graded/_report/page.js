@@ -2,7 +2,7 @@
 
 const bytes = Uint8Array.from(atob(document.getElementById("charts").textContent), (c) => c.charCodeAt(0));
 const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-const { charts, datasets } = await new Response(unpacked).json();
+const { charts, datasets, configs } = await new Response(unpacked).json();
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const root = document.documentElement;
@@ -11,12 +11,24 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => dark.matches && !root.classList.contains("printed");
 const embedOptions = { actions: false, renderer: "svg", tooltip: { theme: "light" } };
 
+// Charts add a zero-width space to some names, such as "constructor".
+const plain = (name) => name.replaceAll("\u200b", "");
+
+// Returns the rows of the chart of an element. Rankings are those of one query.
+const query = document.getElementById("query");
+const queryOf = (holder) => (holder.closest("#rankings") ? query.selectedOptions[0].dataset : undefined);
+const rowsOf = (holder, name) => {
+  const selected = queryOf(holder);
+  return selected ? datasets[name].filter((row) => plain(row.query) === plain(selected.query)) : datasets[name];
+};
+
 // Returns the specification of the chart of an element, with its rows. Some charts are as wide as
 // the element, and their titles have smaller letters on a phone.
 const specOf = (holder, mode) => {
-  const { specs, data } = charts[holder.dataset.chart];
-  const spec = { ...specs[mode] };
-  spec.datasets = Object.fromEntries(data.map((name) => [name, datasets[name]]));
+  const { spec: drawn, data } = charts[holder.dataset.chart];
+  const spec = { ...drawn, config: { ...configs[mode], ...drawn.config } };
+  spec.datasets = Object.fromEntries(data.map((name) => [name, rowsOf(holder, name)]));
+  if (queryOf(holder)) spec.title = { ...spec.title, text: queryOf(holder).title };
   if (!holder.classList.contains("filled")) return spec;
   const width = holder.clientWidth;
   const title = { ...spec.title, limit: width, fontSize: width < 450 ? 11 : 13 };
@@ -26,7 +38,7 @@ const specOf = (holder, mode) => {
 // Draws a chart, unless it is drawn with the same colours. If that fails, an error takes its place.
 const draw = async (holder) => {
   const mode = Number(isDark());
-  const drawn = `${holder.dataset.chart} ${mode} ${holder.clientWidth}`;
+  const drawn = [holder.dataset.chart, mode, holder.clientWidth, queryOf(holder)?.query].join(" ");
   if (holder.drawn === drawn) return;
   holder.drawn = drawn;
   try {
@@ -35,6 +47,8 @@ const draw = async (holder) => {
     holder.view = view;
     // A screen reader reads the description of the chart instead of its parts.
     holder.firstElementChild?.setAttribute("aria-hidden", "true");
+    const selected = queryOf(holder);
+    if (selected) holder.setAttribute("aria-label", `${selected.title}. ${selected.description}`);
     if (holder.closest(".pair")) holder.onclick = (event) => showBar(view, event, holder);
   } catch (error) {
     console.error(error);
@@ -70,11 +84,7 @@ for (const select of all("select.pair")) {
   select.addEventListener("change", () => show(parts, select.value));
 }
 
-// Charts add a zero-width space to some names, such as "constructor".
-const plain = (name) => name.replaceAll("\u200b", "");
-
 // Shows the rankings of a query. The page contains those of some queries.
-const query = document.getElementById("query");
 const status = document.querySelector("#rankings [role=status]");
 const showQuery = (name) => {
   const option = [...(query?.options ?? [])].find(({ dataset }) => plain(dataset.query) === plain(name));
@@ -85,8 +95,6 @@ const showQuery = (name) => {
     status.textContent = "";
     option.selected = true;
     const holder = document.querySelector("#rankings .chart");
-    holder.dataset.chart = option.dataset.chart;
-    holder.setAttribute("aria-label", option.dataset.description);
     draw(holder);
   }
   document.getElementById("rankings").scrollIntoView({ behavior: "smooth" });
@@ -115,7 +123,7 @@ const textOf = (cell) =>
 const addressOf = async (holder, format) => {
   const { chart } = holder.dataset;
   if (format === "CSV") {
-    const rows = datasets[charts[chart].data[0]];
+    const rows = rowsOf(holder, charts[chart].data[0]);
     return csvAddress([Object.keys(rows[0]), ...rows.map(Object.values)]);
   }
   const { view } = await vegaEmbed(document.createElement("div"), specOf(holder, 0), embedOptions);

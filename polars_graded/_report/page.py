@@ -67,29 +67,25 @@ def report(
 ) -> ReportFile:
     """Write an HTML page with charts and tables of strategies.
 
-    The page needs neither a network nor a server: it is a file that you can open, send and keep. It
-    begins with a sentence on the best strategy and two charts: the differences between strategies,
-    and the difference of two strategies query by query. You select the measure, and the pair of
-    strategies. Tables can be saved as CSV, charts as SVG and PNG. The page adapts to dark screens
-    and to paper. For each measure, it contains:
+    The page needs neither a network nor a server: it is a file that you can open, send and keep.
+    Tables can be saved as CSV, charts as SVG and PNG. The page adapts to dark screens and to paper.
+    For each measure, it contains:
 
     - a sentence with the best mean, and its lead over the baseline or the second strategy, with an
       interval;
-    - `charts.comparison_forest` of `compare`. Without a baseline, it contains all pairs of up to
-      four strategies. More strategies are compared with the best one;
+    - `charts.comparison_forest` of `compare`: without a baseline, of all pairs of up to four
+      strategies; more strategies are compared with the best one;
     - `charts.precision_histogram`, for the best strategy and the baseline or the second strategy,
-      and for further pairs. If `frame` and `doc` are given, a click on a query with a large
-      difference shows its `charts.rankings`;
+      and for further pairs. With `frame` and `doc`, a click on a query shows its `charts.rankings`;
     - the means of `summarise`, the differences of `compare`, and the queries with the largest
       differences. Counts such as `n_relevant` are a column of the means;
     - `charts.strategy_ranks`;
     - with `segments`, the means in each segment.
 
-    Below are `charts.dcg_curves` and `charts.recall_precision_curves`, if the results contain
-    curves; with several graders, `charts.grading_profile`, and with `trusted`, the estimates from
-    trusted grades, from a model's grades and from both; with `frame`, `charts.overview` of its
-    documents and `charts.similarity_matrix` of its rankings; then the settings: test, correction,
-    level, the order of ties, versions and date.
+    Below are charts of curves, if the results contain curves; with several graders,
+    `charts.grading_profile`, and with `trusted`, the estimates from trusted grades, from a model's
+    grades and from both; with `frame`, `charts.overview` and `charts.similarity_matrix`; then the
+    settings: test, correction, level, the order of ties, versions and date.
 
     Parameters
     ----------
@@ -97,8 +93,7 @@ def report(
         One row per strategy and query, with one column per measure or curve, as `evaluate` returns
         it. A LazyFrame is collected.
     file
-        The path of the page, which is written atomically. An existing file is replaced only if the
-        page can be written completely.
+        The path of the page, which is written atomically.
     *measures
         The columns to show, in this order. If you pass measures, other measures are left out; if
         you pass curves, other curves are left out. The default is every column of numbers with the
@@ -113,37 +108,33 @@ def report(
     test, correction
         The test of differences and the correction of p values, as for `compare`.
     missing
-        The treatment of missing values of a measure or curve, as for `compare`. With `"drop"`, if a
-        strategy has no value of a measure for a query, all charts and tables of this measure leave
-        out the query.
+        The treatment of missing values of a measure or curve, as for `compare`. With `"drop"`, all
+        charts and tables of the measure leave out the query.
     segments
         The column of segments of queries, or several columns, as for `compare`.
     grader
-        The grader whose values are shown; by default the grader in `trusted`. For results of
-        several graders, pass `grader` or `trusted`.
+        The grader whose values are shown; by default the grader in `trusted`.
     trusted
         The grader whose grades are trusted, as for `compare`. This grader judged some of the
         queries.
     frame
-        The evaluated frame, of any kind. The page then also shows an overview of this frame, and
-        the rankings of queries. If `by` has one score, and the frame has the column `strategy`,
-        this column names the strategy of each row. Otherwise each score in `by` is a strategy.
+        The evaluated frame, of any kind, for its overview and the rankings of queries. If `by` has
+        one score, and the frame has the column `strategy`, this column names the strategy of each
+        row. Otherwise each score in `by` is a strategy.
     doc
         The column of documents in `frame`. With None, the page shows no rankings.
     titles
-        A column of `frame` to show in place of the document, such as its title or its text.
+        A column of `frame` to show in place of the document.
     settings
         Further settings to show, each with its name, such as `{"Judgments": "those of 2004"}`.
     title
         The title of the page.
     date
-        The date of the page; by default today. With a fixed date, the same results make the same
-        file.
+        The date of the page; by default today.
     by, grade, ties, descending
         The meaning of the rows of `frame`, as for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed, where
-        The meaning of the grades in `frame`, as for `evaluate`. The page states settings other than
-        the default.
+        The meaning of the grades in `frame`, as for `evaluate`.
 
     Returns
     -------
@@ -156,9 +147,8 @@ def report(
         If vl-convert, which contains the scripts that draw charts, is not installed:
         ``pip install "vl-convert-python>=1.9"``.
     ValueError
-        If curves in a column, or their ideal curves, differ in length. Without a cutoff, they
-        usually do. If documents are shown, but `frame` shares no strategy or no query with
-        `per_query`. In the same cases as for `compare`.
+        If curves in a column differ in length, as they usually do without a cutoff. If `frame`
+        shares no strategy or no query with `per_query`. In the same cases as for `compare`.
 
     Notes
     -----

@@ -12,9 +12,9 @@ import polars as pl
 from polars_graded import charts
 from polars_graded._drawing import curve_rows, pair_rows
 from polars_graded._report import tables
-from polars_graded._report.documents import RankedFrame
-from polars_graded._report.drawing import Charts, Figure
-from polars_graded._report.findings import collect_facts, list_pairs
+from polars_graded._report.documents import RankedFrame, Rankings
+from polars_graded._report.drawing import Charts, Figure, use_own_theme
+from polars_graded._report.findings import collect_facts, find_interval, list_pairs
 from polars_graded._results.comparing import (
     compare,
     compare_grid,
@@ -94,6 +94,7 @@ class Contents:
         formulas = {**self.grid.formulas, **self.curves.formulas}.items()
         return settings | {name: formula for name, formula in formulas if name != formula}
 
+    @use_own_theme()
     def add_graders(
         self, results: pl.DataFrame, trusted: str | None, baseline: Any, keys: dict[str, Any]
     ) -> None:
@@ -103,14 +104,15 @@ class Contents:
         if not best or results[GRADER].n_unique() == 1:
             return
         means, key = summarise(results, best, **keys), {"strategy": keys["strategy"]}
-        figures = [self.charts.draw(lambda: charts.grading_profile(means, show="places", **key))]
+        figures = [self.charts.draw(charts.grading_profile(means, show="places", **key))]
         if trusted is not None and len(self.names) > 1:
             # With a panel per grader, only the first measure is drawn.
             both, key["panel"] = {"trusted": trusted, "baseline": baseline}, GRADER
             estimates = compare(results, dict([*best.items()][:1]), **keys, **both)
-            figures.append(self.charts.draw(lambda: charts.comparison_forest(estimates, **key)))
+            figures.append(self.charts.draw(charts.comparison_forest(estimates, **key)))
         self.sections["Graders"] = figures
 
+    @use_own_theme()
     def build(self) -> dict[str, Any]:
         """Return the parts of the page by their names in its template."""
         measures = [facts for facts in self.facts if facts.measure["best"] != "none"]
@@ -143,11 +145,9 @@ class Contents:
         if self.documents is not None:
             part["details"] = self.documents.warn_of_ties() + part["details"]
         if facts.pairs and facts.measure["queries"] and facts.measure["best"] != "none":
-            order = facts.measure["order"]
-            reference = order[0] if self.baseline is None else self.baseline
-            others = [place for place in order if place != reference]
+            reference = facts.measure["order"][0] if self.baseline is None else self.baseline
             self._add_differences(part, facts, reference)
-            self._add_queries(part, reference, others, max(1, MAX_HISTOGRAMS // n_measures))
+            self._add_queries(part, facts, reference, max(1, MAX_HISTOGRAMS // n_measures))
         return part
 
     def _join(self, sentence: Sequence[str | int]) -> str:
@@ -167,17 +167,23 @@ class Contents:
             part["notes"].append(f"{tested}; those of {self.short_names[reference]} are shown.")
             pairs = pair_rows.compare_all_with(pairs, self.names[reference])
         height = _choose_height(pairs.height)
-        part["forest"] = self.charts.draw(lambda: charts.comparison_forest(pairs), height)
+        part["forest"] = self.charts.draw(charts.comparison_forest(pairs), height)
         rows = list_pairs(pairs, self.grid.strategies)
         part["tables"].append(tables.build_differences(facts, rows, self.names))
 
     def _add_queries(
-        self, part: dict[str, Any], reference: int, others: Sequence[int], n_shown: int
+        self, part: dict[str, Any], facts: Facts, reference: int, n_shown: int
     ) -> None:
         """Add histograms and ranks to the part of a measure.
 
-        The histograms compare `reference`, an index of a strategy, with the first of `others`.
+        The histograms compare `reference`, an index of a strategy, with the first of the others.
         """
+        others = [place for place in facts.measure["order"] if place != reference]
+        intervals = {}
+        for row in facts.pairs if not self.tested.of_ranks else []:
+            one, other, ends = row["strategy"], row["baseline"], find_interval(row)
+            intervals[one, other] = ends
+            intervals[other, one] = ends and (-ends[1], -ends[0])
         name, results = part["name"], self.grid.get_results(part["name"])
         filled = pl.col(name).fill_null(0) if self.grid.missing == "zero" else name
         frame = self.grid.frame.select("strategy", "query", filled)
@@ -191,10 +197,9 @@ class Contents:
             pair = [self.names[place] for place in both]
             rows = differences(frame, best, *pair, query="query", strategy="strategy")
             rows = rows.with_columns(pl.col("query").cast(pl.String).fill_null("null"))
-            figure = self.charts.draw(
-                lambda pair=pair: charts.precision_histogram(frame, best, *pair),  # type: ignore[misc]
-                CHART_HEIGHT,
-            )
+            interval = intervals.get(both)
+            chart = charts.precision_histogram(frame, best, *pair, interval=interval)
+            figure = self.charts.draw(chart, CHART_HEIGHT)
             table = tables.build_extremes(rows.drop("winner"), pair, name)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
@@ -202,12 +207,12 @@ class Contents:
         if len(self.names) > 2 and not self.tested.of_ranks and results.n > 1:  # noqa: PLR2004
             ranks = rank_strategies(frame, best, query="query", strategy="strategy", **self.tests)
             height = _choose_height(ranks.height)
-            part["ranks"] = self.charts.draw(lambda: charts.strategy_ranks(ranks), height)
+            part["ranks"] = self.charts.draw(charts.strategy_ranks(ranks), height)
 
-    def _draw_rankings(self, parts: Sequence[dict[str, Any]]) -> dict[str, Figure]:
+    def _draw_rankings(self, parts: Sequence[dict[str, Any]]) -> Rankings | None:
         """Draw the rankings of the queries with the largest differences."""
         if self.documents is None:
-            return {}
+            return None
         pairs = [part["pairs"][0] for part in parts if part["pairs"]]
         queries = [_alternate_ends(pair["queries"]) for pair in pairs]
         queries = queries or [self.grid.queries.cast(pl.String).drop_nulls().to_list()]
@@ -239,7 +244,7 @@ class Contents:
         draw: Any = charts.recall_precision_curves
         if kind == "rank":
             draw, options["ideal"] = charts.dcg_curves, ideal or False
-        return self.charts.draw(lambda: draw(frame, name, **options), CHART_HEIGHT)
+        return self.charts.draw(draw(frame, name, **options), CHART_HEIGHT)
 
 
 def _choose_height(n: int) -> int:

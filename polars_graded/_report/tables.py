@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from polars_graded._report.findings import find_interval
 from polars_graded._results.comparing import summarise_grid
 from polars_graded._results.keys import check_segment_columns
 from polars_graded._results.per_query import Grid, check_per_query
@@ -90,18 +91,16 @@ def build_differences(
     if len(baselines) == 1:
         caption += f" from {names[baselines.pop()]}"
     heads = [*sides, "difference", "95 % interval", facts.tested.p, "better in", "equal", "worse"]
-    rows = []
-    for pair in sorted(pairs, key=lambda pair: pair["difference"], reverse=True):
-        ends = pair["simultaneous_low"], pair["simultaneous_high"]
-        rows.append(
-            [
-                *(Cell(names[pair[side]]) for side in sides),
-                build_cell(pair["difference"], is_best=pair["significant"]),
-                build_interval(*(ends if None not in ends else (pair["ci_low"], pair["ci_high"]))),
-                Cell(format_p(pair["p_corrected"]), "number"),
-                *(Cell(f"{pair[count]:,}", "number") for count in ("wins", "ties", "losses")),
-            ]
-        )
+    rows = [
+        [
+            *(Cell(names[pair[side]]) for side in sides),
+            build_cell(pair["difference"], is_best=pair["significant"]),
+            build_interval(*(find_interval(pair) or (None, None))),
+            Cell(format_p(pair["p_corrected"]), "number"),
+            *(Cell(f"{pair[count]:,}", "number") for count in ("wins", "ties", "losses")),
+        ]
+        for pair in sorted(pairs, key=lambda pair: pair["difference"], reverse=True)
+    ]
     return Table(caption, heads, rows)
 
 

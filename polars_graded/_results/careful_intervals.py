@@ -49,23 +49,30 @@ def compute_careful_intervals(
     without any difference has the interval from 0 to 0. All other pairs get the interval of the
     test. For the t test, this interval is widened to cover Johnson's interval as well.
 
-    With clusters of queries, each cluster has one value and takes the place of a query.
+    With clusters of queries, each cluster has one value and takes the place of a query. With
+    weights, the effective number of changed queries decides whether few have a difference.
     """
     units, n_changed = pairs.units, pairs.changed_units
     mean, std, *_ = units.statistics
     low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
     if options.test == "t" and units.n > 1:
         for part in units.split(units.n):
-            johnson = compute_johnson_interval(units.compute_differences(part), level)
+            is_weighted, effective = (
+                pairs.results.shares is not None,
+                pairs.results.effective_number,
+            )
+            skewness = _compute_weighted_skewness(pairs, part) if is_weighted else None
+            differences = units.compute_differences(part)
+            johnson = compute_johnson_interval(differences, level, effective, skewness)
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
-    is_sparse = (n_changed < MIN_CHANGED_QUERIES) | (std == 0)
+    is_sparse = (pairs.count_effective_changes() < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and units.n and is_sparse.any():
         # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its
-        # mean difference and d that of all queries (see `Results.units`).
-        ratio = pairs.results.cluster_sizes.max() * units.n / pairs.n
+        # mean difference and d that of all queries (see `Results.units`). Weights add to r.
+        ratio = pairs.results.unit_sizes.max() * units.n / pairs.n
         reach = ratio * max_difference + (ratio - 1) * np.abs(mean[is_sparse])
         sparse_pairs = Pairs(units.results, units.a[is_sparse], units.b[is_sparse])
         ends = [
@@ -149,8 +156,25 @@ def compute_skewness(differences: Floats) -> Floats:
     return skewness
 
 
-def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return Student's interval of each row's mean, shifted for skewness.
+def _compute_weighted_skewness(pairs: Pairs, part: slice) -> Floats:
+    """Return the skewness of the weighted mean of the differences of some pairs.
+
+    A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
+    of all units alike is used, because the few units of large weight do not show it.
+    """
+    shares = pairs.results.unit_shares
+    means = pairs.totals.compute_differences(part) / pairs.results.unit_sizes
+    skewness: Floats = compute_skewness(means) * (shares**3).sum() / (shares**2).sum() ** 1.5
+    return skewness
+
+
+def compute_johnson_interval(
+    differences: Floats, level: float, effective_number: float, skewness: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return Student's interval of each row's mean, shifted for the skewness of the mean.
+
+    The effective number of values, minus 1, is the number of degrees of freedom. By default, the
+    skewness is that of a mean of equal weights.
 
     Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.
     """
@@ -160,9 +184,11 @@ def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats,
     mean = differences.mean(axis=1)
     deviations = differences - mean[:, np.newaxis]
     std = np.sqrt((deviations**2).sum(axis=1) / (n - 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = ((deviations / std[:, np.newaxis]) ** 3).mean(axis=1)
-    t, error = stdtrit(n - 1, 1 - level / 2), std / np.sqrt(n)
+    if skewness is None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_values = ((deviations / std[:, np.newaxis]) ** 3).mean(axis=1)
+        skewness = of_values / np.sqrt(n)
+    t, error = stdtrit(effective_number - 1, 1 - level / 2), std / np.sqrt(n)
     # Johnson's correction: the mean moves by mu3 (1 + 2 t²) / (6 s² n).
-    center = mean + error * skewness * (1 + 2 * t**2) / (6 * np.sqrt(n))
+    center = mean + error * skewness * (1 + 2 * t**2) / 6
     return center - t * error, center + t * error

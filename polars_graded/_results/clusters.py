@@ -30,21 +30,39 @@ def read_clusters(
     The frame has the query as its first column, then the segments and the cluster. A query in two
     segments counts as two queries. Each query must have exactly one cluster.
     """
-    columns, queries = check_column_names("cluster", cluster), check_column_names("query", query)
+    columns = check_column_names("cluster", cluster)
     check_columns("per_query", columns, per_query.collect_schema(), argument="cluster")
-    names = ", ".join(map(repr, columns))
-    one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
-    numbered = [pl.col(name).alias(f"cluster {place}") for place, name in enumerate(columns)]
-    rows = per_query.lazy().select(one, *segments, *numbered)
-    distinct = rows.unique(maintain_order=True).collect()
-    keys, parts = distinct.columns[: -len(columns)], distinct.columns[-len(columns) :]
-    if n_nulls := distinct.filter(pl.all_horizontal(pl.col(parts).is_null())).height:
+    distinct = read_query_columns(per_query, "cluster", columns, query, segments)
+    is_null = pl.all_horizontal(pl.col(distinct.columns[-len(columns) :]).is_null())
+    if n_nulls := distinct.filter(is_null).height:
+        names = ", ".join(map(repr, columns))
         msg = f"cluster {names} must not be null, got null for {format_count(n_nulls, 'queries')}"
         raise ValueError(msg)
+    return distinct
+
+
+def read_query_columns(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    noun: str,
+    columns: Sequence[str],
+    query: Columns,
+    segments: Sequence[str],
+) -> pl.DataFrame:
+    """Return what the columns state about each query, such as its cluster or its weight.
+
+    The frame has the query as its first column, then the segments and the columns, called by the
+    noun and a number. Raise if a query has several values in a segment.
+    """
+    queries = check_column_names("query", query)
+    one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
+    numbered = [pl.col(name).alias(f"{noun} {place}") for place, name in enumerate(columns)]
+    rows = per_query.lazy().select(one, *segments, *numbered)
+    distinct = rows.unique(maintain_order=True).collect()
+    keys = distinct.columns[: -len(columns)]
     unclear = distinct.filter(pl.struct(keys).is_duplicated()).get_column(keys[0]).unique()
     if len(unclear):
         msg = (
-            f"each query must have one cluster, got several in {names} for "
+            f"each query must have one {noun}, got several in {', '.join(map(repr, columns))} for "
             f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
             "Hint: query=[...] distinguishes queries of several segments that have one name"
         )

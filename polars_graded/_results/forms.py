@@ -22,6 +22,7 @@ from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import find_single_unit, is_significant
 from polars_graded._results.keys import GRADER, Columns, Keys, run_one_grader, takes_results
 from polars_graded._results.per_query import (
+    EFFECTIVE,
     Grid,
     MeasureColumns,
     check_clustered_results,
@@ -140,6 +141,7 @@ def paper_table(
     letters: Literal["worse", "groups"] = "worse",
     caption: bool = True,
     cluster: Columns | None = None,
+    weights: str | None = None,
     **keys: Unpack[Keys],
 ) -> str:
     """Return the table of a paper: strategies, measures, significant pairs.
@@ -171,8 +173,8 @@ def paper_table(
         If True, a sentence explains the bold means and the letters or signs. The sentence is below
         a Markdown table, but above a LaTeX or HTML table. In LaTeX, a `table` then contains the
         `tabular`.
-    cluster
-        The columns of clusters, as for `compare`.
+    cluster, weights
+        The columns of clusters, and the column of weights, as for `compare`.
 
     Returns
     -------
@@ -217,10 +219,15 @@ def paper_table(
         check_test_of_means(options)
     graders: Mapping[str, Grid] = {}
     if trusted is None:
-        grid = check_clustered_results(per_query, measures, segments, cluster, **keys)
+        grid = check_clustered_results(per_query, measures, segments, cluster, weights, **keys)
         means = summarise_grid(grid, confidence)
     else:
-        check_trusted_options(test=(test, "t"), letters=(letters, "worse"), cluster=(cluster, None))
+        check_trusted_options(
+            test=(test, "t"),
+            letters=(letters, "worse"),
+            cluster=(cluster, None),
+            weights=(weights, None),
+        )
         graders = check_graders(per_query, measures, segments, **keys)
         grid = _select_model_grid(graders, trusted)
         means = make_trusted_table(graders, trusted, confidence)
@@ -342,6 +349,9 @@ def _write_caption(means: pl.DataFrame, options: Options, meaning: str, trusted:
     queries = _format_range(means["queries"], "queries")
     if "clusters" in means.columns:
         queries += f" in {_format_range(means['clusters'], 'clusters')}"
+    if EFFECTIVE in means.columns:
+        effective = means[EFFECTIVE].drop_nulls().round().cast(pl.UInt32)
+        queries += f", weighted ({_format_range(effective, 'effective queries')})"
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
     corrected = "" if test.simultaneous else f", p values {correction.words}"
     if trusted is not None:

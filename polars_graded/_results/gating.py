@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
+    check_column_name,
     check_column_names,
     check_columns,
     check_frame,
@@ -45,13 +46,13 @@ from polars_graded._results.keys import (
 )
 from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.per_query import (
+    EFFECTIVE,
     ROUNDING,
     Grid,
     MeasureColumns,
     Results,
     check_has_best,
     check_per_query,
-    count_clusters,
     divide,
     find_index,
     find_measures_and_curves,
@@ -61,7 +62,14 @@ from polars_graded._results.per_query import (
 )
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
 from polars_graded._results.significance import TESTS, Options, TestName
-from polars_graded._sentences.gates import BEYOND, UNCHANGED, WITHIN, write_failure, write_sentence
+from polars_graded._sentences.gates import (
+    BEYOND,
+    EFFECTIVE_CHANGED,
+    UNCHANGED,
+    WITHIN,
+    write_failure,
+    write_sentence,
+)
 
 __all__ = ["assert_no_worse", "gate"]
 
@@ -95,30 +103,21 @@ def gate(
     formulas: Change = "same",
     scale: Change = "same",
     cluster: Columns | None = None,
+    weights: str | None = None,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Decide for each strategy whether it is better, no worse or worse.
 
     Each strategy is compared with the baseline. The verdict depends on the interval of the mean
     difference, strategy minus baseline, and on the margin :math:`\delta` by which a strategy may be
-    worse:
+    worse. These verdicts pass: **better** (the interval is above 0), **unchanged** (no query
+    changed), **no worse** (it is above :math:`-\delta` and includes 0), and **worse, by less than
+    the margin** (it is between). These do not: **worse, perhaps by more than the margin**,
+    **worse** (below :math:`-\delta`) and **undecided**.
 
-    - **better** if the whole interval is above 0;
-    - **unchanged** if no query changed;
-    - **no worse** if the interval is above :math:`-\delta` and includes 0;
-    - **worse, by less than the margin** if the interval is between :math:`-\delta` and 0;
-    - **worse, perhaps by more than the margin** if the interval is below 0 and
-      contains :math:`-\delta`;
-    - **worse** if the interval is below :math:`-\delta`;
-    - **undecided** otherwise.
-
-    The first four verdicts pass.
-
-    If the lowest value of a measure is best, all signs are reversed. All verdicts are right
-    simultaneously with the probability `confidence`, except if rare queries change much more than
-    the others (see Notes). If the result has m rows, the interval of each row has the error rate
-    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). Intervals are therefore wider with more
-    measures, segments and strategies.
+    If the lowest value of a measure is best, all signs are reversed. All verdicts of a call are
+    right simultaneously with the probability `confidence` (Bonferroni), except if rare queries
+    change much more than the others. The page "Gate a change" of the documentation has all rules.
 
     Parameters
     ----------
@@ -126,34 +125,27 @@ def gate(
         As for `compare`, but if there are several graders, `grader` is required.
     baseline
         The strategy with which all others are compared; or earlier results, as a frame or the
-        `Path` of a Parquet or CSV file that `write_results` or the command wrote. If those
-        results contain one strategy, it is the baseline; if they contain several, each strategy is
-        compared with the older strategy of the same name. If the query ids are text in only
-        one of the two results, they are compared as text.
+        `Path` of a Parquet or CSV file that `write_results` wrote. If they contain several
+        strategies, each strategy is compared with the older strategy of the same name.
     margin
-        The largest loss of the mean that you accept, in the unit of the measure. The margin must be
-        at least 0 and less than the range of the measure. A mapping gives a margin for each
-        measure: `{"ap": 0.01, "ndcg@10": 0.02}`.
+        The largest loss of the mean that you accept, at least 0 and less than the range of the
+        measure; or a mapping with the margin of each measure: `{"ap": 0.01, "ndcg@10": 0.02}`.
     test
-        The test that gives the intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as
-        in `compare`.
+        The test of the intervals: `"t"`, `"permutation"` or `"bootstrap"`, as in `compare`.
     confidence
         Probability that all verdicts are right simultaneously, between 0 and 1.
     seed, resamples
         As for `compare`.
     cluster
-        The columns of clusters, as for `compare`. If several columns identify a query, none of them
-        does so alone and `cluster` is None, an error is raised: queries with the same search term
-        on several devices probably depend on each other. Pass the column of independent units, such
-        as the term; or, if each query is independent, all columns of `query`.
+        The columns of clusters, as for `compare`. If several columns identify a query and none does
+        so alone, pass the column of independent units or all columns of `query`.
+    weights
+        The column of weights, as for `summarise`. If the baseline is another frame or file, the
+        weights of `per_query` count for both.
     judgments, formulas, scale
-        With `"changed"`, the baseline may differ: `judgments` allows other judgments, and other
-        values in columns that measures need, such as subtopics or popularity; `formulas` allows
-        other formulas under the same name; `scale` allows another scale or another order of ties.
-        These differences are detected if `evaluate(..., fingerprint=...)` made the results. Without
-        fingerprints, only columns that depend on nothing but the judgments, such as `n_relevant`,
-        are compared. The column `sentence` states what was allowed and what was not checked. If one
-        side lacks a query, an error is raised, unless `missing` is `"drop"` or `"zero"`.
+        With `"changed"`, the baseline may have other judgments or columns that measures need, other
+        formulas under the same name, or another scale or order of ties. Differences are detected if
+        `evaluate(..., fingerprint=...)` made the results.
 
     Returns
     -------
@@ -161,69 +153,36 @@ def gate(
         One row per measure, segment and strategy, in this order. Columns are Float64 unless stated:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `baseline`;
-        - the numbers of queries, all UInt32: `queries` (the compared queries, which have a value of
-          every strategy; with `missing="zero"`, all queries), `strategy_queries` and
-          `baseline_queries` (with a value), `lost` (with a value on one side only), `undefined`
-          (with a value on neither side), `changed` (with a difference);
+        - numbers of queries (UInt32): `queries` (compared), `strategy_queries` and
+          `baseline_queries` (with a value), `lost` (with a value on one side), `undefined` (on
+          neither), `changed` (with a difference);
         - `best` (String), `baseline_mean`, `mean`;
-        - `more_queries` (UInt64), for the verdicts "undecided" and "worse, perhaps by more than the
-          margin": the number of further queries that would decide in 80 % of cases if the
-          difference stayed the same. It is null for other verdicts. It is also null if only lost
-          queries make the verdict undecided, if the number is unknown, or if given and further
-          queries together would be more than 100 times the given queries;
-        - with `cluster`: `clusters` and `changed_clusters`, the numbers of clusters and of clusters
-          with a difference (UInt32), and `more_clusters` in place of `more_queries`;
+        - `more_queries` (UInt64): the number of further queries that would decide an undecided
+          verdict in 80 % of cases if the difference stayed the same. Null if it is unknown, or more
+          than 100 times the given number;
+        - with `cluster`: `clusters` and `changed_clusters` (UInt32), and `more_clusters` in place
+          of `more_queries`;
+        - with `weights`: `effective_queries` and `effective_changed`, the effective numbers of
+          queries and of queries with a difference;
         - `confidence`, and `level`, the error rate of this interval alone;
-        - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
-          the difference;
-        - `verdict` (String), `passes` (Boolean), `notes` (String), which lists what was allowed or
-          could not be checked, and `sentence` (String), which states the whole row in words.
+        - `margin`, `difference` (strategy minus baseline), and its interval, `low` to `high`;
+        - `verdict` (String), `passes` (Boolean), `notes` (String) on what was allowed or not
+          checked, and `sentence` (String), which states the row in words.
 
     Raises
     ------
     ValueError
         In the same cases as for `compare`. If the two results differ in queries, judgments,
-        formulas or scale, and no argument allows this. If the margin is not below the range of the
-        measure. If earlier results lack a measure or a strategy, or if their ids have another
-        type (integers and texts are converted). If there are several graders and `grader` is None.
+        formulas or scale, and no argument allows this.
 
     See Also
     --------
     assert_no_worse : Raise an error in a test if a verdict does not pass.
-    compare : Differences, intervals and p values of any pairs.
-    trust.queries_needed : The number of queries that a difference needs.
-
-    Notes
-    -----
-    If no query changed, the interval is 0 to 0. If at least 25 queries changed, and the
-    differences are not all equal, the interval is that of the `test`. Student's interval is widened
-    to account for the skewness of the differences (Johnson 1978). If fewer queries changed, or all
-    differences are equal, the interval is Stringer's. Stringer's interval assumes that a share of
-    all possible queries has the worst possible difference, even if no given query has this
-    difference. It needs the range of the measure, so it does not exist for unbounded measures, such
-    as gains that are not normalised, nor for columns whose measure is unknown.
-
-    Exception to `confidence`: if at least 25 queries changed, the interval does not allow for large
-    changes that are missing from the sample. A sample of n queries contains none of a share p of
-    all queries with the probability :math:`(1 - p)^n`. For example, if 4 % of all queries lose 0.5,
-    13 % of samples of 50 queries contain none of them, and up to as many changes pass. The column
-    `sentence` states the share of queries below which the exception matters.
-
-    With `missing="drop"` or `"zero"`, a strategy with lost queries is tested twice. In the second
-    test, missing values of the strategy become the worst possible value, and those of the baseline
-    the best. If the range of the measure is unknown, these are the worst and the best given value.
-    A strategy passes only if it passes both times.
-
-    The page "Speed and tests" of the documentation has tables of simulated gates. They show how
-    often a change that is worse by exactly the margin passes, and how many queries usually suffice
-    for a decision if a change has no effect.
 
     References
     ----------
     Piaggio, Elbourne, Pocock, Evans, Altman: Reporting of noninferiority and equivalence randomized
-    trials, 2012. Johnson: Modified t tests and confidence intervals for asymmetrical populations,
-    1978. De Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer
-    bound, 1997, which proves that the bound is conservative if the number of queries is large.
+    trials, 2012.
 
     Examples
     --------
@@ -244,17 +203,13 @@ def gate(
     ╞══════════╪════════════╪═══════════╪══════════╪══════════╡
     │ new      ┆ -0.005     ┆ -0.011677 ┆ 0.001677 ┆ no worse │
     └──────────┴────────────┴───────────┴──────────┴──────────┘
-    >>> from textwrap import fill
-    >>> print(fill(verdicts["sentence"].item()))
-    ap: new is no worse than main: -0.005 (-0.0117 to 0.00168), margin
-    0.05; 40 queries; means 0.495 and 0.5; 95 % confidence in all verdicts
-    together, unless rare large changes (in fewer than 7.2 % of all
-    queries) are missing here
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
     changes["missing"] = keys["missing"]
-    matched = pair_with_baseline(per_query, measures, baseline, segments, keys, changes, cluster)
+    matched = pair_with_baseline(
+        per_query, measures, baseline, segments, keys, changes, cluster, weights
+    )
     return decide_verdicts(matched, margin, options)
 
 
@@ -278,7 +233,8 @@ def decide_verdicts(
         for (segment, results), (_, columns) in segments:
             pairs = Pairs(results, matched.a, matched.b)
             with_missing = replace(results, queries=grid.queries, values=values)
-            with_missing = replace(with_missing, clusters=grid.clusters).select(columns)
+            with_missing = replace(with_missing, clusters=grid.clusters, weights=grid.weights)
+            with_missing = with_missing.select(columns)
             verdicts = _compute_verdicts(pairs, with_missing, inputs)
             dtypes = dict.fromkeys({"more_queries", "more_clusters"} & {*verdicts}, pl.UInt64())
             tables.append(make_measure_table(measure, segment, matched.names, verdicts, **dtypes))
@@ -364,6 +320,7 @@ def pair_with_baseline(
     keys: Keys,
     changes: Mapping[str, str],
     cluster: Columns | None = None,
+    weights: str | None = None,
 ) -> Matched:
     """Return each strategy with its baseline.
 
@@ -380,10 +337,11 @@ def pair_with_baseline(
             decides=True,
         )
     if _are_results(baseline):
-        return _pair_with_results(rows, measures, baseline, segments, keys, changes, cluster)
+        units = {"cluster": cluster, "weights": weights}
+        return _pair_with_results(rows, measures, baseline, segments, keys, changes, units)
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     identity = [*dict.fromkeys([*queries, *check_segment_columns(segments)])]
-    grid = check_per_query(rows, measures, segments, cluster=cluster, **keys)
+    grid = check_per_query(rows, measures, segments, cluster=cluster, weights=weights, **keys)
     baseline_index = find_index(grid.strategies, baseline)
     a = np.array([place for place in range(len(grid.strategies)) if place != baseline_index])
     if not len(a):
@@ -416,22 +374,30 @@ def _pair_with_results(
     segments: Columns | None,
     keys: Keys,
     changes: Mapping[str, str],
-    cluster: Columns | None,
+    units: dict[str, Any],
 ) -> Matched:
     """Return each strategy with its baseline in older results.
 
     If the older results contain one strategy, all new strategies are compared with this strategy.
-    Otherwise each new strategy is compared with the older strategy of the same name.
+    Otherwise each new strategy is compared with the older strategy of the same name. `units` are
+    the keywords `cluster` and `weights`.
     """
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
-    measure_columns, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
+    cluster, weights = units["cluster"], units["weights"]
+    weight_columns = [] if weights is None else [check_column_name("weights", weights)]
+    measure_columns, _ = find_measures_and_curves(
+        rows, measures, query=queries, strategy=name, weights=weights
+    )
     identity = [*dict.fromkeys([*queries, *check_segment_columns(segments)])]
     clusters = [] if cluster is None else check_column_names("cluster", cluster)
     check_columns("per_query", clusters, rows.schema, argument="cluster")
+    check_columns("per_query", weight_columns, rows.schema, argument="weights")
     key_columns = [*dict.fromkeys([name, *identity, *clusters])]
-    columns = [*key_columns, *measure_columns]
+    columns = [*dict.fromkeys([*key_columns, *weight_columns, *measure_columns])]
+    older = _add_clusters(_read_baseline(baseline), rows, identity, clusters)
+    rows, older = _unify_weights(rows, older, identity, weight_columns)
     older = cast_measures(
-        _add_clusters(_read_baseline(baseline), rows, identity, clusters),
+        older,
         measure_columns,
         key_columns,
     )
@@ -441,7 +407,7 @@ def _pair_with_results(
     )
     check_columns("baseline", columns, older.schema)
     strategies = order_strategies(rows[name])
-    rows, older = unify_keys(rows, older, [each for each in columns if each not in measure_columns])
+    rows, older = unify_keys(rows, older, key_columns)
     cast_strategies, older_strategies = (
         strategies.cast(rows.schema[name]),
         order_strategies(older[name]),
@@ -467,7 +433,7 @@ def _pair_with_results(
         older.select(columns).with_columns(text + suffix),
     ]
     together = pl.concat(both, how="vertical_relaxed")
-    grid = check_per_query(together, measures, segments, cluster=cluster, **keys)
+    grid = check_per_query(together, measures, segments, **units, **keys)
     a, b = (
         np.array([find_index(grid.strategies, each) for each in names])
         for names in (names_of_new, baselines.cast(pl.String) + suffix)
@@ -492,6 +458,27 @@ def _add_clusters(
         return older
     by_query, older = unify_keys(rows.select(*identity, *new).unique(), older, identity)
     return older.join(by_query, on=identity, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _unify_weights(
+    rows: pl.DataFrame, older: pl.DataFrame, identity: Sequence[str], weights: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return both results with the weights of the new results as Float64.
+
+    A query that only the older results have keeps its older weight.
+    """
+    if not weights or not {*identity} <= {*older.columns}:
+        return rows, older
+    [weight], number = weights, pl.col(weights).cast(pl.Float64)
+    rows = rows.with_columns(number)
+    by_query, unified = unify_keys(rows.select(*identity, weight).unique(), older, identity)
+    by_query = by_query.rename({weight: "new weight"})
+    joined = unified.join(
+        by_query, on=identity, how="left", nulls_equal=True, maintain_order="left"
+    )
+    given = [weight] if weight in older.columns else []
+    new = pl.coalesce("new weight", *given).cast(pl.Float64).alias(weight)
+    return rows, joined.with_columns(new).drop("new weight")
 
 
 BASELINE_SUFFIX = " of the baseline"
@@ -614,16 +601,21 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
             is_open_verdict,
             divide(distance, pairs.units.statistics.std),
             skewness_of_pairs,
-            changed,
+            pairs.count_effective_changes(),
             strict=True,
         )
     ]
     counts: dict[str, Any] = {"more_queries": more}
     if pairs.results.clusters is not None:
         counts = {
-            **count_clusters(pairs.results, len(pairs)),
+            "clusters": np.full(len(pairs), pairs.units.n),
             "changed_clusters": changed,
             "more_clusters": more,
+        }
+    if pairs.results.weights is not None:
+        counts |= {
+            EFFECTIVE: np.full(len(pairs), float(pairs.results.effective_number)),
+            EFFECTIVE_CHANGED: pairs.count_effective_changes(),
         }
     return {
         "queries": np.full(len(pairs), pairs.n),
@@ -706,7 +698,7 @@ def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
 
 
 def _compute_more_queries(
-    effect: float, skewness: float, changed: int, n: int, level: float
+    effect: float, skewness: float, changed: float, n: int, level: float
 ) -> int | None:
     """Return the number of further queries, or clusters, that would decide an open verdict.
 

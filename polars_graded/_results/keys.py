@@ -262,7 +262,7 @@ def find_keys(
     used = {
         GRADER,
         *collect_column_names(*keys.values()),
-        *collect_column_names(given.get("segments")),
+        *collect_column_names(given.get("segments"), given.get("weights")),
     }
     used |= collect_column_names(*check_list("measures", given.get("measures") or [None]))
     candidates = [name for name in schema if name not in used and _can_be_key(name, schema[name])]

@@ -16,7 +16,7 @@ import polars as pl
 
 from polars_graded._frames import strategies
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.per_query import Results, compute_mean_and_std
+from polars_graded._results.per_query import Results, compute_mean_and_std, divide
 
 MAX_PART_NUMBERS = 2**16
 """Maximum number of values in a part, half a megabyte."""
@@ -54,7 +54,7 @@ class Pairs:
     @cached_property
     def units(self) -> Pairs:
         """Return the pairs with one value per independent unit: a cluster or a query."""
-        return replace(self, results=self.results.units) if self.results.has_clusters else self
+        return replace(self, results=self.results.units) if self.results.has_units else self
 
     @property
     def totals(self) -> Pairs:
@@ -105,10 +105,21 @@ class Pairs:
             counts[part] = np.count_nonzero(per_cluster, axis=1)
         return counts
 
+    def count_effective_changes(self) -> Floats:
+        """Return each pair's number of changed units; with weights, their effective number."""
+        if self.results.shares is None:
+            return self.changed_units.astype(np.float64)
+        counts = np.zeros(len(self))
+        for part in self.split(self.n):
+            is_changed = (self.compute_differences(part) != 0).astype(np.float64)
+            sizes = self.results.unit_sizes * (self.results.sum_clusters(is_changed) > 0)
+            counts[part] = divide(sizes.sum(axis=1) ** 2, (sizes**2).sum(axis=1))
+        return np.nan_to_num(counts)
+
     @property
     def means(self) -> tuple[Floats, Floats]:
         """Return the means of both strategies of each pair."""
-        means, _ = compute_mean_and_std(self.results.values)
+        means = self.results.compute_means(self.results.values)
         return means[self.a], means[self.b]
 
     @cached_property
@@ -118,7 +129,7 @@ class Pairs:
         higher, lower = np.zeros((2, len(self)), dtype=np.int64)
         for part in self.split(self.n) if self.n else ():
             differences = self.compute_differences(part)
-            mean[part], std[part] = compute_mean_and_std(differences)
+            mean[part], std[part] = compute_mean_and_std(differences, self.results.shares)
             if self.n > 1:
                 # The standard deviation becomes 0 if the spread of a pair's differences is within
                 # their largest tolerance. No tolerance exceeds the maximum of `rounding`, so

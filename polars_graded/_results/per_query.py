@@ -41,6 +41,11 @@ from polars_graded._results.keys import (
     split_by_grader,
 )
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, a re-export
+from polars_graded._results.weights import (
+    compute_deviation_factor,
+    compute_effective_number,
+    read_weights,
+)
 from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -56,6 +61,9 @@ MAX_VALUE = 1e150
 
 ALL_QUERIES = pl.DataFrame(height=1)
 """Key of the only segment if the caller names no segments: a frame of one row without columns."""
+
+EFFECTIVE = "effective_queries"
+"""Column of the effective number of weighted queries, or of weighted clusters."""
 
 MAX_NAMED_KEYS = 3
 """Maximum number of pairs of a strategy and a query that an error lists."""
@@ -74,16 +82,18 @@ def check_per_query(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results has selected the grader's rows
     cluster: Columns | None = None,
+    weights: str | None = None,
 ) -> Grid:
     """Return the grid of the named measures; by default of all measures.
 
     `segments` names columns other than `strategy` and `query`, with one exception: if several
     columns form the query, `segments` may also name some of them, but not all. `cluster` names the
-    columns of clusters of queries; they may also be key columns.
+    columns of clusters of queries; they may also be key columns. `weights` names the column of
+    weights of queries. Queries of weight 0 are left out.
     """
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     keys["segments"] = check_segment_columns(segments)
-    numbers, _ = find_measures_and_curves(per_query, measures, **keys)
+    numbers, _ = find_measures_and_curves(per_query, measures, **keys, weights=weights)
     used = collect_column_names(query, strategy, keys["segments"])
     fingerprints = _find_fingerprints(per_query.collect_schema(), used)
     rows = collect_rows(per_query, [*numbers, *fingerprints], **keys)
@@ -91,12 +101,23 @@ def check_per_query(
     clusters = (
         None if cluster is None else read_clusters(per_query, cluster, query, keys["segments"])
     )
+    weighted = None
+    if weights is not None:
+        weighted = read_weights(per_query, weights, query, keys["segments"])
+        rows = rows.join(
+            weighted,
+            on=weighted.columns[:-1],
+            how="semi",
+            nulls_equal=True,
+            maintain_order="left",
+        )
     return Grid(
         rows.drop(fingerprints),
         missing,
         measures=measures,
         segments=keys["segments"],
         clusters=clusters,
+        weights=weighted,
     )
 
 
@@ -105,6 +126,7 @@ def check_clustered_results(
     measures: Sequence[MeasureColumns],
     segments: Columns | None,
     cluster: Columns | None,
+    weights: str | None = None,
     *,
     apart: bool = True,
     **keys: Unpack[Keys],
@@ -114,7 +136,7 @@ def check_clustered_results(
     Warn if queries probably depend on each other and `cluster` is not passed. If segments are not
     kept apart, the queries of different segments count as well.
     """
-    grid = check_per_query(per_query, measures, segments, cluster=cluster, **keys)
+    grid = check_per_query(per_query, measures, segments, cluster=cluster, weights=weights, **keys)
     if cluster is None:
         within = check_segment_columns(segments) if apart else []
         check_independence(
@@ -207,6 +229,7 @@ def find_measures_and_curves(
     strategy: str,
     segments: Sequence[str] = (),
     curves: bool = False,
+    weights: str | None = None,
 ) -> tuple[list[str], list[str]]:
     """Return the columns of measures, and the columns of curves.
 
@@ -248,7 +271,11 @@ def find_measures_and_curves(
     measure_columns = [name for name in numbers if Measure.parsed(name)]
     chosen = [name for name in requested if name in numbers] or measure_columns
     chosen_curves = [name for name in requested if name in lists] or lists
-    ignored = [name for name in numbers if name not in chosen and schema[name].is_float()]
+    ignored = [
+        name
+        for name in numbers
+        if name not in chosen and schema[name].is_float() and name != weights
+    ]
     if ignored and measure_columns and not requested:
         warn_the_caller(
             DataWarning.measures,
@@ -352,6 +379,7 @@ class Grid:
         measures: Sequence[MeasureColumns] = (),
         segments: Sequence[str] = (),
         clusters: pl.DataFrame | None = None,
+        weights: pl.DataFrame | None = None,
     ) -> None:
         check_choice("missing", missing, get_args(Missing))
         strategy, query, *others = frame.columns
@@ -369,6 +397,14 @@ class Grid:
         self.queries = queries[query]
         self.clusters = None if clusters is None else number_clusters(queries, clusters)
         """The number of the cluster of each query; None without clusters."""
+        self.weights = None
+        """The weight of each query; None without weights."""
+        if weights is not None:
+            on = queries.columns
+            joined = queries.join(
+                weights, on=on, how="left", nulls_equal=True, maintain_order="left"
+            )
+            self.weights = joined.to_series(-1).to_numpy()
         self.missing = missing
         keys = self.strategies.to_frame().join(queries, how="cross")
         on = keys.columns
@@ -417,7 +453,8 @@ class Grid:
         is_missing = np.isnan(values)
         self._check_present(is_missing, measure, name)
         is_complete = np.logical_not(is_missing.any(axis=0))
-        results = Results(measure, self.queries, values, self.best[measure], self.clusters)
+        best, clusters, weights = self.best[measure], self.clusters, self.weights
+        results = Results(measure, self.queries, values, best, clusters, weights)
         return results, is_complete
 
     def get_directions(self, measures: Sequence[str]) -> dict[str, Best]:
@@ -524,6 +561,8 @@ class Results:
     """Best value: "highest", "lowest" or "none"; None if unknown."""
     clusters: Integers | None = None
     """The number of the cluster of each query; None if all queries are independent."""
+    weights: Floats | None = None
+    """The weight of each query; None if all queries count alike."""
 
     @property
     def n(self) -> int:
@@ -537,7 +576,16 @@ class Results:
             queries=self.queries[indices],
             values=self.values[:, indices],
             clusters=None if self.clusters is None else self.clusters[indices],
+            weights=None if self.weights is None else self.weights[indices],
         )
+
+    @cached_property
+    def shares(self) -> Floats | None:
+        """Return the share of each query in the sum of weights; None if all are equal."""
+        if self.weights is None or not self.n or (self.weights == self.weights[0]).all():
+            return None
+        shares: Floats = self.weights / self.weights.sum()
+        return shares
 
     @cached_property
     def cluster_sizes(self) -> Integers:
@@ -555,29 +603,76 @@ class Results:
     def units(self) -> Results:
         r"""Return one value per independent unit: a cluster, or a query without clusters.
 
-        Let G be the number of clusters, and n the number of queries. The value of a cluster is
+        The units have neither clusters nor weights. Let G be the number of clusters, and n the
+        number of queries. The value of a cluster is
 
         .. math:: u_g = \bar x + \frac{G}{n} \sum_{q \in g} (x_q - \bar x)
 
         The mean of these values is the mean :math:`\bar x` of all queries. Their standard deviation
         divided by :math:`\sqrt G` is the cluster-robust standard error of this mean (Liang, Zeger
-        1986). If all clusters have the same size, :math:`u_g` is the mean of the cluster.
+        1986). If all clusters have the same size, :math:`u_g` is the mean of the cluster. With
+        weights, :math:`\bar x` is the weighted mean, the share of a query replaces 1 / n, and
+        `compute_deviation_factor` multiplies the sum. This is the linearised value of a ratio.
         """
-        if not self.has_clusters:
-            return replace(self, clusters=None)
-        mean = self.values.mean(axis=1, keepdims=True)
-        share = len(self.cluster_sizes) / self.n
-        return self._merge(mean + share * self.sum_clusters(self.values - mean))
+        if not self.has_units:
+            return replace(self, clusters=None, weights=None)
+        mean = self.compute_means(self.values)[:, np.newaxis]
+        return self._merge(mean + len(self.cluster_sizes) * self.linearise(self.values - mean))
+
+    @property
+    def has_units(self) -> bool:
+        """Return whether units differ from queries: by clusters, or by weights."""
+        return self.has_clusters or self.shares is not None
+
+    def linearise(self, deviations: Floats) -> Floats:
+        """Return what each unit adds to the mean, from deviations of queries from the mean."""
+        if self.shares is None:
+            sums: Floats = self.sum_clusters(deviations) / self.n
+            return sums
+        factor = compute_deviation_factor(self.unit_shares)
+        weighted: Floats = factor * self.sum_clusters(self.shares * deviations)
+        return weighted
+
+    @cached_property
+    def unit_sizes(self) -> Any:
+        """Return the number of queries of each unit, or its sum of weights of mean 1."""
+        if self.shares is None:
+            return self.cluster_sizes
+        return self.sum_clusters(self.n * self.shares[np.newaxis])[0]
+
+    @property
+    def unit_shares(self) -> Floats:
+        """Return the share of each unit in the sum of weights."""
+        shares: Floats = self.unit_sizes / self.n
+        return shares
+
+    @cached_property
+    def effective_number(self) -> float:
+        """Return the number of units; with weights, Kish's effective number of units."""
+        if self.shares is None:
+            return len(self.cluster_sizes)
+        return compute_effective_number(self.unit_shares)
+
+    def compute_means(self, values: Floats) -> Floats:
+        """Return the mean of each row of an array with one column per query."""
+        return compute_mean_and_std(values, self.shares)[0]
 
     @cached_property
     def totals(self) -> Results:
-        """Return the sum of each cluster, or the value of each query without clusters."""
+        """Return the sum of each cluster, or the value of each query without clusters.
+
+        With weights, values are multiplied by weights of mean 1.
+        """
+        if self.shares is not None:
+            return self._merge(self.sum_clusters(self.n * self.shares * self.values))
         if not self.has_clusters:
-            return replace(self, clusters=None)
+            return replace(self, clusters=None, weights=None)
         return self._merge(self.sum_clusters(self.values))
 
     def sum_clusters(self, values: Any) -> Any:
         """Return sums of an array with one column per query: one column per cluster."""
+        if self.clusters is None:
+            return values
         starts = np.cumsum(self.cluster_sizes) - self.cluster_sizes
         return np.add.reduceat(values[:, self._cluster_order], starts, axis=1)
 
@@ -589,7 +684,7 @@ class Results:
     def _merge(self, values: Floats) -> Results:
         """Return results with one value per cluster."""
         numbers = pl.Series(np.arange(values.shape[1]))
-        return replace(self, queries=numbers, values=values, clusters=None)
+        return replace(self, queries=numbers, values=values, clusters=None, weights=None)
 
     def restrict(self, queries: pl.Series, *, inside: bool = True) -> Results:
         """Keep only the given queries, or drop them if `inside` is False."""
@@ -642,8 +737,8 @@ class Results:
         # has the values 1e9 + 1 and 1e9 + 2, the large number 1e9 cancels in the difference. In
         # means, 1e9 would add rounding error.
         all_indices, first_indices = np.arange(count), np.zeros(count, dtype=np.int64)
-        means = self.compute_differences(all_indices, first_indices).mean(axis=1)
-        rounding = self.compute_tolerances(all_indices, first_indices).mean(axis=1)
+        means = self.compute_means(self.compute_differences(all_indices, first_indices))
+        rounding = self.compute_means(self.compute_tolerances(all_indices, first_indices))
         ascending = np.argsort(means)
         is_higher = np.diff(means[ascending]) > np.maximum(
             rounding[ascending[1:]], rounding[ascending[:-1]]
@@ -804,11 +899,17 @@ def make_measure_table(
     return pl.DataFrame([*repeated, *names, *columns])
 
 
-def count_clusters(results: Results, length: int) -> dict[str, Integers]:
-    """Return the column `clusters` of a table with `length` rows; no column without clusters."""
-    if results.clusters is None:
-        return {}
-    return {"clusters": np.full(length, len(results.cluster_sizes))}
+def count_units(results: Results, length: int) -> dict[str, Any]:
+    """Return the columns `clusters` and `effective_queries` of a table with `length` rows.
+
+    Without clusters or weights, the column is left out.
+    """
+    counts: dict[str, Any] = {}
+    if results.clusters is not None:
+        counts["clusters"] = np.full(length, len(results.cluster_sizes))
+    if results.weights is not None:
+        counts[EFFECTIVE] = np.full(length, float(results.effective_number))
+    return counts
 
 
 # Means
@@ -842,10 +943,19 @@ def compute_central_interval(values: Floats, confidence: float) -> Floats:
     return ends
 
 
-def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of each row, NaN if undefined."""
+def compute_mean_and_std(values: Floats, shares: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of each row, NaN if undefined.
+
+    With the shares of columns in a sum of weights, both are weighted. The divisor of the variance
+    is 1 - Σ share², which makes it unbiased. With equal shares, it is that of n - 1 values.
+    """
     count, n = values.shape
-    mean = values.mean(axis=1) if n else np.full(count, np.nan)
+    if shares is not None:
+        # The deviations from one of the values are exactly 0 if all values are equal.
+        first = values[:, :1]
+        mean = first[:, 0] + (values - first) @ shares
+    else:
+        mean = values.mean(axis=1) if n else np.full(count, np.nan)
     if n < 2:  # noqa: PLR2004
         return mean, np.full(count, np.nan)
     deviations = values - mean[:, np.newaxis]
@@ -856,7 +966,11 @@ def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
     if (scale > 1).any():
         deviations *= scale[:, np.newaxis]
-    std = np.sqrt(np.einsum("ij,ij->i", deviations, deviations) / (n - 1)) / scale
+    if shares is not None:
+        variance = deviations**2 @ shares / (1 - (shares**2).sum())
+    else:
+        variance = np.einsum("ij,ij->i", deviations, deviations) / (n - 1)
+    std = np.sqrt(variance) / scale
     std[highest == lowest] = 0
     return mean, std
 

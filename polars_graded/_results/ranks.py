@@ -13,6 +13,7 @@ from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import Columns, Keys, takes_results
 from polars_graded._results.per_query import (
+    EFFECTIVE,
     Grid,
     MeasureColumns,
     check_clustered_results,
@@ -43,6 +44,7 @@ def rank_strategies(
     resamples: int = 10_000,
     progress: Progress | None = None,
     cluster: Columns | None = None,
+    weights: str | None = None,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Rank strategies by mean, with intervals of ranks and groups.
@@ -61,7 +63,7 @@ def rank_strategies(
     per_query, *measures, query, strategy, missing, grader, segments, test, correction, confidence
         As for `compare`, which compares all pairs. The test `"wilcoxon"` is refused, since ranks of
         differences do not show which mean is higher.
-    seed, resamples, progress, cluster
+    seed, resamples, progress, cluster, weights
         As for `compare`.
 
     Returns
@@ -71,9 +73,9 @@ def rank_strategies(
         best strategy is first:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
-          (UInt32), with `cluster` the number of `clusters` (UInt32), `best` (which value is best),
-          `test` and `correction` (String), `confidence`, `mean`, and `ci_low` to `ci_high`, as in
-          `summarise` (Float64);
+          (UInt32), with `cluster` the number of `clusters` (UInt32), with `weights`
+          `effective_queries` (Float64), `best` (which value is best), `test` and `correction`
+          (String), `confidence`, `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. Corrections
           such as `"holm"` bound the probability of any false finding. With such a correction, all
@@ -135,7 +137,7 @@ def rank_strategies(
     """
     options = Options(test, correction, confidence, seed, resamples, progress)
     check_test_of_means(options)
-    grid = check_clustered_results(per_query, measures, segments, cluster, **keys)
+    grid = check_clustered_results(per_query, measures, segments, cluster, weights, **keys)
     return rank_grid(grid, options, compare_grid(grid, options))
 
 
@@ -184,7 +186,7 @@ def _rank_segment(
     in_order = is_better[np.ix_(order, order)]
     ranked = means.select(
         *("measure", *segments, strategy),
-        *(name for name in ("queries", "clusters", "best") if name in means.columns),
+        *(name for name in ("queries", "clusters", EFFECTIVE, "best") if name in means.columns),
         *(pl.lit(pairs[name][0]).alias(name) for name in ("test", "correction") if pairs.height),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),

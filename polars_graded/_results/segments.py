@@ -14,6 +14,7 @@ from polars_graded._results.keys import Columns, Keys, takes_results
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     ALL_QUERIES,
+    EFFECTIVE,
     Grid,
     MeasureColumns,
     check_clustered_results,
@@ -35,6 +36,7 @@ def compare_segments(
     baseline: Any = None,
     correction: CorrectionName = "holm",
     cluster: Columns | None = None,
+    weights: str | None = None,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Test whether a difference of two strategies varies between segments.
@@ -53,8 +55,7 @@ def compare_segments(
         {1 + 2 \Lambda (k - 2) / (k^2 - 1)} \qquad \nu = \frac{k^2 - 1}{3 \Lambda}
 
     If the mean difference is the same in all segments, F approximately follows the F distribution
-    with k - 1 and :math:`\nu` degrees of freedom. The p value is the probability that a number from
-    this distribution is at least F.
+    with k - 1 and :math:`\nu` degrees of freedom.
 
     As text: ``w(j) = n(j) / s(j)²; d = ∑ w(j) d(j) / ∑ w(j);
     L = ∑ (1 - w(j) / ∑ w)² / (n(j) - 1);
@@ -70,8 +71,8 @@ def compare_segments(
     correction
         The correction of p values, as for `compare`. The p values of all pairs of a measure are
         corrected together.
-    cluster
-        The columns of clusters, as for `compare` (Notes).
+    cluster, weights
+        The columns of clusters, and the column of weights, as for `compare` (Notes).
 
     Returns
     -------
@@ -96,6 +97,8 @@ def compare_segments(
     queries in several segments, Hotelling's test with the cluster-robust covariances of all
     :math:`\bar d_j` replaces Welch's. Its numbers of degrees of freedom are k - 1 and `df`, which
     is m - k + 1 if the segment with the fewest clusters has m of them.
+
+    With `weights`, :math:`n_j` is effective, and the result has the sum, `effective_queries`.
 
     References
     ----------
@@ -129,7 +132,9 @@ def compare_segments(
     └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    grid = check_clustered_results(per_query, measures, segments, cluster, apart=False, **keys)
+    grid = check_clustered_results(
+        per_query, measures, segments, cluster, weights, apart=False, **keys
+    )
     return compute_interactions(grid, baseline, correction)
 
 
@@ -145,7 +150,13 @@ def compute_interactions(
             for _, results in grid.split_segments(measure)
             if results.units.n > 1
         ]
-        n = np.array([pairs.units.n for pairs in segments], dtype=np.float64)[:, np.newaxis]
+        n, effective = (
+            np.array(numbers, dtype=np.float64)[:, np.newaxis]
+            for numbers in (
+                [pairs.units.n for pairs in segments],
+                [pairs.results.effective_number for pairs in segments],
+            )
+        )
         shape = len(segments), len(a)
         mean, std = (
             np.reshape([getattr(pairs.units.statistics, name) for pairs in segments], shape)
@@ -155,12 +166,13 @@ def compute_interactions(
         if clusters is not None and len(clusters) < n.sum():
             f, df, p = _compute_hotelling(segments, clusters, mean, std)
         else:
-            f, df, p = _compute_welch(n, mean, std)
+            f, df, p = _compute_welch(effective, mean, std * np.sqrt(effective / n))
         means = mean if segments else np.full((1, len(a)), np.nan)
         statistics = {
             "segments": np.full(len(a), len(segments)),
             "queries": sum(pairs.n for pairs in segments),
             **({} if clusters is None else {"clusters": len(clusters)}),
+            **({} if grid.weights is None else {EFFECTIVE: effective.sum()}),
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
             "f": f,
@@ -196,12 +208,12 @@ def _compute_hotelling(
         columns = np.searchsorted(clusters, _list_clusters([pairs]))
         for part in pairs.split(pairs.n):
             deviations = pairs.compute_differences(part) - mean[place, part, np.newaxis]
-            shares[part, place, columns] = pairs.results.sum_clusters(deviations) / pairs.n
+            shares[part, place, columns] = pairs.results.linearise(deviations)
     # All segments are compared with the first one, in units of the smallest standard deviation.
     unit = np.where(std.min(axis=0) > 0, std.min(axis=0), np.nan)
     effects = (mean[1:] - mean[0]).T / unit[:, np.newaxis]
     contrasts = (shares[:, 1:] - shares[:, :1]) / unit[:, np.newaxis, np.newaxis]
-    size, smallest = len(clusters), min(pairs.units.n for pairs in segments)
+    size, smallest = len(clusters), min(pairs.results.effective_number for pairs in segments)
     covariances = size / (size - 1) * contrasts @ contrasts.swapaxes(1, 2)
     f, df, p = np.full((3, n_pairs), np.nan)
     for index in np.flatnonzero(~np.isnan(unit) & (smallest >= k)):

@@ -50,8 +50,8 @@ MAX_EXACT_QUERIES = 50
 """Maximum number of queries for the exact distribution of untied ranks, as in scipy."""
 
 
-CLUSTER_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
-"""Tests that allow for clusters of several queries."""
+UNIT_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
+"""Tests that allow for clusters of several queries, and for weights."""
 
 MIN_CLUSTERS = 20
 """Minimum number of clusters for a t test. With fewer, it finds false differences too often."""
@@ -146,12 +146,16 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
     The independent units are queries, or clusters of queries.
     """
     test, unknown = TESTS[options.test], np.full(len(pairs), np.nan)
-    if pairs.results.has_clusters and options.test not in CLUSTER_TESTS:
-        msg = (
-            "`test` must be 't', 'permutation' or 'bootstrap' if a `cluster` has several queries, "
-            f"got {options.test!r}"
-        )
-        raise ValueError(msg)
+    if options.test not in UNIT_TESTS:
+        condition = ""
+        if pairs.results.has_clusters:
+            condition = "if a `cluster` has several queries"
+        elif pairs.results.shares is not None:
+            condition = "if `weights` differ"
+        if condition:
+            tests = "'t', 'permutation' or 'bootstrap'"
+            msg = f"`test` must be {tests} {condition}, got {options.test!r}"
+            raise ValueError(msg)
     if pairs.units.n < 2:  # noqa: PLR2004
         ranks = unknown if test.of_ranks else None
         return Outcome(unknown, _make_unknown_intervals, _make_unknown_intervals, ranks)
@@ -188,9 +192,13 @@ class Estimate(NamedTuple):
         return Outcome(self.compute_p(), self.compute_ends, self.compute_ends)
 
     @classmethod
-    def of(cls, mean: Floats, std: Floats, n: int) -> Estimate:
-        """Return the estimates for means and standard deviations of n values."""
-        return cls(mean, np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1)), n)
+    def of(cls, mean: Floats, std: Floats, n: int, effective: float | None = None) -> Estimate:
+        """Return the estimates for means and standard deviations of n values.
+
+        With an effective number of values, this number minus 1 is the number of degrees of freedom.
+        """
+        error = np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1))
+        return cls(mean, error, n if effective is None else effective)
 
     def compute_p(self) -> Floats:
         """Return Student's p value.
@@ -216,10 +224,11 @@ class Estimate(NamedTuple):
 def estimate_differences(pairs: Pairs) -> Estimate:
     """Return the estimates of the mean differences.
 
-    With clusters of queries, their standard errors are cluster-robust.
+    With clusters of queries, their standard errors are cluster-robust. With weights, they are
+    linearised.
     """
     mean, std, *_ = pairs.units.statistics
-    return Estimate.of(mean, std, pairs.units.n)
+    return Estimate.of(mean, std, pairs.units.n, pairs.results.effective_number)
 
 
 def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
@@ -273,7 +282,8 @@ def _compute_p_of_ranks(ranks: Floats) -> Floats:
 def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     """Return the outcome of Fisher's randomisation test, with Student's intervals.
 
-    The test changes the signs of independent units: of clusters of queries, or of queries.
+    The test changes the signs of independent units: of clusters of queries, or of queries. With
+    weights, the differences are multiplied by them.
 
     The agreeing interval contains every mean difference δ that the test does not reject. The test
     of δ subtracts δ from the difference of each query. A vector of signs keeps the signs of some
@@ -281,7 +291,7 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     of the kept queries, and t the mean of the original differences of the turned queries. The
     vector is at least as extreme as the data if and only if δ lies between k and t (Hartigan 1969).
     """
-    student, sizes, pairs = estimate_differences(pairs), pairs.results.cluster_sizes, pairs.totals
+    student, sizes, pairs = estimate_differences(pairs), pairs.results.unit_sizes, pairs.totals
     n, units = sizes.sum(), pairs.n
     is_exact = 2**units <= options.resamples
     flips = Resamples(2**units if is_exact else options.resamples, is_exact=is_exact)
@@ -294,10 +304,11 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
         differences = pairs.compute_differences(part)
         rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
         sums = np.empty((len(differences), flips.count))
-        n_kept = np.empty(flips.count)
+        n_kept, sum_of_signs = np.empty((2, flips.count))
         for block, signs in blocks:
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
+            sum_of_signs[block] = signs.sum(axis=1)
         total = differences.sum(axis=1, keepdims=True)
         p[part] = flips.compute_p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
         if n_extreme:
@@ -310,8 +321,8 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
             # A vector of equal signs is as extreme as the data for every δ, so low is -∞ and high
             # is ∞. The lines above give other ends: k or t is 0 / 0, the mean of no queries.
-            low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
-            high[:, (n_kept == 0) | (n_kept == n)] = np.inf
+            are_equal = np.abs(sum_of_signs) == units
+            low[:, are_equal], high[:, are_equal] = -np.inf, np.inf
             lowest[part] = _take_largest(-low, n_extreme)
             highest[part] = _take_largest(high, n_extreme)
 

@@ -164,7 +164,8 @@ def format_short(value: float) -> str:
 
 def name_one(things: str) -> str:
     """Return the singular of a noun."""
-    return SINGULAR_NOUNS.get(things, things.removesuffix("s"))
+    before, space, noun = things.rpartition(" ")
+    return before + space + SINGULAR_NOUNS.get(noun, noun.removesuffix("s"))
 
 
 def format_count(n: int, things: str) -> str:

@@ -15,6 +15,9 @@ WITHIN = "worse, by less than the margin"
 BEYOND = "worse, perhaps by more than the margin"
 """Verdicts other than "better", "no worse", "worse" and "undecided"."""
 
+EFFECTIVE_CHANGED = "effective_changed"
+"""Column of the effective number of weighted queries with a difference."""
+
 LINE_WIDTH = 79
 
 
@@ -66,13 +69,17 @@ class Units(NamedTuple):
     changed: int
     more: int | None
     noun: str
+    effective_changed: float
+    """Number of changed units, which with weights is the effective number."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Units:
         """Return the independent units of a row."""
+        n, changed, more, noun = "queries", "changed", "more_queries", "queries"
         if "clusters" in row:
-            return cls(row["clusters"], row["changed_clusters"], row["more_clusters"], "clusters")
-        return cls(row["queries"], row["changed"], row["more_queries"], "queries")
+            n, changed, more, noun = "clusters", "changed_clusters", "more_clusters", "clusters"
+        effective = row.get(EFFECTIVE_CHANGED, row[changed])
+        return cls(row[n], row[changed], row[more], noun, effective)
 
 
 def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int) -> str:
@@ -113,7 +120,7 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_ch
         return "no query has a value on both sides"
     if row["low"] is None or row["high"] is None:
         changes = "all differences are equal"
-        if units.changed < min_changed:
+        if units.effective_changed < min_changed:
             changes = f"{units.changed} of {format_count(units.n, units.noun)} changed"
         return (
             f"{difference}, without an interval, since {changes} and the range of values is unknown"
@@ -135,7 +142,8 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_ch
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
     """Write how many more queries would probably decide the verdict."""
-    *_, n, noun = Units.of(row)
+    units = Units.of(row)
+    n, noun = units.more, units.noun
     if n is not None:
         more = f"{format_count(n, f'more {noun}')} {conjugate(n, 'decide')}"
         return f"; if the difference stays the same, {more} in about 4 of 5 cases"
@@ -156,12 +164,17 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     units = Units.of(row)
     if "clusters" in row:
         yield format_count(units.n, "independent clusters")
+    if (effective := row.get("effective_queries")) is not None:
+        yield f"weighted, as precise as {effective:,.0f} of equal weight"
     if row["undefined"]:
         yield f"{format_count(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
         exception = ""
-        if row["low"] is not None and units.changed < min_changed:
+        if row["low"] is not None and units.effective_changed < min_changed:
             changes = f"{units.changed:,} changed, fewer than {min_changed}"
+            if units.changed >= min_changed:
+                equal = f"{units.effective_changed:.3g} of equal weight"
+                changes = f"{units.changed:,} changed, as precise as {equal}"
             yield f"{changes}, so the interval allows for changes of other {units.noun}"
         elif row["low"] is not None:
             percentage = find_unseen_percentage(row["level"], units.n)

@@ -77,6 +77,8 @@ class Drawn(NamedTuple):
     over 40 queries and others over 50. Empty if unknown."""
     confidence: float | None = None
     """Confidence of all intervals; None if there are none, or several."""
+    are_weighted: bool = False
+    """True if queries have weights."""
 
 
 # Measures
@@ -152,6 +154,7 @@ def count_queries(drawn: Drawn) -> str:
         return ""
     low, high = drawn.queries[0], drawn.queries[-1]
     unit = "comparisons" if [*drawn.measures] == ["preference"] else "queries"
+    unit = f"weighted {unit}" if drawn.are_weighted else unit
     return format_count(high, unit) if low == high else f"{low:,} to {high:,} {unit}"
 
 

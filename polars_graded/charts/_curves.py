@@ -341,14 +341,14 @@ def _draw_curves(
 def _draw_background(table: pl.DataFrame, position: str) -> list[alt.Chart]:
     """Draw the ideal curve with its name, and a line at 0 if there are negative values."""
     layers = []
-    grey = alt.value("gray")
+    grey = alt.ColorValue("gray")
     if "ideal" in table.columns:
         base = alt.Chart().encode(x=alt.X(f"{position}:Q"), y=alt.Y("ideal:Q"), color=grey)
         end = base.transform_filter("isValid(datum.ideal)")
         end = end.transform_joinaggregate(last=f"max({position})", groupby=[])
         end = end.transform_filter(f"datum['{position}'] === datum.last")
         end = end.transform_aggregate(ideal="max(ideal)", groupby=[position])
-        text = end.mark_text(align="right", dy=-7, clip=False).encode(text=alt.value("ideal"))
+        text = end.mark_text(align="right", dy=-7, clip=False).encode(text=alt.TextValue("ideal"))
         layers = [base.mark_line(strokeDash=IDEAL_DASH).encode(detail="strategy:N"), text]
     if table["value"].min() < 0:  # type: ignore[operator]
         layers.append(marks.draw_level("value"))

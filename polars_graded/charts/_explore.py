@@ -285,12 +285,12 @@ class _Views:
         means = self._draw_means(["value_a", "value_b"], self.ends, f"mean {self.measure}")
         difference = self._draw_means(["difference"], differences, "mean difference")
         # The line at 0 would cross a text inside the view, so the text is above the view.
-        difference[-1] = difference[-1].encode(y=alt.value(0))
+        difference[-1] = difference[-1].encode(y=alt.YValue(0))
         count = alt.Chart().transform_filter(self.is_selected).transform_aggregate(n="count()")
         of = f"' of {format_count(self.table.height, 'queries')}'"
         count = count.transform_calculate(caption=f"format(datum.n, ',') + {of}")
         count = count.mark_text(dy=-11, clip=False).encode(
-            x=alt.value(WIDTH / 2), y=alt.value(0), text="caption:N", color=style.draw_ink()
+            x=alt.XValue(WIDTH / 2), y=alt.YValue(0), text="caption:N", color=style.draw_ink()
         )
         return _arrange(
             _lay([*means, count], "Means of the selected queries", height=MEANS_HEIGHT),
@@ -317,7 +317,7 @@ class _Views:
         return [
             line.encode(x=alt.X("low:Q", title=title, **axis), x2="high:Q"),
             style.draw_dots(base, 60).encode(x=alt.X("mean:Q", title=title, **axis)),
-            texts.encode(x=alt.value(WIDTH / 2), text="printed:N"),
+            texts.encode(x=alt.XValue(WIDTH / 2), text="printed:N"),
         ]
 
     def draw_by_rank(self, ranks: dict[str, int], title: str, name: str) -> alt.LayerChart:

@@ -102,9 +102,8 @@ def agreement(
         "datum.documents > 0"
     )
     texts = texts.transform_calculate(percent="format(100 * datum.share, '.0f') + ' %'")
-    ink = style.choose_by_background(style.INK, style.LIGHT_INK)
-    frames = base.transform_filter("datum.same").mark_rect(stroke=ink, strokeWidth=2)
-    frames = frames.encode(fill=alt.value("transparent"))
+    frames = base.transform_filter("datum.same").mark_rect(stroke=style.TEXT_COLOUR, strokeWidth=2)
+    frames = frames.encode(fill=alt.FillValue("transparent"))
     cells = base.mark_rect().encode(fill=alt.Fill("share:Q"), tooltip=tooltip)
     layers = [cells, frames, texts]
     legend = style.build_legend(labelExpr=style.PERCENT_LABEL)

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import chart_checks, chart_rows, style, tiles
+from polars_graded._drawing import chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_count, format_percent, titles
@@ -42,11 +42,12 @@ HARMFUL_COLUMNS = {"none_judged", "none_retrieved", "duplicates"}
 """Columns that count defects of the data. Defects make means wrong, however good the ranking."""
 
 BLUE, RED, YELLOW = "#2f7bbf", "#d9534a", "#e0a72e"
-"""Colours of cells, which are mixed with the background: of shares, of shares that warn of wrong
-means, and of rows without a grade."""
+"""Colours of cells, through which the background shows: of shares and grades, of shares that warn
+of wrong means, and of rows without a grade."""
 
-EMPTY_SHARE, FILLED_SHARE = 0.07, 0.4
-"""Shares of a colour in an empty and in a filled cell. The rest is the background."""
+EMPTY_SHARE, FILLED_SHARE = 0.15, 0.4
+"""Shares of a colour in an empty cell, or in the lowest grade, and in a filled cell. The rest is
+the background."""
 
 CELL_WIDTHS = {"queries": 40, "documents": 84, "grades": 90}
 CELL_WIDTH, CELL_GAP = 50, 6
@@ -171,11 +172,10 @@ def _draw_cells(
     )
     tooltip = style.list_tooltips("strategy:N", alt.Tooltip("what:N", title="column"), "text:N")
     base = alt.Chart().encode(x=alt.X("start:Q"), y=alt.Y("strategy:N"), tooltip=tooltip)
-    ink, paper = style.find_ink_and_paper()
     printed = base.transform_filter("isValid(datum.text)")
-    printed = printed.mark_text(align="left", dx=3, fontSize=10, color=ink)
+    printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.TEXT_COLOUR)
     # A thin gap separates grades whose colours look alike in grey print.
-    bars = base.mark_bar(stroke=paper, strokeWidth=0.5)
+    bars = base.mark_bar(stroke=alt.ExprRef(style.PAPER), strokeWidth=0.5)
     fill = alt.Fill("fill:N", scale=None, legend=None)
     return [bars.encode(x2="end", fill=fill), printed.encode(text="text:N")], shared
 
@@ -208,8 +208,7 @@ def _build_cells(
     queries and documents have no filled part, and their backgrounds have the text.
     """
     queries = strategy_row["queries"]
-    ink, paper = style.find_ink_and_paper()
-    empty = style.mix_colours(paper, ink, EMPTY_SHARE)
+    empty = style.fade(style.DOUBT, EMPTY_SHARE)
     low, median, high = (_format_number(strategy_row[name]) for name in ("least", "median", "most"))
     spread = median if low == high else f"{median} ({low}–{high})"
     for what, text in (("queries", _format_number(queries)), ("documents", spread)):
@@ -223,7 +222,7 @@ def _build_cells(
             share /= queries
         share = min(1, share)  # one row that repeats a document fills the cell
         is_alarm = what in HARMFUL_COLUMNS or (what == "tied" and share > titles.MANY_TIED)
-        fill = style.mix_colours(paper, RED if is_alarm else BLUE, FILLED_SHARE)
+        fill = style.fade(RED if is_alarm else BLUE, FILLED_SHARE)
         yield _build_cell(what, start, CELL_WIDTH, empty)
         yield _build_cell(what, start, CELL_WIDTH * share, fill, text)
 
@@ -243,13 +242,12 @@ def _build_grade_cells(
         return  # the rows of the strategy have neither a score nor a grade
     total = sum(each["rows"] for each in grades)
     values = [level for level in levels if level is not None]
-    unjudged = style.mix_colours(style.find_ink_and_paper()[1], YELLOW, FILLED_SHARE)
-    lowest, _, highest = tiles.find_grade_colours()
+    unjudged = style.fade(YELLOW, FILLED_SHARE)
     for each in grades:
         grade, fill = each["grade"], unjudged
         if grade is not None:
             share = values.index(grade) / max(1, len(values) - 1)
-            fill = style.mix_colours(lowest, highest, share)
+            fill = style.fade(BLUE, EMPTY_SHARE + (1 - EMPTY_SHARE) * share)
         width = CELL_WIDTHS["grades"] * each["rows"] / total
         yield _build_cell(
             f"grade {_format_number(grade)}: {each['rows']:,} rows", start, width, fill

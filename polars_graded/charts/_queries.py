@@ -10,7 +10,7 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice
+from polars_graded._checks import check_choice, check_increasing
 from polars_graded._drawing import (
     axis_ends,
     bins,
@@ -71,6 +71,7 @@ def precision_histogram(
     b: Any,
     *,
     order: Literal["difference", "query"] = "difference",
+    interval: tuple[float, float] | None = None,
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
@@ -100,6 +101,9 @@ def precision_histogram(
         The two strategies; bars above the axis are queries where `a` has the higher value.
     order
         The order of the bars: by descending `"difference"`, or by `"query"`.
+    interval
+        Both ends of the 95 % interval of the mean difference, such as those of `compare`, which
+        correct for several comparisons. The default is Student's interval of this pair alone.
     query, strategy, missing, grader
         As for `differences`.
     colours
@@ -114,8 +118,8 @@ def precision_histogram(
         Each row is the bar of a query, with `position` (from 1), `query`, `difference`, `better`
         (the better strategy, null for a tie) and `label` (a text at the bar, null for most bars). A
         tie is a dot at 0. With more than 3000 queries, 3000 of them are drawn, at equal steps. The
-        dot to the right is the mean difference of all queries, and its bar is Student's 95 %
-        interval, which needs two queries.
+        dot to the right is the mean difference of all queries, and its bar is the 95 % interval,
+        which needs two queries.
 
     Examples
     --------
@@ -145,6 +149,12 @@ def precision_histogram(
     )
     wins = [table.filter(better=name).height for name in both]
     mean = compute_mean_interval(table["difference"].to_numpy())
+    if interval is not None:
+        ends = check_increasing("interval", interval)
+        if len(ends) != 2:  # noqa: PLR2004
+            msg = f"`interval` must have two ends, got {len(ends)}"
+            raise ValueError(msg)
+        mean = (mean[0], *ends)
     finding = titles.title_wins(both, wins, table.height)
     notes = titles.write_mean_difference(*mean)
     has_names = table.height <= style.MAX_NAMED_MARKS
@@ -224,7 +234,7 @@ def _draw_differences(rows: pl.DataFrame, n: int) -> list[alt.Chart]:
     # Vega warns of an infinite extent if a layer has no rows.
     if rows["better"].has_nulls():
         ties = ties.mark_point(filled=True, size=9, opacity=1)
-        layers.append(ties.encode(color=alt.value(style.DOUBT), tooltip=tooltip[:2]))
+        layers.append(ties.encode(color=alt.ColorValue(style.DOUBT), tooltip=tooltip[:2]))
     if rows["label"].count():
         layers.append(texts.encode(text=alt.Text("label:N"), color=style.draw_ink()))
     return layers
@@ -234,8 +244,8 @@ def _draw_mean(mean: float, low: float | None, high: float | None) -> list[alt.C
     """Draw a mean difference as a dot to the right of the bars, and its interval as a line."""
     words = [f"mean difference {format_number(mean)}"]
     base = style.build_one_row()
-    look: dict[str, Any] = {"x": alt.value("width"), "y": alt.Y("difference:Q")}
-    look["color"] = alt.value(style.find_ink())
+    look: dict[str, Any] = {"x": alt.XValue("width"), "y": alt.Y("difference:Q")}
+    look["color"] = style.draw_ink()
     line = []
     if low is not None and high is not None:
         words.append(f"95 % interval {format_number(low)} to {format_number(high)}")
@@ -244,11 +254,11 @@ def _draw_mean(mean: float, low: float | None, high: float | None) -> list[alt.C
         ends = ends.transform_fold(["low", "high"], as_=["end", "difference"])
         line = [ends.mark_line(xOffset=14, strokeWidth=3, clip=False).encode(**look)]
     base = base.transform_calculate(difference=repr(mean))
-    base = base.encode(**look, tooltip=alt.value(", ".join(words)))
+    base = base.encode(**look, tooltip=alt.TooltipValue(", ".join(words)))
     return [
         *line,
         base.mark_point(xOffset=14, filled=True, opacity=1, size=30, clip=False),
-        base.mark_text(align="left", dx=22, clip=False).encode(text=alt.value("mean")),
+        base.mark_text(align="left", dx=22, clip=False).encode(text=alt.TextValue("mean")),
     ]
 
 
@@ -540,7 +550,7 @@ def _draw_agreement(points: _Points, x: str, y: str) -> Chart:
     if points.groups:
         texts = base.mark_text(align="left", baseline="top", dx=4, dy=4)
         texts = texts.transform_filter("isValid(datum.label)")
-        layers.append(texts.encode(x=alt.value(0), y=alt.value(0), text="label:N"))
+        layers.append(texts.encode(x=alt.XValue(0), y=alt.YValue(0), text="label:N"))
     else:
         table = table.drop("label")
     headline = f"{y} against {x}, {points.count}"
@@ -592,7 +602,7 @@ def _draw_differences_of_measures(points: _Points, x: str, y: str) -> Chart:
         y=alt.Y(title=points.unit, axis=style.build_counts_axis(max(table["count"]))),
         color=style.draw_ink(),
     )
-    zero = style.draw_rule(x=0).encode(color=alt.value("gray"))
+    zero = style.draw_rule(x=0).encode(color=alt.ColorValue("gray"))
     words = style.Words(
         f"{title}, {points.count}", [], f"how many {points.unit} have which {title}"
     )

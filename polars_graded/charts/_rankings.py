@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import altair as alt
@@ -75,15 +76,15 @@ def rankings(
     Returns
     -------
     LayerChart
-        In the data of the chart, the column `part` names what a row draws: a `document`, a `line`
-        or a `strategy`. A `document` has `strategy`, `rank` (null if it was not retrieved), `doc`,
-        `title`, `grade` (null if it is unjudged), `level` (the grade, or the range of grades with
-        the same colour), `relevant`, `tied` (whether another document has the same score), `adds`
-        (the amount that it adds to the measure, null below rank n), its `share` of the value, and
-        for measures with a gain, its `gain`. A `strategy` has its `value` and the number of
-        relevant documents `below` the horizontal line. At most ten documents per strategy are drawn
-        there; documents in the first n of another strategy have priority. `column`, `y` and
-        `y_next` are positions.
+        In the data of the chart, the column `part` names what a row of the `query` draws: a
+        `document`, a `line` or a `strategy`. A `document` has `strategy`, `rank` (null if it was
+        not retrieved), `doc`, `title`, `grade` (null if it is unjudged), `level` (the grade, or the
+        range of grades with the same colour), `relevant`, `tied` (whether another document has the
+        same score), `adds` (the amount that it adds to the measure, null below rank n), its `share`
+        of the value, and for measures with a gain, its `gain`. A `strategy` has its `value` and the
+        number of relevant documents `below` the horizontal line. At most ten documents per strategy
+        are drawn there; documents in the first n of another strategy have priority. `column`, `y`
+        and `y_next` are positions.
 
     See Also
     --------
@@ -111,12 +112,29 @@ def rankings(
     │ bm25     ┆ null ┆ y   ┆ 2        ┆ null     │
     └──────────┴──────┴─────┴──────────┴──────────┘
     """
+    return draw_rankings(frame, [of], measure, n=n, doc=doc, title=title, **options)
+
+
+def draw_rankings(
+    frame: Frame,
+    queries: Sequence[Any],
+    measure: str | None,
+    *,
+    n: int,
+    doc: str,
+    title: str | None,
+    **options: Unpack[RequestOptions],
+) -> alt.LayerChart:
+    """Draw the rankings of queries over each other, with the words of the first one.
+
+    The rows of a query have its name in the column `query`. A page shows one query at a time.
+    """
     check_whole_number("n", n)
     irrelevant = check_number("irrelevant", options.get("irrelevant", 0))
     parsed_measure = check_sum(f"ndcg@{n}" if measure is None else measure)
     documents, values = compute_added_by_rank(
         frame,
-        of,
+        queries,
         parsed_measure,
         n,
         doc=doc,
@@ -125,14 +143,14 @@ def rankings(
     )
     _, grade = parse_grade(options.get("grade", "grade"))
     query_columns = check_list("query", options.get("query", "query"))
-    query_values = of if len(query_columns) > 1 else [of]
+    query_values = queries[0] if len(query_columns) > 1 else queries[:1]
     query = ", ".join(
         f"{name} {value}" for name, value in zip(query_columns, query_values, strict=True)
     )
-    text_columns = ["strategy", "doc", *(["title"] if title is not None else [])]
+    text_columns = ["query", "strategy", "doc", *(["title"] if title is not None else [])]
     documents = documents.with_columns(chart_rows.build_name_column(name) for name in text_columns)
     documents, colours = tiles.add_levels(documents, irrelevant)
-    values = dict(zip(chart_rows.format_names(values), values.values(), strict=True))
+    values = values.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
     table = tiles.build_tile_rows(documents, values, n, parsed_measure.name)
     chart_checks.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
@@ -140,12 +158,23 @@ def rankings(
         names.alias("name"), pl.col("^title$").str.slice(0, tiles.MAX_TOOLTIP_LETTERS)
     )
     layers, look = tiles.draw_tiles(table, n, colours, grade)
-    described = style.list_values(f"rankings of {query}, {parsed_measure.name}", values.items())
-    columns = format_count(len(values), "rankings")
     notes = [f"+: what a document adds to {titles.measure_in_words(parsed_measure.name)}"]
     if documents["tied"].any():
         notes.append("bar at the left: tied")
     if (table["below"] > tiles.MAX_MISSED_DOCUMENTS).any():
         notes.append(f"below the line: {tiles.MAX_MISSED_DOCUMENTS} of the relevant documents")
-    words = style.Words(f"{columns} of {query}, {parsed_measure.name}", notes, described)
+    of_first = values.filter(pl.col("query") == values["query"][0])
+    finding, described = describe_rankings(query, of_first, parsed_measure.name)
+    words = style.Words(finding, notes, described)
     return style.draw_layers(layers, table, words, independent=["fill"], **look, **style.FRAMELESS)
+
+
+def describe_rankings(query: str, values: pl.DataFrame, measure: str) -> tuple[str, str]:
+    """Return the title and the description of the rankings of a query.
+
+    `values` has the `value` of the query for each `strategy`.
+    """
+    columns = format_count(values.height, "rankings")
+    pairs = values.select("strategy", "value").rows()
+    described = style.list_values(f"rankings of {query}, {measure}", pairs)
+    return f"{columns} of {query}, {measure}", described

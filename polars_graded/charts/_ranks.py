@@ -173,7 +173,7 @@ def _draw_bars(base: alt.Chart) -> list[alt.Chart]:
     """Draw the bars of groups to the right of the plot, with a dot at each strategy."""
     offset = alt.ExprRef(f"12 + {BAR_SPACING} * datum.place")
     bars = base.transform_filter("isValid(datum.bar)")
-    bars = bars.encode(x=alt.value("width"), color=style.draw_ink(), detail="bar:N")
+    bars = bars.encode(x=alt.XValue("width"), color=style.draw_ink(), detail="bar:N")
     line = bars.mark_line(xOffset=offset, strokeWidth=3, clip=False)
     dots = bars.mark_point(xOffset=offset, size=35, filled=True, opacity=1, clip=False)
     return [line, dots.encode(tooltip="bar:N"), style.draw_heading("same bar: not significant", 40)]

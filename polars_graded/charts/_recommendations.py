@@ -281,4 +281,4 @@ def _draw_equality() -> alt.Chart:
     corners = style.build_one_row().transform_calculate(items="[0, 1]").transform_flatten(["items"])
     line = corners.transform_calculate(recommendations="datum.items").mark_line(strokeWidth=1)
     x, y = alt.X("items:Q"), alt.Y("recommendations:Q")
-    return line.encode(x=x, y=y, color=alt.value("gray"))
+    return line.encode(x=x, y=y, color=alt.ColorValue("gray"))

@@ -135,9 +135,9 @@ def relevance_function(
         base.transform_filter(f"datum.part === '{name}'") for name in rows_by_part
     )
     layers = [
-        ticks.mark_tick(orient="vertical", size=10, color=style.find_rest()),
+        ticks.mark_tick(orient="vertical", size=10, color=style.REST_COLOUR),
         line.mark_line(),
-        style.draw_dots(controls, 80, color=style.find_ink()),
+        style.draw_dots(controls, 80, color=style.TEXT_COLOUR),
     ]
     notes = _note_undefined(relevances, [*keys])
     if table["name"].count():
@@ -309,7 +309,7 @@ def sample_quantiles(
     layers.append(middle.encode(x=alt.X("median:Q")))
     if reference is not None:
         diamond = base.mark_point(filled=True, opacity=1, size=50, shape="diamond")
-        diamond = diamond.encode(x=alt.X("reference:Q"), color=alt.value(style.find_ink()))
+        diamond = diamond.encode(x=alt.X("reference:Q"), color=style.draw_ink())
         layers.append(diamond)
     counts = table["samples"].unique().sort().to_list()
     count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"

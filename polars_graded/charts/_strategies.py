@@ -368,18 +368,18 @@ def _split_sources(estimates: pl.DataFrame, value: str) -> pl.DataFrame:
 def _draw_reference(comparison: pl.DataFrame) -> list[alt.Chart]:
     """Draw a line at 0, the words for both sides, and the region of negligible differences."""
     base = style.build_one_row().transform_calculate(difference="0").encode(x=alt.X("difference:Q"))
-    top: dict[str, Any] = {"y": alt.value(0)}
-    full_height = top | {"y2": alt.value("height")}
-    layers = [base.mark_rule().encode(color=alt.value("gray"), **full_height)]
+    top: dict[str, Any] = {"y": alt.YValue(0)}
+    full_height = top | {"y2": alt.Y2Value("height")}
+    layers = [base.mark_rule().encode(color=alt.ColorValue("gray"), **full_height)]
     if "rope" in comparison.columns and (rope := comparison["rope"].max()):
         region = base.transform_calculate(difference=f"-{rope!r}", end=repr(rope)).mark_rect()
-        region = region.encode(x2="end:Q", color=alt.value(style.DOUBT), **full_height)
-        layers.insert(0, region.encode(opacity=alt.value(0.2)))
+        region = region.encode(x2="end:Q", color=alt.ColorValue(style.DOUBT), **full_height)
+        layers.insert(0, region.encode(opacity=alt.OpacityValue(0.2)))
     left, right = _find_sides(comparison) or ("", "")
     sides: Any = ("right", -5, f"← {left}"), ("left", 5, f"{right} →")
     for align, dx, text in sides:
         words = base.mark_text(align=align, dx=dx, dy=-9, clip=False)
-        words = words.encode(text=alt.value(text), color=style.draw_ink(), **top)
+        words = words.encode(text=alt.TextValue(text), color=style.draw_ink(), **top)
         layers += [words] if left else []
     return layers
 
@@ -429,7 +429,7 @@ def _encode_forest(
         names = sort_naturally(table["strategy"].unique().to_list())
         return style.encode_names(names, strategy, **chosen)
     is_grey = alt.FieldEqualPredicate(field="significance", equal=UNDECIDED)
-    return alt.condition(is_grey, alt.value(style.DOUBT), style.draw_ink())
+    return style.choose_value(alt.ColorValue, is_grey, style.DOUBT, style.TEXT_COLOUR)
 
 
 def _write_forest_title(

@@ -1,0 +1,302 @@
+"""Weights of queries: statsmodels, sign flips by hand, equal weights, and simulated traffic."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import gate_simulations
+import numpy as np
+import polars as pl
+import pytest
+from helpers import needed, slow, table_after
+from polars.testing import assert_frame_equal
+
+from polars_graded import (
+    charts,
+    compare,
+    compare_segments,
+    gate,
+    paper_table,
+    rank_strategies,
+    summarise,
+)
+from polars_graded._results.significance import Options, run_test
+
+FUNCTIONS: dict[str, Any] = {
+    "summarise": summarise,
+    "compare": compare,
+    "rank_strategies": rank_strategies,
+    "paper_table": paper_table,
+    "gate": lambda results, *measures, **options: gate(
+        results, *measures, baseline="s0", margin=0.1, **options
+    ),
+    "compare_segments": lambda results, *measures, **options: compare_segments(
+        results, *measures, segments="country", **options
+    ),
+}
+every_function = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+def world(seed: int, n: int = 60, strategies: int = 2) -> pl.DataFrame:
+    """Return results with the traffic of each query by Zipf's law."""
+    rng = np.random.default_rng(seed)
+    queries = pl.DataFrame(
+        {
+            "query": range(n),
+            "searches": (10_000 / rng.permutation(np.arange(1, n + 1))).astype(int),
+            "term": np.arange(n) // 3,
+            "country": np.where(np.arange(n) % 2, "DE", "FR"),
+        }
+    )
+    values = pl.concat(
+        pl.DataFrame({"strategy": f"s{k}", "query": range(n), "ap": rng.random(n) + 0.05 * k})
+        for k in range(strategies)
+    )
+    return values.join(queries, on="query", maintain_order="left")
+
+
+def differences(results: pl.DataFrame) -> pl.DataFrame:
+    wide = results.pivot("strategy", index=["query", "searches", "term"], values="ap")
+    return wide.with_columns(d=pl.col("s0") - pl.col("s1"))
+
+
+# References
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_means_and_standard_errors_are_those_of_statsmodels(seed):
+    api, stats = needed("statsmodels.api", "statsmodels"), needed("statsmodels.stats.api")
+    results = world(seed)
+    wide = differences(results)
+    weights = wide["searches"].to_numpy().astype(float)
+    row = compare(results, "ap", weights="searches").row(0, named=True)
+    assert row["difference"] == pytest.approx(stats.DescrStatsW(wide["d"], weights).mean)
+    fitted = api.WLS(wide["d"].to_numpy(), np.ones(len(wide)), weights).fit(cov_type="HC0")
+    shares = weights / weights.sum()
+    effective = 1 / (shares**2).sum()
+    # The linearised variance, without its bias if all differences have the same variance.
+    unbiased = fitted.bse[0] / np.sqrt(1 - 2 * effective * (shares**3).sum() + 1 / effective)
+    assert row["effective_queries"] == pytest.approx(effective)
+    scipy_stats = needed("scipy.stats")
+    margin = scipy_stats.t.ppf(0.975, effective - 1) * unbiased
+    assert row["ci_high"] - row["difference"] == pytest.approx(margin)
+    p = 2 * scipy_stats.t.sf(abs(row["difference"]) / unbiased, effective - 1)
+    assert row["p_value"] == pytest.approx(p)
+    means = summarise(results, weights="searches")
+    described = stats.DescrStatsW(wide["s0"], weights)
+    assert means["mean"][0] == pytest.approx(described.mean)
+    assert means["std"][0] == pytest.approx(described.std / np.sqrt(1 - 1 / effective))
+    assert means["geometric_mean"][0] == pytest.approx(np.exp(np.log(wide["s0"]) @ shares))
+    assert means["median"][0] == described.quantile(0.5, return_pandas=False).item()
+
+
+def test_with_clusters_the_weight_of_a_cluster_is_the_sum():
+    api = needed("statsmodels.api", "statsmodels")
+    results = world(5)
+    wide = differences(results)
+    weights = wide["searches"].to_numpy().astype(float)
+    fitted = api.WLS(wide["d"].to_numpy(), np.ones(len(wide)), weights).fit(
+        cov_type="cluster", cov_kwds={"groups": wide["term"].to_numpy(), "use_correction": False}
+    )
+    shares = np.bincount(wide["term"], weights) / weights.sum()
+    effective = 1 / (shares**2).sum()
+    unbiased = fitted.bse[0] / np.sqrt(1 - 2 * effective * (shares**3).sum() + 1 / effective)
+    row = compare(results, "ap", weights="searches", cluster="term").row(0, named=True)
+    assert (row["clusters"], row["effective_queries"]) == (20, pytest.approx(effective))
+    margin = needed("scipy.stats").t.ppf(0.975, effective - 1) * unbiased
+    assert row["ci_high"] - row["difference"] == pytest.approx(margin)
+
+
+@pytest.mark.parametrize("cluster", [None, "term"])
+def test_permutation_turns_the_signs_of_weighted_differences(cluster):
+    results = world(1, n=10 if cluster is None else 27)
+    wide = differences(results)
+    key = wide["query" if cluster is None else "term"]
+    weighted = np.bincount(key, wide["d"] * wide["searches"])
+    signs = np.array(list(product([1, -1], repeat=len(weighted))))
+    extreme = np.abs(signs @ weighted) >= abs(weighted.sum()) - 1e-9
+    options: dict[str, Any] = {"cluster": cluster, "weights": "searches"}
+    row = compare(results, "ap", test="permutation", **options).row(0, named=True)
+    assert row["p_value"] == pytest.approx(extreme.mean())
+    # The ends of the simultaneous interval are those of the differences that are not rejected.
+    for end, step in (("simultaneous_low", -1), ("simultaneous_high", 1)):
+        for shift, is_inside in ((1e-6, False), (-1e-6, True)):
+            moved = wide["d"] - row[end] - step * shift
+            sums = np.bincount(key, moved * wide["searches"])
+            p = (np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9).mean()
+            assert (p > 0.05) == is_inside
+
+
+@every_function
+@pytest.mark.parametrize("cluster", [None, "term"])
+def test_equal_weights_give_the_results_without_weights(name, cluster):
+    results = world(2).with_columns(searches=pl.lit(7))
+    options = {} if cluster is None else {"cluster": cluster}
+    weighted = FUNCTIONS[name](results, "ap", weights="searches", **options)
+    plain = FUNCTIONS[name](results, "ap", **options)
+    if isinstance(plain, str):
+        assert weighted.replace(", weighted (", "") != plain
+        return
+    if name != "compare_segments":
+        assert weighted["effective_queries"][0] == results[cluster or "query"].n_unique()
+    added = [column for column in weighted.columns if column not in plain.columns]
+    plain = plain.drop("sentence", strict=False)
+    weighted = weighted.drop("sentence", *added, strict=False)
+    assert_frame_equal(weighted, plain, check_exact=True)
+
+
+@every_function
+def test_a_multiple_of_all_weights_changes_nothing(name):
+    results = world(3)
+    other = results.with_columns(pl.col("searches") * 0.001)
+    both = [FUNCTIONS[name](each, "ap", weights="searches") for each in (results, other)]
+    if isinstance(both[0], str):
+        assert both[0] == both[1]
+    else:
+        assert_frame_equal(*both)
+
+
+@every_function
+def test_queries_of_weight_0_are_left_out(name):
+    results = world(4).with_columns(
+        searches=pl.when(pl.col("query") < 40).then("searches").otherwise(0)
+    )
+    left = FUNCTIONS[name](results.filter(pl.col("query") < 40), "ap", weights="searches")
+    found = FUNCTIONS[name](results, "ap", weights="searches")
+    if isinstance(left, str):
+        assert found == left
+    else:
+        assert_frame_equal(found, left)
+
+
+def test_two_queries_with_the_weight_of_one_count_as_one_in_the_mean():
+    values = pl.DataFrame({"strategy": "a", "query": [1, 2, 3], "ap": [0.0, 0.0, 1.0]})
+    halves = values.with_columns(searches=pl.Series([0.5, 0.5, 1.0]))
+    row = summarise(halves, "ap", weights="searches").row(0, named=True)
+    assert (row["mean"], row["median"], row["queries"]) == (0.5, 0.5, 3)
+    assert row["effective_queries"] == pytest.approx(4 / (0.25 + 0.25 + 1))
+
+
+def test_constant_values_have_no_interval():
+    results = world(0).with_columns(ap=pl.lit(0.1))
+    assert summarise(results, weights="searches").select("std", "ci_low").row(0) == (0, None)
+    assert compare(results, weights="searches").select("difference", "p_value").row(0) == (0, 1)
+
+
+# Rules
+
+
+WRONG = [
+    (pl.lit(None, pl.Int64), ValueError, "got None for 60 queries: 0, 1, 2, ...\n\nHint: .with_"),
+    (pl.col("searches") * -1, ValueError, "must be finite and at least 0, got -"),
+    (pl.lit(float("nan")), ValueError, "must be finite and at least 0, got nan"),
+    (pl.lit(float("inf")), ValueError, "must be finite and at least 0, got inf"),
+    (pl.lit(0), ValueError, "must be above 0 for a query, got 0 for all queries"),
+    (pl.lit("many"), TypeError, "weights 'searches' must be numbers, got String"),
+    (pl.int_range(pl.len()), ValueError, "each query must have one weight, got several in"),
+]
+
+
+@every_function
+@pytest.mark.parametrize(("searches", "error", "sentence"), WRONG)
+def test_wrong_weights_are_refused_everywhere(name, searches, error, sentence):
+    results = world(0).with_columns(searches=searches)
+    with pytest.raises(error) as raised:
+        FUNCTIONS[name](results, "ap", weights="searches")
+    assert sentence in str(raised.value)
+
+
+def test_a_missing_column_and_a_test_without_weights_are_refused():
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="weights= names the column"):
+        compare(world(0), "ap", weights="visits")
+    for test in ("wilcoxon", "randomised_tukey"):
+        with pytest.raises(ValueError, match="'t', 'permutation' or 'bootstrap' if `weights` diff"):
+            compare(world(0), "ap", weights="searches", test=test)
+    people = world(0).with_columns(grader=pl.lit("people"))
+    with pytest.raises(ValueError, match="`weights` must be None if `trusted` is passed"):
+        summarise(people, "ap", weights="searches", trusted="people")
+
+
+def test_the_column_of_weights_is_neither_a_key_nor_a_measure(recwarn):
+    results = world(0).select("strategy", pl.col("query").alias("text"), "searches", "ap")
+    found = summarise(results, weights="searches")
+    assert found["measure"].unique().to_list() == ["ap"]
+    assert found["queries"][0] == 60
+    floats = results.with_columns(pl.col("searches").cast(pl.Float64))
+    assert_frame_equal(summarise(floats, weights="searches"), found)
+    assert not recwarn.list
+    relevant = world(0).rename({"searches": "n_relevant"})
+    assert_frame_equal(
+        compare(relevant, "ap", weights="n_relevant"), compare(world(0), "ap", weights="searches")
+    )
+
+
+def test_segments_have_their_own_effective_numbers():
+    results = world(6)
+    found = summarise(results, "ap", segments="country", weights="searches")
+    for (country,), rows in results.partition_by("country", as_dict=True).items():
+        alone = summarise(rows, "ap", weights="searches")
+        assert_frame_equal(found.filter(country=country).drop("country"), alone)
+    varies = compare_segments(results, "ap", segments="country", weights="searches")
+    both = compare(results, "ap", segments="country", weights="searches")
+    assert varies["effective_queries"][0] == pytest.approx(both["effective_queries"].sum())
+    assert varies["largest"][0] == pytest.approx(both["difference"].max())
+
+
+def test_a_gate_takes_the_weights_of_the_new_results():
+    results = world(7)
+    options: dict[str, Any] = {"margin": 0.3, "weights": "searches"}
+    results = results.with_columns(pl.col("ap").clip(0, 1))
+    new, old = (results.filter(strategy=name) for name in ("s1", "s0"))
+    together = gate(results, "ap", baseline="s0", **options)
+    changed = old.with_columns(pl.col("searches") % 7)
+    for older in (old, old.drop("searches"), changed, old.cast({"searches": pl.Float32})):
+        found = gate(new, "ap", baseline=older, **options)
+        assert_frame_equal(found.drop("notes", "sentence"), together.drop("notes", "sentence"))
+    fewer = new.filter(pl.col("query") > 3)
+    found = gate(fewer, "ap", baseline=old, missing="drop", **options)
+    assert found["lost"].item() == 4
+    sentence = together["sentence"].item()
+    assert f"weighted, as precise as {together['effective_queries'].item():.0f} " in sentence
+    assert "60 changed, as precise as " in sentence
+
+
+def test_charts_and_tables_state_that_queries_are_weighted():
+    results = world(8, strategies=3)
+    forest = charts.comparison_forest(compare(results, "ap", weights="searches"))
+    bars = charts.strategy_bars(summarise(results, "ap", weights="searches"))
+    for chart in (forest, bars):
+        assert "60 weighted queries" in str(chart.to_dict()["title"])
+    ranks = charts.strategy_ranks(rank_strategies(results, "ap", weights="searches"))
+    assert "60 weighted queries" in str(ranks.to_dict()["title"])
+    table = paper_table(results, "ap", weights="searches")
+    number = summarise(results, "ap", weights="searches")["effective_queries"][0]
+    assert f"60 queries, weighted ({number:.0f} effective queries)" in table
+
+
+# Simulations
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("row", range(len(gate_simulations.WEIGHT_WORLDS)))
+def test_the_table_of_weights_is_that_of_the_simulations(row):
+    printed = [cell.strip() for cell in table_after("weights by Zipf's law")[row]]
+    found = gate_simulations.cells_of_weights(*gate_simulations.WEIGHT_WORLDS[row])
+    assert printed[:3] == found[:3]
+    numbers = [float(cell) for cell in printed[3:]]
+    assert numbers == pytest.approx([float(cell) for cell in found[3:]], abs=0.11)
+
+
+@slow
+def test_weighted_intervals_keep_their_level_where_the_usual_ones_do_not():
+    rng = np.random.default_rng(0)
+    weights = gate_simulations.draw_traffic(rng, 50)
+    drawn = rng.normal(size=(4000, 50))
+    pairs = gate_simulations.pair_differences(drawn, weights=weights)
+    p = run_test(pairs, Options("t", "none")).p
+    assert 0.035 < np.mean(p <= 0.05) < 0.065
+    shares = weights / weights.sum()
+    means = drawn @ shares
+    error = np.sqrt(50 / 49 * (drawn - means[:, np.newaxis]) ** 2 @ shares**2)
+    assert np.mean(np.abs(means) > 2.0096 * error) > 0.09
