@@ -11,7 +11,7 @@ import math
 import numbers
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
@@ -180,10 +180,13 @@ def check_column_names(name: str, value: Any) -> list[str]:
     return columns
 
 
-def pack_query(argument: str, frames: Any, columns: Sequence[str], query: str) -> Any:
+def pack_query(
+    argument: str, frames: Any, columns: Sequence[str], query: str, kept: Collection[str] = ()
+) -> Any:
     """Return a frame, or frames by name, with the columns of a query as one column of structs.
 
-    The column `query` is null if one of its parts is null. `.unnest(query)` restores the parts.
+    The column `query` is null if one of its parts is null. `.unnest(query)` restores the parts. The
+    columns in `kept` are also kept as they are.
     """
     if isinstance(frames, Mapping):
         return {name: pack_query(argument, frame, columns, query) for name, frame in frames.items()}
@@ -191,7 +194,7 @@ def pack_query(argument: str, frames: Any, columns: Sequence[str], query: str) -
     check_columns(argument, columns, frame.collect_schema().names(), argument="query")
     is_known = pl.all_horizontal(pl.col(*columns).is_not_null())
     packed = pl.when(is_known).then(pl.struct(*columns)).alias(query)
-    return frame.select(packed, pl.exclude(*columns))
+    return frame.select(packed, pl.exclude([name for name in columns if name not in kept]))
 
 
 def check_not_series(name: str, value: Any) -> None:

@@ -19,13 +19,14 @@ from polars_graded._checks import (
     check_collected,
     check_column,
     check_column_name,
+    check_column_names,
     check_columns,
     check_increasing,
     check_list,
     check_number,
     check_whole_number,
 )
-from polars_graded._frames.arguments import parse_scalar_measures
+from polars_graded._frames.arguments import Columns, Measures, parse_scalar_measures
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
@@ -141,7 +142,7 @@ def swapped_rankings(
     rankings: pl.DataFrame,
     swaps: int | Iterable[int],
     *,
-    query: str = "query",
+    query: Columns = "query",
     grade: str = "grade",
     seed: int = 0,
 ) -> pl.DataFrame:
@@ -159,7 +160,7 @@ def swapped_rankings(
     swaps
         Number of swaps. With several numbers, each query gets one ranking per number.
     query
-        The column that identifies queries.
+        The columns that identify queries.
     grade
         The column of relevance grades.
     seed
@@ -196,8 +197,9 @@ def swapped_rankings(
     if len(set(numbers)) < len(numbers):
         msg = f"`swaps` must name each number once, got {numbers}"
         raise ValueError(msg)
-    check_columns("rankings", [query, grade], rankings.columns)
-    for argument, name in (("query", query), ("grade", grade)):
+    keys = check_column_names("query", query)
+    check_columns("rankings", [*keys, grade], rankings.columns)
+    for argument, name in (*(("query", key) for key in keys), ("grade", grade)):
         if name in {"swaps", "score"}:
             msg = f"`{argument}` must not be the name of another column of the result, got {name!r}"
             raise ValueError(msg)
@@ -205,10 +207,9 @@ def swapped_rankings(
     if not rankings[grade].cast(pl.Float64).is_finite().all():
         msg = f"grade {grade!r} must be finite, got NaN or infinity"
         raise ValueError(msg)
-    ideal = rankings.sort(
-        query, grade, descending=[False, True], nulls_last=True, maintain_order=True
-    )
-    lengths = ideal.group_by(query, maintain_order=True).len(f"not {query}").to_series(1).to_numpy()
+    last = [False] * len(keys) + [True]
+    ideal = rankings.sort(*keys, grade, descending=last, nulls_last=last, maintain_order=True)
+    lengths = ideal.select(pl.struct(keys).rle().struct.field("len")).to_series().to_numpy()
     scores = _swap_scores(
         np.tile(lengths.astype(np.int64), len(numbers)),
         np.repeat(np.array(numbers, np.int64), len(lengths)),
@@ -445,7 +446,7 @@ def robustness_to_levels(
     │ 50     ┆ 0     ┆ ndcg    ┆ 1.0  │
     └────────┴───────┴─────────┴──────┘
     """
-    names, numbers = parse_scalar_measures([measures]), check_list("swaps", swaps)
+    measured, numbers = _write_options([measures]), check_list("swaps", swaps)
     queries = check_whole_number("runs", runs)
     parts = []
     for count in check_list("levels", levels):
@@ -453,7 +454,7 @@ def robustness_to_levels(
             queries, documents=documents, levels=count, uniform=uniform, seed=seed
         )
         ranked = swapped_rankings(reference, numbers, seed=seed)
-        means = _compute_means(evaluate(ranked, *names, strategy="swaps"), "swaps")
+        means = _compute_means(evaluate(ranked, measured, strategy="swaps"), "swaps")
         parts.append(means.select(pl.lit(count, pl.Int64).alias("levels"), pl.all()))
     return pl.concat(parts).sort("measure", "levels", "swaps")
 
@@ -463,7 +464,7 @@ def threshold_profile(
     *,
     by: str | Sequence[str | Sequence[str]],
     grade: str | Sequence[str] = "grade",
-    query: str = "query",
+    query: Columns = "query",
     thresholds: float | Iterable[float] | None = None,
     measures: str | Sequence[str] = ("mu_ap", "ndcg", "ndcng"),
     ties: TiesArgument = None,
@@ -482,7 +483,7 @@ def threshold_profile(
         The column of relevance grades, or several columns, one per judge. A column of scores can
         serve as a judge. The ranking by this column is then perfect for this judge.
     query
-        The column that identifies queries.
+        The columns that identify queries.
     thresholds
         Thresholds of `ap`. At threshold t, documents with a grade of at least t are relevant. By
         default, every grade above 0 is a threshold; more than 20 such grades raise an error.
@@ -515,7 +516,8 @@ def threshold_profile(
     """
     frame = check_collected("frame", frame)
     judges = [check_column_name("grade", judge) for judge in check_list("grade", grade)]
-    needed_columns = [check_column_name("query", query), *judges]
+    keys = check_column_names("query", query)
+    needed_columns = [*keys, *judges]
     check_columns("frame", needed_columns, frame.columns)
     common_levels = thresholds
     if common_levels is not None:
@@ -524,9 +526,9 @@ def threshold_profile(
     for judge in judges:
         levels = _find_levels(frame.get_column(judge)) if common_levels is None else common_levels
         precisions = [Measure.of("ap", threshold=threshold).name for threshold in levels]
-        names = parse_scalar_measures([precisions, measures])
-        per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties=ties)
-        means = _compute_means(per_query.drop(query), "strategy")
+        measured = _write_options([precisions, measures])
+        per_query = evaluate(frame, measured, query=query, grade=judge, by=by, ties=ties)
+        means = _compute_means(per_query.drop(keys), "strategy")
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
 
@@ -537,7 +539,7 @@ def ndcg_by_relevance(
     by: str | Sequence[str | Sequence[str]],
     popularity: str = "popularity",
     grade: str = "grade",
-    query: str = "query",
+    query: Columns = "query",
     cutoffs: int | Iterable[int] = (10,),
     ties: TiesArgument = None,
 ) -> pl.DataFrame:
@@ -556,7 +558,7 @@ def ndcg_by_relevance(
     grade
         The column of ad-hoc grades.
     query
-        The column that identifies queries.
+        The columns that identify queries.
     cutoffs
         The cutoffs n of NDCG@n.
     ties
@@ -592,29 +594,32 @@ def ndcg_by_relevance(
     └───────┴───────┴──────────┘
     """
     frame = check_collected("frame", frame)
-    for argument, name in (("query", query), ("popularity", popularity), ("grade", grade)):
+    keys = check_column_names("query", query)
+    for argument, name in (("popularity", popularity), ("grade", grade)):
         check_column_name(argument, name)
-    check_columns("frame", [query, popularity, grade], frame.columns)
-    if query in NDCG_COLUMNS:
-        msg = f"`query` must not be the name of another column of the result, got {query!r}"
+    check_columns("frame", [*keys, popularity, grade], frame.columns)
+    if taken := [key for key in keys if key in NDCG_COLUMNS]:
+        msg = f"`query` must not be the name of another column of the result, got {taken[0]!r}"
         raise ValueError(msg)
     phi = f"φ of {' '.join(frame.columns)}"  # differs from all column names
-    judged = frame.with_columns(graded(popularity).phi_relevance().over(query).alias(phi))
+    judged = frame.with_columns(graded(popularity).phi_relevance().over(keys).alias(phi))
     parts = []
-    defined = judged.filter(pl.col(phi).is_not_null().any().over(query))
+    defined = judged.filter(pl.col(phi).is_not_null().any().over(keys))
     for cutoff in check_list("cutoffs", cutoffs):
         n = check_whole_number("cutoffs", cutoff)
         by_grade, by_phi = (
-            evaluate(rows, {name: f"ndcg@{n}"}, query=query, grade=judge, by=by, ties=ties)
+            evaluate(
+                rows, {name: f"ndcg(gain=exp2)@{n}"}, query=query, grade=judge, by=by, ties=ties
+            )
             for name, rows, judge in (("ndcg", judged, grade), ("ndcg_phi", defined, phi))
         )
         values = by_grade.join(
-            by_phi, on=["strategy", query], how="left", nulls_equal=True, maintain_order="left"
+            by_phi, on=["strategy", *keys], how="left", nulls_equal=True, maintain_order="left"
         )
         difference = (pl.col("ndcg") - pl.col("ndcg_phi")).alias("difference")
         number = pl.lit(n, pl.Int64).alias("n")
-        parts.append(values.select("strategy", query, number, "ndcg", "ndcg_phi", difference))
-    return pl.concat(parts).sort("strategy", query, "n")
+        parts.append(values.select("strategy", *keys, number, "ndcg", "ndcg_phi", difference))
+    return pl.concat(parts).sort("strategy", *keys, "n")
 
 
 def popularity_scenarios(
@@ -671,6 +676,15 @@ def popularity_scenarios(
         scenario_rows = ndcg_by_relevance(rankings, by=scenarios, cutoffs=cutoff)
         parts.append(scenario_rows.select(pl.lit(float(imbalance)).alias("imbalance"), pl.all()))
     return pl.concat(parts)
+
+
+def _write_options(measures: Sequence[Measures]) -> dict[str, str]:
+    """Return the formula of each measure, by name.
+
+    A formula states all options. `evaluate` warns of gains that nobody chose, but here they are
+    those of the papers.
+    """
+    return {name: each.formula for name, each in parse_scalar_measures(measures).items()}
 
 
 def _compute_means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:

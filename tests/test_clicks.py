@@ -368,7 +368,7 @@ def log_likelihood(cells: pl.DataFrame, theta: dict, gamma: dict) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_em_algorithm_finds_the_highest_likelihood(seed):
     """An independent optimiser of the same likelihood comes to the same propensities."""
-    log = simulated_log(400, queries=2, documents=4, seed=seed, shuffled=0.5)
+    log = simulated_log(4000, queries=2, documents=4, seed=seed, shuffled=0.5)
     cells = (
         log.group_by("query", "doc", "rank")
         .agg(n=pl.len(), c=pl.col("clicked").sum())
@@ -403,12 +403,67 @@ def test_ratios_of_rates_by_hand():
             "c": [8, 4, 4, 2, 1, 90],
         }
     )
+    # With fewer clicks, ranks 2 and 3 would share a propensity.
+    counts = counts.with_columns(pl.col("n", "c") * 50)
     columns = {"clicked": "c", "impressions": "n"}
     pivot = clicks.estimate_propensities(counts, "pivot", **columns)
     assert pivot["propensity"].to_list() == pytest.approx([1, 0.6 / 1.2, 0.1 / 0.4])
     assert pivot["movable"].to_list() == [2, 2, 1]
     chain = clicks.estimate_propensities(counts, "chain", **columns)
     assert chain["propensity"].to_list() == pytest.approx([1, 0.6 / 1.2, 0.6 / 1.2 * 0.1 / 0.4])
+
+
+def test_sums_are_described_as_the_rows_that_they_sum():
+    log = simulated_log(2000, queries=5, shuffled=0.2)
+    keys = ("query", "doc", "rank")
+    counts = log.group_by(*keys).agg(n=pl.len(), c=pl.col("clicked").sum())
+    columns = {"clicked": "c", "impressions": "n"}
+    described, expected = clicks.describe_log(counts, **columns), clicks.describe_log(log)
+    assert described.schema == expected.schema
+    of_lists = ["lists", "sessions", "lists_without_click", "duplicate_rows", "gap_lists"]
+    of_lists.append("max_session_clicks")
+    assert described.drop(of_lists).equals(expected.drop(of_lists))
+    assert described.select(of_lists).null_count().row(0) == (1,) * 6
+    assert clicks.describe_log(counts.lazy(), **columns).collect().equals(described)
+    wrong = pl.DataFrame(
+        {"query": "q", "doc": [*"abca"], "rank": [1, 2, None, 2], "n": 5, "c": [5, 6, 3, None]}
+    )
+    [row] = clicks.describe_log(wrong, **columns).to_dicts()
+    names = ("impressions", "clicks", "invalid_clicks", "invalid_ranks", "hidden_clicks")
+    assert [row[name] for name in names] == [20, 8, 2, 1, 3]
+    with pytest.warns(DataWarning.positions):
+        clicks.describe_log(wrong.head(2), **columns)
+    with pytest.raises(ValueError, match="needs one row per document of each list, not sums"):
+        clicks.estimate_sdbn(counts.with_columns(session=1), clicked="c")
+
+
+@pytest.mark.parametrize("method", ["em", "pivot", "chain"])
+def test_ranks_with_few_clicks_share_a_propensity(method):
+    """Ranks 2 and 3 have 30 clicks each, rank 4 has 60, and rank 5 has 20."""
+    counts = pl.DataFrame(
+        {
+            "query": "q",
+            "doc": [*"aaaaabbbbb"],
+            "rank": [1, 2, 3, 4, 5] * 2,
+            "n": [200] * 10,
+            "c": [100, 15, 15, 30, 10] * 2,
+        }
+    )
+    table = clicks.estimate_propensities(counts, method, clicked="c", impressions="n")
+    first, *others = table["propensity"].to_list()
+    assert first == 1
+    assert others == pytest.approx([60 / 800 / 0.5] * 2 + [80 / 800 / 0.5] * 2, rel=1e-4)
+    assert table["clicks"].to_list() == [200, 30, 30, 60, 20]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ranks_that_were_hardly_seen_have_no_extreme_propensities(seed):
+    """The propensity of rank r is 1 / r; without pools, factors of 10^-9 and below occur."""
+    log = simulated_log(500, queries=5, documents=50, shuffled=0.1, seed=seed)
+    table = clicks.estimate_propensities(log)
+    factor = (table["propensity"] * table["rank"]).log().abs()
+    assert factor.mean() < 0.5
+    assert factor.max() < 1.5
 
 
 def test_propensities_are_refused_where_ranks_are_not_linked():

@@ -23,6 +23,7 @@ from polars_graded import (
     average_curves,
     count_retrieved,
     evaluate,
+    experiments,
     join_judgments,
     overview,
     read_letor,
@@ -31,6 +32,7 @@ from polars_graded import (
 )
 from polars_graded._frames.request import Request
 from polars_graded._frames.values import Gathered, finish_requests, group_rows
+from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._warnings import KINDS
 
 PACKAGE = Path(polars_graded.__file__).parent
@@ -795,3 +797,76 @@ def test_hints_work_for_expressions_and_for_several_columns():
         if (match := re.search(r"Hint: \.(filter\(.*\)) leaves such rows", str(each.message)))
     ]
     assert eval(f"sessions.{hint}").height == 2  # noqa: S307
+
+
+def grades_of_one_query(*grades) -> pl.DataFrame:
+    return pl.DataFrame({"query": 1, "grade": grades, "score": range(len(grades))})
+
+
+POWERS = ["cg", "dcg", "ndcg", "ncg", "ideal_dcg", "ideal_cg", "ndcg_area"]
+POWERS += [f"{name}_curve" for name in ("cg", "dcg", "ideal_dcg", "ndcg")]
+"""Measures with gains of 2^grade - 1 by default."""
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_measures_whose_gains_are_powers_of_large_grades_are_named(name):
+    """The value of a measure with such gains hardly depends on lower grades, others' does."""
+    definition = DEFINITIONS[name]
+    text = f"{name}@3" if definition.has_cutoff else name
+    frame = grades_of_one_query(40, 0, 20, 43)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            before, after = (
+                polars_graded.evaluate(rows, text, max_grade=43).select(pl.last().explode())
+                for rows in (frame, frame.with_columns(pl.col("grade").replace({20: 1})))
+            )
+        except ValueError:
+            return  # a measure of further columns
+    told = [str(each.message) for each in caught if "2^grade" in str(each.message)]
+    assert bool(told) == (name in POWERS)
+    if name in POWERS:
+        assert all(f"'{text}' uses the gain" in sentence for sentence in told)
+        assert_frame_equal(before, after, rel_tol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("grades", "measures", "options"),
+    [
+        ((0, 1, 2, 3), ["ndcg@10"], {}),
+        ((1, 5), ["ndcg@10"], {"irrelevant": 1}),
+        ((0, 10), ["ndcg@10", "dcg_curve@5"], {}),
+        ((1, 11), ["dcg"], {"irrelevant": 1}),
+        ((0.0, 0.25, 1.0), ["ndcg"], {}),
+        ((0, 43), ["ndcg(gain=exp2)@10", "dcg_curve( gain = exp2)@5"], {}),
+        ((0, 43), [{"E": "dcg(gain=exp2)@5"}, "ndcg(gain={43: 2})@10", "ndcng"], {}),
+        ((0, 43), ["ndcg(gain=linear)@10", "ap", "sdcg@5"], {"max_grade": 43}),
+    ],
+)
+def test_usual_scales_and_chosen_gains_are_not_warned_of(grades, measures, options):
+    polars_graded.evaluate(grades_of_one_query(*grades), *measures, **options)
+
+
+def test_counts_as_grades_are_warned_of_if_gains_are_powers_of_two():
+    clicks = grades_of_one_query(0, 3, 43)
+    message = (
+        r"(?s)'ndcg@10', 'E' use the gain 2\^grade - 1, which is about 10\^13 for the highest "
+        r"grade, 43: .*'ndcg\(gain=linear\)@10'; phi_relevance\(\)"
+    )
+    with pytest.warns(DataWarning.scale, match=message):
+        polars_graded.evaluate(clicks, "ndcg@10", {"E": "dcg"}, "ndcg(gain=linear)", "ndcng", "ap")
+
+
+def test_experiments_use_the_gains_of_their_papers():
+    experiments.robustness_to_levels([50], [0, 5], runs=5)
+    frame = pl.DataFrame(
+        {"query": 1, "grade": [0, 20, 40], "score": [1, 2, 3], "popularity": [1, 50, 900]}
+    )
+    experiments.threshold_profile(frame, by="score", grade=["grade", "popularity"])
+    experiments.ndcg_by_relevance(frame, by="score")
+
+
+def test_a_count_too_large_for_a_gain_that_is_not_retrieved_is_warned_of():
+    frame = grades_of_one_query(3, 5000).with_columns(score=pl.Series([1.0, None]))
+    with pytest.warns(DataWarning.scale, match=r"about 10\^1505 for the highest grade, 5000"):
+        assert polars_graded.evaluate(frame, "dcg@10")["dcg@10"].item() == 7

@@ -41,6 +41,7 @@ def describe_log(
     doc: str = "doc",
     rank: str = "rank",
     clicked: str = "clicked",
+    impressions: str | None = None,
     session: str = "session",
 ) -> pl.DataFrame | pl.LazyFrame:
     """Describe a click log: what was shown, what was clicked, and what is wrong.
@@ -54,11 +55,14 @@ def describe_log(
         Any data frame, with one row per document shown, clicked or not. For a LazyFrame,
         the result is a LazyFrame, and the rows are streamed.
     query, doc
-        The columns of queries and of documents.
+        The columns of queries and of documents. All queries with a null count as one.
     rank
         The column of ranks, whole numbers from 1.
     clicked
         The column that states whether the document was clicked: Boolean, or 0 and 1.
+    impressions
+        As for `count_clicks`. The numbers of lists and sessions, and what is counted in them, are
+        then null, and `session` is not used.
     session
         The column that distinguishes result lists of the same query.
 
@@ -68,7 +72,8 @@ def describe_log(
         One row. All columns are Int64, except `click_rate` and `movable_share` (Float64):
 
         - the numbers of `lists` (pairs of a session and a query), `sessions`, `queries`,
-          `documents` (pairs of a query and a document), `impressions` (rows) and `clicks`;
+          `documents` (pairs of a query and a document), `impressions` (rows, or their sum) and
+          `clicks`;
         - `click_rate`: clicks over impressions, or null if there are no rows;
         - `movable_share`: the share of documents that were shown at two or more different ranks.
           Documents without a rank are left out. The share is null if no document has a rank. With
@@ -79,7 +84,8 @@ def describe_log(
         - `invalid_ranks`: rows whose rank is null or below 1;
         - `hidden_clicks`: clicks in rows with an invalid rank. Example: after a full join of clicks
           and shown documents, a click on a document that was not shown has no rank;
-        - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1;
+        - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1, or with
+          `impressions`, no count up to the impressions of the row;
         - `max_session_clicks`: the largest number of clicks of a session.
 
     Raises
@@ -133,16 +139,31 @@ def describe_log(
             pl.col("rows").sum(),
         )
     )
-    invalid = log.rows.select(
-        log.is_invalid_click.sum().alias("invalid_clicks"),
-        pl.col("session").null_count().alias("null_sessions"),
-    )
-    totals = documents.join(invalid, how="cross")
+    n_invalid = log.is_invalid_click.sum().alias("invalid_clicks")
+    if log.is_summed:
+        sums = documents.join(log.rows.select(n_invalid, *_sum_counts(log)), how="cross")
+        return log.run(lambda collect: _complete(collect(sums)[0], None))
+    null_sessions = pl.col("session").null_count().alias("null_sessions")
+    totals = documents.join(log.rows.select(n_invalid, null_sessions), how="cross")
     return log.run(lambda collect: _make_description(log, collect, *collect(totals)))
 
 
+def _sum_counts(log: Log) -> list[pl.Expr]:
+    """Return the counts of summed rows. Those of lists and sessions are unknown."""
+    clicks = pl.when(~log.is_invalid_click).then("clicked")
+    is_invalid_rank = VALID_RANK.is_null()
+    unknown = ("lists", "sessions", "lists_without_click", "duplicate_rows", "gap_lists")
+    return [
+        log.impressions,
+        clicks.sum().alias("clicks"),
+        is_invalid_rank.sum().alias("invalid_ranks"),
+        clicks.filter(is_invalid_rank).sum().alias("hidden_clicks"),
+        *(pl.lit(None, pl.Int64).alias(name) for name in unknown),
+    ]
+
+
 def _make_description(log: Log, collect: Collect, totals: pl.DataFrame) -> pl.DataFrame:
-    """Return the row of `describe_log`, and warn of bots and of fixed ranks."""
+    """Return the row of `describe_log`, and warn of bots."""
     if nulls := totals["null_sessions"].sum():
         refuse(log.names["session"], "not be null", f"null in {nulls} rows")
     # All rows of a session are in the same part, so that no session is counted twice.
@@ -152,12 +173,6 @@ def _make_description(log: Log, collect: Collect, totals: pl.DataFrame) -> pl.Da
     counts = parts_of_log.select(pl.exclude("max_session_clicks", "bots").sum())
     n_bots = counts["n_bots"].item()
     max_clicks = parts_of_log.select(pl.col("max_session_clicks").max().fill_null(0)).item()
-    if (totals["movable_share"] == 0).any():
-        warn_the_caller(
-            DataWarning.positions,
-            "each document was shown at one rank only, so the quality of documents cannot be "
-            "separated from their ranks\n\nHint: show some lists in another order",
-        )
     if n_bots:
         with_bots = parts_of_log.filter(pl.col("bots").list.len() > 0)
         bots = first_few(with_bots["bots"].explode().to_list())
@@ -167,7 +182,18 @@ def _make_description(log: Log, collect: Collect, totals: pl.DataFrame) -> pl.Da
             f"{n_bots} of them, with up to {max_clicks} clicks: {bots}\n\n"
             "Hint: drop their rows",
         )
-    return counts.join(totals, how="cross").select(
+    return _complete(counts.join(totals, how="cross"), max_clicks)
+
+
+def _complete(counts: pl.DataFrame, max_clicks: int | None) -> pl.DataFrame:
+    """Return the columns of a description, and warn of fixed ranks."""
+    if (counts["movable_share"] == 0).any():
+        warn_the_caller(
+            DataWarning.positions,
+            "each document was shown at one rank only, so the quality of documents cannot be "
+            "separated from their ranks\n\nHint: show some lists in another order",
+        )
+    return counts.select(
         pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),
         (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
         "movable_share",

@@ -47,7 +47,7 @@ def compare_interleaved(
     depth: int | None = None,
     unit: Literal["list", "query"] = "list",
     segments: str | Sequence[str] | None = None,
-    cluster: str | None = None,
+    cluster: str | Sequence[str] | None = None,
     test: TestName = "t",
     correction: CorrectionName | None = None,
     confidence: float = 0.95,
@@ -96,7 +96,8 @@ def compare_interleaved(
     segments, test, correction, confidence, seed, resamples
         As for `polars_graded.compare`.
     cluster
-        The column of independent units, such as users, as for `polars_graded.compare`.
+        The columns of independent units, such as users or terms, as for `polars_graded.compare`.
+        They may be parts of `query`.
     query, session, clicked, rank
         As for `describe_log`. A list contains the documents shown for one query in one session. The
         column `rank` contains the ranks in the interleaved list.
@@ -152,7 +153,7 @@ def compare_interleaved(
     check_choice("method", method, get_args(InterleavingName))
     check_choice("unit", unit, ("list", "query"))
     further_columns = check_segment_columns(segments)
-    further_columns += [] if cluster is None else [check_column_name("cluster", cluster)]
+    further_columns += [] if cluster is None else check_column_names("cluster", cluster)
     check_free_names(("preference", "strategy"), segments=segments, cluster=cluster)
     list_columns = [each for each in log.find_names(further_columns) if each not in LISTS]
     keys = [*LISTS, *dict.fromkeys(list_columns)]

@@ -23,6 +23,7 @@ from polars_graded._checks import (
     pack_query,
 )
 from polars_graded._frames.sources import scan_frames
+from polars_graded._results.keys import collect_column_names
 
 KEYS = ["query", "doc"]
 
@@ -65,9 +66,11 @@ class Log:
     is_lazy: bool
     names: dict[str, str]
     """The user's column names by argument, such as `{"query": "text"}`."""
+    takes_sums: bool
+    """Whether the function that reads the log takes a column of impressions."""
 
     @classmethod
-    def read(cls, log: Any, names: dict[str, str]) -> Log:
+    def read(cls, log: Any, names: dict[str, str], takes_sums: bool) -> Log:  # noqa: FBT001
         """Check the columns of a frame of any kind, and return them as a log."""
         frame = check_frame("log", log)
         schema = frame.collect_schema()
@@ -87,7 +90,8 @@ class Log:
             refuse(names["clicked"], "be Boolean, or 0 and 1", kind, hint, TypeError)
         others = [each for each in schema if each not in columns and each not in names]
         renamed = [pl.col(column).alias(name) for name, column in names.items()]
-        return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
+        rows = frame.lazy().select(*renamed, *others)
+        return cls(rows, isinstance(frame, pl.LazyFrame), names, takes_sums)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
         """Translate the user's names of columns to the names in `rows`."""
@@ -109,7 +113,7 @@ class Log:
     @property
     def impressions(self) -> pl.Expr:
         """Sum the impressions of a group."""
-        total = pl.col("impressions").cast(pl.Int64).sum() if self._is_summed else pl.len()
+        total = pl.col("impressions").cast(pl.Int64).sum() if self.is_summed else pl.len()
         return total.cast(pl.Int64).alias("impressions")
 
     @property
@@ -121,7 +125,7 @@ class Log:
         return pl.col("clicked").cast(pl.Int64, strict=False).sum().alias("clicks")
 
     @property
-    def _is_summed(self) -> bool:
+    def is_summed(self) -> bool:
         """Return whether the log has a column of impressions.
 
         Without this column, each row is one impression.
@@ -134,7 +138,7 @@ class Log:
         clicked = pl.col("clicked")
         # The cast turns NaN into null, which is invalid.
         count = clicked.cast(pl.Int64, strict=False)
-        is_valid = count.is_between(0, pl.col("impressions") if self._is_summed else 1)
+        is_valid = count.is_between(0, pl.col("impressions") if self.is_summed else 1)
         if self.rows.collect_schema()["clicked"] != pl.Boolean:
             is_valid &= count == clicked
         return ~is_valid.fill_null(value=False)
@@ -143,14 +147,16 @@ class Log:
         """List the rules for the columns of keys, impressions and clicks."""
         rules = [Rule(each, pl.col(each).is_null(), "not be null", "null") for each in keys]
         rule, hint = "contain counts from 0 to the impressions of the row", ""
-        if self._is_summed:
+        if self.is_summed:
             is_count = (pl.col("impressions") >= 0).fill_null(value=False)
             rules.append(Rule("impressions", ~is_count, "contain counts", "another value"))
         else:
             rule = "be 0 or 1, or Boolean, and not null"
-            hint = (
-                "fill_null(0) or fill_null(False) if null means no click; impressions= names "
-                "the column of impressions if rows are already summed"
+            hint = "fill_null(0) or fill_null(False) if null means no click; "
+            hint += (
+                "impressions= names the column of impressions if rows are already summed"
+                if self.takes_sums
+                else "this function needs one row per document of each list, not sums over lists"
             )
         rules.append(Rule("clicked", self.is_invalid_click, rule, "another value", hint))
         if "rank" in keys:
@@ -279,7 +285,9 @@ def takes_log(function: Any) -> Any:
         columns = check_column_names("query", options.get("query", "query"))
         if len(columns) > 1:
             query = ", ".join(columns)
-            rows = pack_query("log", log, columns, query)
+            # A part of the query may be a segment or a cluster as well.
+            kept = collect_column_names(options.get("segments"), options.get("cluster"))
+            rows = pack_query("log", log, columns, query, kept)
             if args and isinstance(args[0], pl.DataFrame | pl.LazyFrame):
                 args = (pack_query("ranking", args[0], columns, query), *args[1:])
             result = call(rows, *args, **(options | {"query": query}))
@@ -288,7 +296,9 @@ def takes_log(function: Any) -> Any:
         names = {name: options.get(name, default) for name, default in defaults.items()}
         if names.get("impressions", "") is None:
             del names["impressions"]
-        return function(Log.read(log, names), *args, **options)
+        elif "impressions" in names:
+            names.pop("session", None)  # summed rows belong to many lists
+        return function(Log.read(log, names, "impressions" in defaults), *args, **options)
 
     declared = signature(function)
     first, *others = declared.parameters.values()

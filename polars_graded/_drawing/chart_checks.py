@@ -59,13 +59,13 @@ def check_lines(argument: str, table: pl.DataFrame, keys: Sequence[str], positio
         msg = (
             f"`{argument}` must have each {position} of a line once, got "
             f"{format_count(repeated, 'rows')} too many; "
-            "`panel` names the column that distinguishes repeated rows"
+            "`panel` names the columns that distinguish repeated rows"
         )
         raise ValueError(msg)
 
 
 def check_not_repeated(
-    argument: str, table: pl.DataFrame, name: str, panel: str | None, columns: Sequence[str] = ()
+    argument: str, table: pl.DataFrame, name: str, panel: Any, columns: Sequence[str] = ()
 ) -> None:
     """Raise if two rows of a panel have the same name.
 
@@ -77,7 +77,7 @@ def check_not_repeated(
         msg = (
             f"`{argument}` must have each {name} once in a panel, got "
             f"{format_count(repeated, 'rows')} too many; "
-            "`panel` names the column that distinguishes repeated rows"
+            "`panel` names the columns that distinguish repeated rows"
         )
         if panel != "measure" and "measure" in table.columns and table["measure"].n_unique() > 1:
             msg += f"\n\nHint: .filter(measure={table['measure'][0]!r}) leaves one measure"

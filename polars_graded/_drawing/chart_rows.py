@@ -15,6 +15,7 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_column_names, check_columns
 from polars_graded._drawing.chart_checks import (
+    UNNAMED_DTYPES,
     check_names,
     check_not_empty,
     check_not_repeated,
@@ -23,7 +24,13 @@ from polars_graded._drawing.chart_checks import (
     check_row_count,
 )
 from polars_graded._drawing.printing import escape_texts
-from polars_graded._results.keys import GRADER, Columns, check_one_grader
+from polars_graded._results.keys import (
+    GRADER,
+    Columns,
+    can_be_key,
+    check_one_grader,
+    collect_column_names,
+)
 from polars_graded._results.per_query import EFFECTIVE, sort_naturally
 from polars_graded._sentences.titles import Drawn
 
@@ -98,7 +105,7 @@ def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.Data
     one of these columns, several graders are allowed.
     """
     collected = check_collected(argument, frame)
-    if GRADER in collected.columns and GRADER not in separating:
+    if GRADER in collected.columns and GRADER not in collect_column_names(*separating):
         check_names(collected, [GRADER])
         check_one_grader(
             argument,
@@ -116,7 +123,8 @@ def build_result_rows(
     texts: Sequence[str] = ("measure",),
     positions: Sequence[str] = (),
     strategy: str | None = None,
-    panel: str | None = None,
+    panel: Columns | None = None,
+    along: str | None = None,
     unique_column: str | None = None,
     draws_each_row: bool = False,
 ) -> pl.DataFrame:
@@ -124,11 +132,12 @@ def build_result_rows(
 
     Rows are left out if they lack a number in the first column of `numbers` or in any column of
     `positions`. The columns `strategy` and `panel` of the result contain the names of strategies
-    and panels as text. With `draws_each_row`, too many rows raise an error. The values of
-    `unique_column` must not repeat in a panel.
+    and panels as text. The segments `along` an axis have no panels. With `draws_each_row`, too many
+    rows raise an error. The values of `unique_column` must not repeat in a panel.
     """
-    keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     frame = collect_one_grader(argument, frame, panel, *texts)
+    frame, panel = join_panel_columns(argument, frame, panel, strategy, along)
+    keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     names = keys | {name: name for name in texts}
     expressions = build_columns(
         argument, frame, names, dict(zip(numbers, numbers, strict=True)), positions
@@ -154,28 +163,88 @@ def build_result_rows(
 def join_query_columns(
     argument: str, frame: Frame, query: Columns, strategy: str
 ) -> tuple[pl.DataFrame, str]:
-    """Join several query columns into one; return the frame and the name of the column.
-
-    The joined column is an Enum. Its values sort as the query columns do: if the first query column
-    has whole numbers, "2, x" comes before "10, x".
-    """
-    query_columns = check_column_names("query", query)
+    """Join several query columns into one; return the frame and the name of the column."""
     frame = check_collected(argument, frame)
-    check_names(frame, [*query_columns, strategy])
-    if len(query_columns) == 1:
-        return frame, query_columns[0]
-    check_columns(argument, query_columns, frame.columns)
-    name = ", ".join(query_columns)
-    texts = pl.concat_str(
-        [build_name_column(column) for column in query_columns], separator=", "
-    ).alias(name)
-    keys = frame.select(query_columns).unique().sort(query_columns).with_columns(texts)
-    # Queries such as ("x, y", "z") and ("x", "y, z") would have the same text.
+    check_names(frame, [*check_column_names("query", query), strategy])
+    return join_columns(argument, frame, check_column_names("query", query))
+
+
+def add_query_columns(table: pl.DataFrame, per_query: pl.DataFrame, query: str) -> pl.DataFrame:
+    """Add the columns of results that have one value per query, as text, for facets.
+
+    These are the columns of a joined query and other properties of queries, such as their market.
+    The column "query" of `table` contains the names of queries. Other names that `table` has are
+    left out.
+    """
+    columns = [
+        name
+        for name, dtype in per_query.schema.items()
+        if can_be_key(name, dtype) and not isinstance(dtype, UNNAMED_DTYPES) and name != query
+    ]
+    queries = per_query.select(query, *columns).unique()
+    n_queries = queries[query].n_unique()
+    kept = [
+        name
+        for name in columns
+        if name not in table.columns and queries.select(query, name).n_unique() == n_queries
+    ]
+    names = build_name_columns({"query": query} | {name: name for name in kept})
+    texts = queries.select(names).unique("query")
+    return table.join(texts, on="query", how="left", maintain_order="left")
+
+
+def join_panel_columns(
+    argument: str,
+    frame: pl.DataFrame,
+    panel: Columns | None,
+    strategy: str | None = None,
+    along: str | None = None,
+) -> tuple[pl.DataFrame, str | None]:
+    """Join the columns of panels into one; return the frame and the name of the column.
+
+    Results by segment have a panel per segment instead of one per measure. With several measures,
+    each measure of each segment has a panel. The segments `along` an axis have no panels.
+    """
+    if panel is None:
+        return frame, None
+    columns = check_column_names("panel", panel)
+    segments = [name for name in find_segments(frame, strategy) if name != along]
+    if columns == ["measure"] and segments:
+        columns = segments if frame["measure"].n_unique() == 1 else ["measure", *segments]
+    check_names(frame, columns)
+    return join_columns(argument, frame, columns)
+
+
+def find_segments(results: pl.DataFrame, strategy: str | None) -> list[str]:
+    """Return the columns of segments: those between the measure and the strategy."""
+    names = results.columns
+    if strategy not in names or "measure" not in names:
+        return []
+    return names[names.index("measure") + 1 : names.index(strategy)]
+
+
+def join_columns(
+    argument: str, frame: pl.DataFrame, columns: Sequence[str]
+) -> tuple[pl.DataFrame, str]:
+    """Join columns into one; return the frame and the name of the column.
+
+    The joined column is an Enum. Its values sort as the columns do: if the first column has whole
+    numbers, "2, x" comes before "10, x".
+    """
+    if len(columns) == 1:
+        return frame, columns[0]
+    check_columns(argument, columns, frame.columns)
+    name = ", ".join(columns)
+    texts = pl.concat_str([build_name_column(column) for column in columns], separator=", ").alias(
+        name
+    )
+    keys = frame.select(columns).unique().sort(columns).with_columns(texts)
+    # Values such as ("x, y", "z") and ("x", "y, z") would have the same text.
     if keys[name].is_duplicated().any():
         number = pl.int_range(1, pl.len() + 1)
         keys = keys.with_columns(pl.format("{} ({})", name, number).alias(name))
     frame = frame.drop(name, strict=False).join(
-        keys, on=query_columns, how="left", nulls_equal=True, maintain_order="left"
+        keys, on=columns, how="left", nulls_equal=True, maintain_order="left"
     )
     return frame.with_columns(pl.col(name).cast(pl.Enum(keys[name]))), name
 
@@ -232,13 +301,14 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     has_own_panels = "panel" in columns and not (
         "measure" in columns and (table["panel"] == table["measure"]).all()
     )
-    queries = (
-        table["queries"].drop_nulls().unique().sort().to_list() if "queries" in columns else []
+    queries, clusters = (
+        table[name].drop_nulls().unique().sort().to_list() if name in columns else []
+        for name in ("queries", "clusters")
     )
     strategies = table["strategy"].n_unique() if "strategy" in columns else 0
     panels = table["panel"].n_unique() if has_own_panels else 0
-    numbers = strategies, panels, queries, find_confidence(table), EFFECTIVE in columns
-    return Drawn(measures, *numbers)
+    numbers = strategies, panels, queries, find_confidence(table), clusters
+    return Drawn(measures, *numbers, EFFECTIVE in columns)
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:

@@ -25,6 +25,7 @@ from polars_graded._drawing.chart_rows import (
     select_drawable,
 )
 from polars_graded._measuring.names import Measure
+from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import (
     check_list_length,
     compute_curve_means,
@@ -103,41 +104,38 @@ def build_curve_points(
     return thin_by_position(points.select(*drawn_columns, *others), kind)
 
 
-def find_panel(
-    frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, position: str
-) -> str | None:
-    """Return `panel` if it is passed, or else find the column of panels.
+def find_panels(
+    frame: pl.DataFrame, curve: str, panel: Columns | None, strategy: str, position: str
+) -> Columns | None:
+    """Return `panel` if it is passed, or else find the columns of panels.
 
     If a strategy has several points at a position, each of them belongs to a different curve. The
-    column of panels is the first column with a different value for each of these points. Columns of
-    floats are not considered. Return None if each strategy has one curve, if the curves are lists,
-    or if no set of columns distinguishes the curves. Raise if no single column distinguishes the
-    curves, but several columns together do.
+    columns of panels are the first column that distinguishes these points, or else the fewest first
+    columns that do so together. Columns of floats are not considered. Return None if each strategy
+    has one curve, if the curves are lists, or if no columns distinguish the curves.
     """
-    used_columns = {strategy, position, curve}
-    if panel or not used_columns <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
+    used_columns = [strategy, position]
+    if panel or not {*used_columns, curve} <= {*frame.columns}:
         return panel
-    points = select_drawable(frame.drop_nulls([curve, position]))
-    if (
-        not used_columns <= {*points.columns}
-        or points.n_unique([strategy, position]) == points.height
-    ):
+    if isinstance(frame.schema[curve], pl.List):
         return None
-    others = [name for name in points.columns if name not in used_columns]
+    points = select_drawable(frame.drop_nulls([curve, position]))
+    if not {*used_columns} <= {*points.columns}:
+        return None
+
+    def are_distinct(names: Sequence[str]) -> bool:
+        return points.n_unique([*used_columns, *names]) == points.height
+
+    others = [name for name in points.columns if name not in {*used_columns, curve}]
     names = [name for name in others if not points.schema[name].is_float()]
-    candidates = [
-        name for name in names if points.n_unique([strategy, position, name]) == points.height
-    ]
-    if not candidates and names and points.n_unique([strategy, position, *names]) == points.height:
-        repeated = points.height - points.n_unique([strategy, position])
-        count = format_count(repeated, "rows")
-        msg = (
-            f"a strategy must have each {position} once in a panel, got {count} too many; "
-            f"`panel` names one column, but {' and '.join(names)} are needed together to "
-            "distinguish the curves"
-        )
-        raise ValueError(msg)
-    return next(iter(candidates), None)
+    if are_distinct([]) or not are_distinct(names):
+        return None
+    if single := [name for name in names if are_distinct([name])]:
+        return single[0]
+    for name in reversed(names):
+        rest = [each for each in names if each != name]
+        names = rest if are_distinct(rest) else names
+    return names
 
 
 def _subtract_baseline(

@@ -14,6 +14,7 @@ import polars as pl
 from polars_graded._drawing import chart_rows, style
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.style import MAX_COLOURS, Chart, LayerChart
+from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import shorten_names
 
@@ -47,7 +48,7 @@ MAX_LISTED_LINES = 3
 
 def draw_lines(
     table: pl.DataFrame,
-    panel: str | None,
+    panel: Columns | None,
     words: style.Words,
     *,
     x: alt.X,

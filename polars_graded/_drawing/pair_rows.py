@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from polars_graded._results.significance import RANK_COLUMN
@@ -136,9 +138,9 @@ def build_pair_name(*, versus: bool) -> pl.Expr:
     return difference if versus else pl.col("strategy")
 
 
-def add_other_sides(pairs: pl.DataFrame) -> pl.DataFrame:
+def add_other_sides(pairs: pl.DataFrame, segments: Sequence[str] = ()) -> pl.DataFrame:
     """Return each pair twice: as it is, and with both strategies exchanged."""
-    keys = [name for name in ("measure", "panel") if name in pairs.columns]
+    keys = [name for name in ("measure", *segments, "panel") if name in pairs.columns]
     one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
     other = _exchange_strategies(one, pl.lit(value=True))
     both = pl.concat([one, other]).sort("strategy", "baseline", maintain_order=True)

@@ -17,6 +17,7 @@ from altair.expr.core import Expression
 from polars_graded._drawing.axis_ends import choose_power_ticks
 from polars_graded._drawing.pair_rows import build_pair_name
 from polars_graded._drawing.printing import escape_text
+from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import (
     LARGEST_P,
@@ -135,7 +136,13 @@ class LayerChart(alt.LayerChart):
 
     def facet(self, *facets: Any, **options: Any) -> FacetChart:
         """Return a chart with a panel for each value of a field."""
-        return FacetChart(**super().facet(*facets, **options)._kwds)  # noqa: SLF001 (every option of the facets)
+        channels = [*facets, *(options.get(name) for name in ("facet", "row", "column"))]
+        if isinstance(self.data, pl.DataFrame) and self.transform is alt.Undefined:
+            check_facets(channels, self.data.columns)
+        chart = FacetChart(**super().facet(*facets, **options)._kwds)  # noqa: SLF001 (every option of the facets)
+        # Vega-Lite draws no title inside of facets.
+        chart.title, chart.spec.title = chart.spec.title, alt.Undefined
+        return chart
 
     def configure_range(self, *ranges: Any, **named_ranges: Any) -> LayerChart:
         """Return a copy with other colours."""
@@ -170,6 +177,20 @@ class FacetChart(alt.FacetChart):
         return chart
 
 
+def check_facets(channels: Iterable[Any], columns: Collection[str]) -> None:
+    """Raise if a channel of facets has a field that is no column of the drawn rows."""
+    for channel in channels:
+        text = channel if isinstance(channel, str) else getattr(channel, "shorthand", None)
+        field = re.sub(r":[NOQT]$", "", text) if isinstance(text, str) else None
+        if field is not None and field not in columns:
+            msg = (
+                f"a facet must name a column of the drawn rows, got {field!r}; there are "
+                f"{', '.join(columns)}\n\nHint: panel={field!r} draws panels if the chart function "
+                "has this argument; otherwise filter the frame and draw a chart for each value"
+            )
+            raise ValueError(msg)
+
+
 def drop_default_colours(encoding: Any) -> Any:
     """Return a shared encoding without our colours, which would hide a configured range.
 
@@ -197,7 +218,7 @@ half of such a label extends beyond the panel. Two half labels fit between two p
 def draw_panels(
     layers: Sequence[alt.Chart],
     table: pl.DataFrame,
-    panel: str | None,
+    panel: Columns | None,
     words: Words,
     x: Literal["shared", "independent"] = "shared",
     *,
@@ -674,7 +695,7 @@ MAX_EXTRA_LETTERS = 6
 def draw_rows(
     layers: Sequence[alt.Chart],
     table: pl.DataFrame,
-    panel: str | None,
+    panel: Columns | None,
     words: Words,
     *axis: Any,
     **options: Any,

@@ -6,6 +6,7 @@ is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,8 +50,15 @@ MIN_STARS = 4
 """Grade that a scale of stars must reach. The grades 1 to 3, for example, do not count as stars,
 since all of them may be relevant."""
 
+MAX_STARS = 10
+"""Highest grade of a scale of stars. Higher grades are counts, such as clicks."""
+
 GDEVAL_HIGHEST = 4
 """Highest grade on the scale of gdeval, the tool with which ir_measures computes ERR."""
+
+
+MAX_EXPONENT = 10
+"""Maximum grade above `irrelevant` for which gains are powers of 2 without a warning."""
 
 
 def find_order_dependent_measures(request: Request) -> list[Measure]:
@@ -123,6 +131,16 @@ def warn_of_notes(notes: Notes, values: pl.DataFrame) -> None:
         if kind not in request.unused_warnings:
             for sentence in find_sentences(noted):
                 warn_the_caller(kind, prefix + sentence)
+
+
+def _is_power_of_2(measure: Measure) -> bool:
+    """Return whether the gain of a grade is a power of 2, although nobody chose this gain."""
+    is_chosen = "gain=" in (measure.name_as_written or "").replace(" ", "")
+    return (
+        not is_chosen
+        and measure.options.get("gain") == "exp2"
+        and not measure.definition.normalises_grades
+    )
 
 
 @dataclass(frozen=True)
@@ -250,7 +268,7 @@ class NotedData:
         if scale.irrelevant or scale.relevant_from is not None or is_above_one:
             return
         low, high, are_halves = (self.notes.grades[name] for name in (LOWEST, HIGHEST, HALVES))
-        if are_halves and low in (MIN_HALF_STAR, 1) and high >= MIN_STARS:
+        if are_halves and low in (MIN_HALF_STAR, 1) and MIN_STARS <= high <= MAX_STARS:
             scale_hint = f" (stars up to 5: irrelevant={low:g}, max_grade=5)"
             yield (
                 f"grades are stars from {low:g} to {high:g} and never 0, so {low:g} counts as "
@@ -258,6 +276,21 @@ class NotedData:
                 f"{scale_hint if find_measures_without_scale(self.request) else ''}; "
                 f"relevant_from=4 makes 4 and more relevant; relevant_from={low:g} makes all "
                 "relevant"
+            )
+
+    def find_large_gains(self) -> Iterator[str]:
+        """Yield a sentence if grades are large, and gains are powers of 2 by default."""
+        highest = self.notes.grades[HIGHEST] or 0
+        exponent = highest - self.request.scale.irrelevant
+        names = [name for name, each in self.request.measures.items() if _is_power_of_2(each)]
+        if names and exponent > MAX_EXPONENT:
+            yield (
+                f"{first_few(names)} {'uses' if len(names) == 1 else 'use'} the gain 2^grade - 1, "
+                f"which is about 10^{exponent * math.log10(2):.0f} for the highest grade, "
+                f"{highest:g}: lower grades hardly count\n\n"
+                "Hint: counts, such as clicks, have linear gains in 'ndcg(gain=linear)@10'; "
+                "phi_relevance() or cut() makes grades of a few levels from counts; "
+                "'ndcg(gain=exp2)@10' confirms these gains"
             )
 
     def find_grades_below_zero(self) -> Iterator[str]:
@@ -500,6 +533,7 @@ WARNING_RULES = (
     (DataWarning.nulls, NotedData.find_null_keys),
     (DataWarning.scale, NotedData.find_unlike_scales),
     (DataWarning.scale, NotedData.find_stars),
+    (DataWarning.scale, NotedData.find_large_gains),
     (DataWarning.scale, NotedData.find_grades_below_zero),
     (DataWarning.ties, NotedData.find_ties_by_grade),
     (DataWarning.unjudged, NotedData.find_unjudged_queries),

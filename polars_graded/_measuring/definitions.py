@@ -181,6 +181,12 @@ class Definition:
     below its rank."""
 
     @property
+    def normalises_grades(self) -> bool:
+        """Return whether gains are those of grades divided by the highest grade."""
+        keywords = self.kernel.keywords if isinstance(self.kernel, partial) else {}
+        return keywords.get("gain_function") is compute_normalised_gains
+
+    @property
     def averages_ties(self) -> bool:
         """Return whether the kernel can average over all orders of tied documents.
 

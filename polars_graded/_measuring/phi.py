@@ -18,6 +18,7 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_column,
+    check_column_names,
     check_columns,
     check_frame,
     check_increasing,
@@ -73,7 +74,7 @@ def phi_control_points(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
     *,
-    query: str | None = None,
+    query: str | Sequence[str] | None = None,
     control_points: ControlPoints | None = None,
     whisker: float = 1.5,
     floor: float | None = None,
@@ -88,7 +89,7 @@ def phi_control_points(
     score
         The column of scores.
     query
-        The column that identifies queries; None if all rows are one query.
+        The columns that identify queries; None if all rows are one query.
     control_points, whisker, floor, direction
         As in `phi_relevance`.
 
@@ -130,7 +131,7 @@ def phi_curve(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
     *,
-    query: str | None = None,
+    query: str | Sequence[str] | None = None,
     points: int = 200,
     control_points: ControlPoints | None = None,
     whisker: float = 1.5,
@@ -146,7 +147,7 @@ def phi_curve(
     score
         The column of scores.
     query
-        The column that identifies queries; None if all rows are one query.
+        The columns that identify queries; None if all rows are one query.
     points
         Number of equally spaced scores at which φ is computed; at least 2.
     control_points, whisker, floor, direction
@@ -232,15 +233,16 @@ def _read_scores(column: pl.Series) -> Lists:
 def _tabulate(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
-    query: str | None,
+    query: str | Sequence[str] | None,
     source: _PointSource,
     kernel: Callable[..., Points],
 ) -> pl.DataFrame:
     """Return the points that `kernel` returns per query, one row per point."""
-    columns = [score] if query is None else [query, score]
+    keys = [] if query is None else check_column_names("query", query)
+    columns = [*keys, score]
     frame = check_frame("frame", frame)
     check_columns("frame", columns, frame.collect_schema())
-    if query == score:
+    if score in keys:
         msg = f"`score` and `query` must be different columns, got {score!r} for both"
         raise ValueError(msg)
     if "relevance" in columns:
@@ -249,10 +251,10 @@ def _tabulate(
     inputs = [pl.col(score).implode().alias("scores")]
     inputs += [points.alias("points") for points in source.make_inputs()]
     struct = pl.struct(inputs).alias(score)
-    if query is None:
-        queries = frame.lazy().select(struct).collect()
+    if keys:
+        queries = frame.lazy().group_by(keys, maintain_order=True).agg(struct).collect()
     else:
-        queries = frame.lazy().group_by(query, maintain_order=True).agg(struct).collect()
+        queries = frame.lazy().select(struct).collect()
     scores, *points = queries.get_column(score).struct.unnest().get_columns()
     lists = [_read_scores(scores.alias(score)), *map(Lists.of, source.read_points(points))]
     chunks = batches.run(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
@@ -260,7 +262,7 @@ def _tabulate(
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(
         [
-            *([] if query is None else [queries.get_column(query).gather(row)]),
+            *(queries.get_column(key).gather(row) for key in keys),
             pl.Series(score, np.concatenate([chunk.scores.values for chunk in chunks])),
             pl.Series("relevance", np.concatenate([chunk.relevance for chunk in chunks])),
         ]

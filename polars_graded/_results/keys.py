@@ -265,7 +265,7 @@ def find_keys(
         *collect_column_names(given.get("segments"), given.get("weights")),
     }
     used |= collect_column_names(*check_list("measures", given.get("measures") or [None]))
-    candidates = [name for name in schema if name not in used and _can_be_key(name, schema[name])]
+    candidates = [name for name in schema if name not in used and can_be_key(name, schema[name])]
     if candidates and "query" not in given and "strategy" in keys:
         several = [name for name in schema if name in {*candidates, keys.get("query")}]
         if len(several) > 1 and _is_full_grid(frame, several, {**given, **keys}):
@@ -372,7 +372,7 @@ def _check_no_copies(
         raise ValueError(msg)
 
 
-def _can_be_key(name: str, dtype: pl.DataType) -> bool:
+def can_be_key(name: str, dtype: pl.DataType) -> bool:
     """Return whether a column may be a key, by its name and type."""
     if name in RECORDS or name in COLUMNS_OF_LONG_FORM:
         return False

@@ -164,6 +164,8 @@ def format_short(value: float) -> str:
 
 def name_one(things: str) -> str:
     """Return the singular of a noun."""
+    if things in SINGULAR_NOUNS:
+        return SINGULAR_NOUNS[things]
     before, space, noun = things.rpartition(" ")
     return before + space + SINGULAR_NOUNS.get(noun, noun.removesuffix("s"))
 

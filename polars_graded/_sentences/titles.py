@@ -77,6 +77,8 @@ class Drawn(NamedTuple):
     over 40 queries and others over 50. Empty if unknown."""
     confidence: float | None = None
     """Confidence of all intervals; None if there are none, or several."""
+    clusters: Sequence[int] = ()
+    """Distinct numbers of clusters of queries, ascending; empty without clusters."""
     are_weighted: bool = False
     """True if queries have weights."""
 
@@ -145,16 +147,24 @@ def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
 
 
 def count_queries(drawn: Drawn) -> str:
-    """Return text such as "50 queries" or "40 to 50 queries".
+    """Return text such as "50 queries", "40 to 50 queries" or "50 queries in 9 clusters".
 
     For the results of `clicks.compare_interleaved`, the noun is "comparisons", since each list or
     query compares two rankers.
     """
     if not drawn.queries:
         return ""
-    low, high = drawn.queries[0], drawn.queries[-1]
     unit = "comparisons" if [*drawn.measures] == ["preference"] else "queries"
     unit = f"weighted {unit}" if drawn.are_weighted else unit
+    text = _format_range(drawn.queries, unit)
+    if not drawn.clusters or [*drawn.clusters] == [*drawn.queries]:
+        return text
+    return f"{text} in {_format_range(drawn.clusters, 'clusters')}"
+
+
+def _format_range(numbers: Sequence[int], unit: str) -> str:
+    """Return text such as "50 queries" or "40 to 50 queries" for ascending numbers."""
+    low, high = numbers[0], numbers[-1]
     return format_count(high, unit) if low == high else f"{low:,} to {high:,} {unit}"
 
 

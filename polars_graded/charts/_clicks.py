@@ -10,13 +10,14 @@ from polars_graded._checks import check_collected, check_column_name, check_colu
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, curve_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._results.keys import Columns
 from polars_graded._sentences import format_count, format_percent
 
 ENDS = ("ci_low", "ci_high")
 """Columns of the lower and upper ends of intervals."""
 
 
-def click_rates(clicks: Frame, *, rank: str = "rank", panel: str | None = None) -> Chart:
+def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = None) -> Chart:
     """Draw click-through rates by rank with their intervals.
 
     Rates fall with the rank for two reasons: people examine later ranks less often, and better
@@ -31,7 +32,7 @@ def click_rates(clicks: Frame, *, rank: str = "rank", panel: str | None = None) 
     rank
         The column of ranks, as for `count_clicks`.
     panel
-        The column of panels. By default, there are no panels.
+        The columns of panels. By default, there are no panels.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, find_keys
+from polars_graded._results.keys import Columns, collect_column_names, find_keys
 from polars_graded._sentences import format_percent, shorten_name, titles
 
 IDEAL_DASH = [4, 3]
@@ -28,7 +28,7 @@ def dcg_curves(
     ideal: str | bool = False,
     baseline: Any = None,
     confidence: float | None = None,
-    panel: str | None = None,
+    panel: Columns | None = None,
     query: Columns | None = None,
     strategy: str = "strategy",
     rank: str = "rank",
@@ -65,9 +65,9 @@ def dcg_curves(
         The confidence of a band around each line, such as 0.95. The band is Student's interval of
         the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
     panel
-        A column whose values get a panel each, such as the query. If a strategy has a curve for
-        each of several segments, as with `average_curves(segments=)`, each segment gets a panel by
-        default.
+        A column whose values get a panel each, such as the query, or several columns. If a strategy
+        has a curve for each of several segments, as with `average_curves(segments=)`, each segment
+        gets a panel by default.
     query, strategy, rank
         The columns of queries, of strategies, and of the ranks. If each query has a list, the
         columns of queries are found as by `summarise`.
@@ -121,9 +121,10 @@ def dcg_curves(
         frame = pair_rows.shorten_pair_names(frame, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
-        excluded = (query, strategy, rank, panel, ideal_column)
+        excluded = {query, strategy, rank, ideal_column, *collect_column_names(panel)}
         curve = curve_rows.find_only_curve(frame, "rank", rank, excluded)
-    panel = curve_rows.find_panel(frame, curve, panel, strategy, rank)
+    panel = curve_rows.find_panels(frame, curve, panel, strategy, rank)
+    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     if ideal is True:
         ideal_column = curve_rows.find_ideal(curve, frame.columns)
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
@@ -179,7 +180,7 @@ def _collect_curve_facts(
     *,
     query: str,
     strategy: str,
-    panel: str | None,
+    panel: Columns | None,
     baseline: Any = None,
 ) -> titles.Drawn:
     """Return the curve and the numbers of lines, panels and queries.
@@ -195,7 +196,8 @@ def _collect_curve_facts(
             is_baseline = chart_rows.build_name_column(strategy) == name
             queries_of_baseline = rows.filter(is_baseline).select(query).unique()
             rows = rows.filter(~is_baseline).join(queries_of_baseline, on=query, how="semi")
-        counts = rows.group_by(strategy).agg(pl.col(query).n_unique())
+        lines_ = [strategy] if panel is None else [panel, strategy]
+        counts = rows.group_by(lines_).agg(pl.col(query).n_unique())
         queries = counts[query].unique().sort().to_list()
     panels = table["panel"].n_unique() if "panel" in table.columns else 0
     return titles.Drawn([curve], table["strategy"].n_unique(), panels, queries)
@@ -216,7 +218,7 @@ def recall_precision_curves(
     curve: str | None = None,
     *,
     confidence: float | None = None,
-    panel: str | None = None,
+    panel: Columns | None = None,
     query: Columns | None = None,
     strategy: str = "strategy",
     recall: str = "recall",
@@ -236,7 +238,7 @@ def recall_precision_curves(
     confidence
         The confidence of a band around each line, such as 0.95, as for `dcg_curves`.
     panel
-        A column whose values get a panel each, as for `dcg_curves`.
+        The columns of panels, as for `dcg_curves`.
     query, strategy, recall
         The columns of queries, of strategies, and of the levels of recall.
     colours, highlight
@@ -272,9 +274,10 @@ def recall_precision_curves(
     frame, query = _collect_curves(frame, query, strategy)
     if curve is None:
         curve = curve_rows.find_only_curve(
-            frame, "recall", recall, (query, strategy, recall, panel)
+            frame, "recall", recall, {query, strategy, recall, *collect_column_names(panel)}
         )
-    panel = curve_rows.find_panel(frame, curve, panel, strategy, recall)
+    panel = curve_rows.find_panels(frame, curve, panel, strategy, recall)
+    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     table = curve_rows.build_curve_points(
         frame, curve, kind="recall", position=recall, confidence=confidence, **keys
@@ -297,7 +300,7 @@ def _is_cumulated(curve: str) -> bool:
 
 def _draw_curves(
     table: pl.DataFrame,
-    panel: str | None,
+    panel: Columns | None,
     x: alt.X,
     title: str,
     names: Collection[str],

@@ -15,7 +15,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._results.agreement import collect_grades
-from polars_graded._results.keys import GRADER
+from polars_graded._results.keys import GRADER, Columns
 from polars_graded._results.regrading import AS_GIVEN
 from polars_graded._sentences import format_count, shorten_name, titles
 
@@ -125,7 +125,7 @@ def grading_profile(
     robustness: Frame,
     *,
     show: Literal["means", "differences", "places"] = "differences",
-    panel: str | None = "measure",
+    panel: Columns | None = "measure",
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,

@@ -12,6 +12,7 @@ from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._results.keys import Columns
 from polars_graded._sentences import format_count, format_percent, titles
 
 CELL_HEADINGS = {
@@ -60,7 +61,7 @@ MAX_NAMED_GRADES = 5
 """Maximum number of grades that a heading lists completely."""
 
 
-def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
+def overview(table: Frame, *, panel: Columns | None = None, strategy: str = "strategy") -> Chart:
     """Draw the data behind measures as a table of bars, one row per strategy.
 
     The filled part of a cell shows the share of documents or queries that the heading describes.
@@ -76,7 +77,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     table
         One row per strategy, as `polars_graded.overview` returns it.
     panel
-        The column of panels, such as collections. By default, there are no panels.
+        The columns of panels, such as collections. By default, there are no panels.
     strategy
         The column of strategies.
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_increasing
+from polars_graded._checks import check_choice, check_column_names, check_increasing
 from polars_graded._drawing import (
     axis_ends,
     bins,
@@ -32,14 +32,7 @@ from polars_graded._results.per_query import (
     list_named_columns,
 )
 from polars_graded._results.reliability import compute_correlations
-from polars_graded._sentences import (
-    format_count,
-    format_number,
-    join_words,
-    shorten_name,
-    shorten_names,
-    titles,
-)
+from polars_graded._sentences import format_count, join_words, shorten_name, shorten_names, titles
 
 N_RELEVANT = "n_relevant"
 """The measure that counts the relevant documents of a query."""
@@ -49,6 +42,12 @@ MAX_EXTREMES = 3
 
 HISTOGRAM_SIZE: dict[str, Any] = {"width": 600, "height": 280}
 """Size of a precision histogram in pixels, for any number of queries."""
+
+MIN_NAME_STEP = 10
+"""Minimum distance between the names of two queries, in pixels."""
+
+PANEL_HEIGHT = 150
+"""Height of a precision histogram in pixels, if there are several panels."""
 
 MAX_HEATMAP_ROWS = 150
 """Maximum number of visible rows of a heat map."""
@@ -71,6 +70,7 @@ def precision_histogram(
     b: Any,
     *,
     order: Literal["difference", "query"] = "difference",
+    panel: Columns | None = None,
     interval: tuple[float, float] | None = None,
     query: Columns = "query",
     strategy: str = "strategy",
@@ -78,7 +78,7 @@ def precision_histogram(
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
-) -> alt.LayerChart:
+) -> Chart:
     r"""Draw the difference between two strategies, one bar per query.
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
@@ -101,6 +101,9 @@ def precision_histogram(
         The two strategies; bars above the axis are queries where `a` has the higher value.
     order
         The order of the bars: by descending `"difference"`, or by `"query"`.
+    panel
+        The column of segments, or several such columns. Each segment has a panel with its own
+        order, mean and interval.
     interval
         Both ends of the 95 % interval of the mean difference, such as those of `compare`, which
         correct for several comparisons. The default is Student's interval of this pair alone.
@@ -114,12 +117,15 @@ def precision_histogram(
 
     Returns
     -------
-    LayerChart
+    LayerChart or FacetChart
         Each row is the bar of a query, with `position` (from 1), `query`, `difference`, `better`
-        (the better strategy, null for a tie) and `label` (a text at the bar, null for most bars). A
-        tie is a dot at 0. With more than 3000 queries, 3000 of them are drawn, at equal steps. The
-        dot to the right is the mean difference of all queries, and its bar is the 95 % interval,
-        which needs two queries.
+        (the better strategy, null for a tie) and `label` (a text at the bar, null for most bars).
+        Further columns of `per_query` with one value per query, such as its market, are kept as
+        text, so that `.facet("market:N")` works. A tie is a dot at 0. With more than 3000 queries,
+        3000 of them are drawn, at equal steps. The dot to the right is the mean difference of all
+        queries (`mean`), and its bar is the 95 % interval (`ci_low` to `ci_high`), which needs two
+        queries. Both belong to all `bars` of a panel, so a facet of fewer bars lacks
+        them.
 
     Examples
     --------
@@ -131,7 +137,7 @@ def precision_histogram(
     ...     }
     ... )
     >>> chart = precision_histogram(per_query, "r_precision", "ours", "bm25")
-    >>> chart.data.drop("label")
+    >>> chart.data.select("position", "query", "difference", "better")
     shape: (3, 4)
     ┌──────────┬───────┬────────────┬────────┐
     │ position ┆ query ┆ difference ┆ better │
@@ -143,33 +149,42 @@ def precision_histogram(
     │ 3        ┆ b     ┆ -0.25      ┆ bm25   │
     └──────────┴───────┴────────────┴────────┘
     """
-    per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
+    query_columns = check_column_names("query", query)
+    panel_columns = [] if panel is None else check_column_names("panel", panel)
+    # Queries of the same name in several segments are several queries.
+    all_columns = [*dict.fromkeys([*query_columns, *panel_columns])]
+    per_query, key = chart_rows.join_query_columns("per_query", per_query, all_columns, strategy)
     table, both, measure = build_compared_queries(
-        per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
+        per_query, measure, a, b, key, strategy=strategy, missing=missing, order=order
     )
+    table = chart_rows.add_query_columns(table, per_query, key)
+    # In a panel, the name of a query is without the parts that are the name of the panel.
+    parts_of_name = [name for name in query_columns if name not in panel_columns] or query_columns
+    if panel_columns:
+        table, panel = _add_panels(table, per_query, key, parts_of_name, panel_columns)
     wins = [table.filter(better=name).height for name in both]
     mean = compute_mean_interval(table["difference"].to_numpy())
     if interval is not None:
-        ends = check_increasing("interval", interval)
-        if len(ends) != 2:  # noqa: PLR2004
-            msg = f"`interval` must have two ends, got {len(ends)}"
-            raise ValueError(msg)
-        mean = (mean[0], *ends)
+        mean = mean[0], *_check_interval(interval, panel)
     finding = titles.title_wins(both, wins, table.height)
     notes = titles.write_mean_difference(*mean)
-    has_names = table.height <= style.MAX_NAMED_MARKS
-    rows = _label_extremes(table, 0 if has_names else MAX_EXTREMES, order)
-    kept = curve_rows.choose_equal_steps(rows.height, chart_checks.MAX_DRAWN_ROWS)
-    if len(kept) < rows.height:
-        notes += [f"{len(kept):,} of {format_count(rows.height, 'queries')} are drawn"]
-        rows = rows[kept]
-    names = rows["query"].to_list()
-    step = HISTOGRAM_SIZE["width"] // len(names)
+    parts = [table] if panel is None else table.partition_by("panel", maintain_order=True)
+    n_panels, n_bars = len(parts), max(part.height for part in parts)
+    # Up to three panels are side by side.
+    width = HISTOGRAM_SIZE["width"] // min(n_panels, 3)
+    has_names = n_bars * MIN_NAME_STEP <= width
+    n_labels = 0 if has_names or n_panels > 1 else MAX_EXTREMES
+    max_bars = chart_checks.MAX_DRAWN_ROWS // n_panels
+    rows = pl.concat(_build_bars(part, n_labels, order, max_bars) for part in parts)
+    if interval is not None:
+        rows = rows.with_columns(ci_low=pl.lit(mean[1]), ci_high=pl.lit(mean[2]))
+    if rows.height < table.height:
+        notes += [f"{rows.height:,} of {format_count(table.height, 'queries')} are drawn"]
     axis: dict[str, Any] = {"labels": has_names or order == "query", "ticks": has_names}
-    overlap = {"labelOverlap": "greedy", "labelSeparation": -3} if has_names else {}
-    axis |= {"labelOverlap": True, "labelLimit": 120, "titleLimit": 400} | overlap
-    title = "queries, sorted by difference" if order == "difference" else query
-    x = alt.X(title=title, **style.order_axis(names, **style.fit_name_axis(names, step, **axis)))
+    axis |= _fit_query_names(rows["query"], width // n_bars, has_names=has_names)
+    title = "queries, sorted by difference" if order == "difference" else ", ".join(parts_of_name)
+    by_position = alt.EncodingSortField("position", op="min")
+    x = alt.X(title=title, sort=by_position, axis=alt.Axis(**axis))
     y_title = f"{titles.name_measure(measure)}: {' − '.join(shorten_names(both, 16))}"
     y = alt.Y(title=y_title, axis=alt.Axis(titleLimit=300), scale=alt.Scale(padding=18))
     # A legend with the words "better" needs no title.
@@ -188,11 +203,69 @@ def precision_histogram(
         legend=legend,
     )
     words = style.Words(finding, notes, f"{y_title} by {title}")
-    layers = [*_draw_differences(rows, table.height), *_draw_mean(*mean)]
+    layers = [*_draw_differences(rows), *_draw_mean()]
     shared = alt.Encoding(x=x, y=y, color=colour)
-    return style.draw_layers(
-        layers, rows, words, independent=["color"], encoding=shared, **HISTOGRAM_SIZE
+    size: dict[str, Any] = HISTOGRAM_SIZE | {"independent": ["color"]}
+    if n_panels > 1:
+        # Each panel would repeat a legend of its own.
+        size = {"height": PANEL_HEIGHT}
+    return style.draw_panels(layers, rows, panel, words, "independent", encoding=shared, **size)
+
+
+def _fit_query_names(queries: pl.Series, step: int, *, has_names: bool) -> dict[str, Any]:
+    """Return the settings of an axis of queries, each of which has `step` pixels."""
+    names = queries.unique().to_list()
+    overlap: dict[str, Any] = {"labelOverlap": True}
+    if has_names:
+        overlap = {"labelOverlap": "greedy", "labelSeparation": -3}
+    label = style.write_short_label("datum.label", names)
+    look: dict[str, Any] = {"labelLimit": 120, "titleLimit": 400, "labelExpr": label}
+    return style.fit_name_axis(names, step, **look, **overlap)
+
+
+def _add_panels(
+    table: pl.DataFrame,
+    per_query: pl.DataFrame,
+    key: str,
+    parts_of_name: list[str],
+    panel_columns: list[str],
+) -> tuple[pl.DataFrame, str]:
+    """Add the column `panel`, sort by it, and return the name of the column of panels.
+
+    The columns `parts_of_name` become the name of a query.
+    """
+    queries, panel = chart_rows.join_columns("per_query", per_query, panel_columns)
+    queries, query = chart_rows.join_columns("per_query", queries, parts_of_name)
+    names = chart_rows.build_name_columns({"panel": panel, "query": query})
+    keys = queries.select(pl.col(key).alias("key"), *names).unique("key")
+    table = table.drop("query").join(
+        keys, on="key", how="left", nulls_equal=True, maintain_order="left"
     )
+    chart_checks.check_panels(table, panel)
+    order = chart_rows.format_names(queries[panel].unique().sort())
+    return table.sort(pl.col("panel").cast(pl.Enum(order)), maintain_order=True), panel
+
+
+def _check_interval(interval: Any, panel: Any) -> tuple[float, float]:
+    """Return both ends of an interval, which holds for a single panel."""
+    ends = check_increasing("interval", interval)
+    if panel is not None or len(ends) != 2:  # noqa: PLR2004
+        rule = "be None with panels" if panel is not None else "have two ends"
+        msg = f"`interval` must {rule}, got {interval}"
+        raise ValueError(msg)
+    return ends[0], ends[1]
+
+
+def _build_bars(table: pl.DataFrame, n_labels: int, order: str, max_bars: int) -> pl.DataFrame:
+    """Return the bars of a panel, with the mean of all its queries."""
+    mean, low, high = compute_mean_interval(table["difference"].to_numpy())
+    table = table.with_columns(position=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32))
+    rows = _label_extremes(table, n_labels, order)
+    rows = rows[curve_rows.choose_equal_steps(rows.height, max_bars)]
+    ends = (
+        pl.lit(end, pl.Float64).alias(f"ci_{name}") for name, end in (("low", low), ("high", high))
+    )
+    return rows.with_columns(pl.lit(mean).alias("mean"), *ends, bars=pl.len())
 
 
 def _label_extremes(table: pl.DataFrame, n: int, order: str) -> pl.DataFrame:
@@ -212,16 +285,18 @@ def _label_extremes(table: pl.DataFrame, n: int, order: str) -> pl.DataFrame:
             name = join_words([*map(shorten_name, largest["query"])])
             labels[largest["position"][0]] = name
     label = pl.col("position").replace_strict(labels, default=None, return_dtype=pl.String)
-    return table.select("position", "query", "difference", "better", label.alias("label"))
+    first = ["position", "query", "difference", "better", "label"]
+    table = table.with_columns(label.alias("label")).drop("key", "value_a", "value_b")
+    return table.select(*first, pl.exclude(first))
 
 
-def _draw_differences(rows: pl.DataFrame, n: int) -> list[alt.Chart]:
-    """Draw a bar for each of n queries, a dot for each tie, and the names of extreme queries."""
+def _draw_differences(rows: pl.DataFrame) -> list[alt.Chart]:
+    """Draw a bar for each query, a dot for each tie, and the names of extreme queries."""
     base = alt.Chart().encode(x=alt.X("query:N"), y=alt.Y("difference:Q"))
     tooltip = style.list_tooltips("query:N", *style.format_decimals("difference"), "better:N")
     ties = base.transform_filter("!isValid(datum.better)")
     # Marks at the left end start at their bars, and marks at the right end stop there.
-    is_above, is_first = "datum.difference > 0", f"datum.position <= {n / 2}"
+    is_above, is_first = "datum.difference > 0", "datum.position <= datum.bars / 2"
     texts = base.transform_filter("isValid(datum.label)").mark_text(
         align=alt.ExprRef(f"{is_first} ? 'left' : 'right'"),
         dx=alt.ExprRef(f"{is_first} ? 2 : -2"),
@@ -240,25 +315,27 @@ def _draw_differences(rows: pl.DataFrame, n: int) -> list[alt.Chart]:
     return layers
 
 
-def _draw_mean(mean: float, low: float | None, high: float | None) -> list[alt.Chart]:
-    """Draw a mean difference as a dot to the right of the bars, and its interval as a line."""
-    words = [f"mean difference {format_number(mean)}"]
-    base = style.build_one_row()
-    look: dict[str, Any] = {"x": alt.XValue("width"), "y": alt.Y("difference:Q")}
-    look["color"] = style.draw_ink()
-    line = []
-    if low is not None and high is not None:
-        words.append(f"95 % interval {format_number(low)} to {format_number(high)}")
-        # With the field of the bars for both ends, the axis needs no further title.
-        ends = base.transform_calculate(low=repr(low), high=repr(high))
-        ends = ends.transform_fold(["low", "high"], as_=["end", "difference"])
-        line = [ends.mark_line(xOffset=14, strokeWidth=3, clip=False).encode(**look)]
-    base = base.transform_calculate(difference=repr(mean))
-    base = base.encode(**look, tooltip=alt.TooltipValue(", ".join(words)))
+def _draw_mean() -> list[alt.Chart]:
+    """Draw the mean of all bars as a dot to their right, and its interval as a line.
+
+    A facet by the caller has fewer bars, to which the mean does not apply.
+    """
+    fields: Any = {name: f"max({name})" for name in ("mean", "ci_low", "ci_high", "bars")}
+    base = alt.Chart().transform_aggregate(rows="count()", **fields)
+    base = base.transform_filter("datum.rows === datum.bars")
+    place: dict[str, Any] = {"x": alt.XValue("width"), "color": style.draw_ink()}
+    line = base.transform_filter("isValid(datum.ci_low)")
+    line = line.mark_rule(xOffset=14, x2Offset=14, strokeWidth=3, clip=False)
+    line = line.encode(**place, y=alt.Y("ci_low:Q"), y2=alt.Y2("ci_high"))
+    base = base.encode(**place, y=alt.Y("mean:Q"))
+    base, interval = style.add_interval(base, "ci_low", "ci_high", title="95 % interval")
+    number = alt.Tooltip("mean:Q", title="mean difference", format=".4f")
     return [
-        *line,
-        base.mark_point(xOffset=14, filled=True, opacity=1, size=30, clip=False),
-        base.mark_text(align="left", dx=22, clip=False).encode(text=alt.TextValue("mean")),
+        line,
+        base.mark_point(xOffset=14, filled=True, opacity=1, size=30, clip=False).encode(
+            tooltip=[number, interval]
+        ),
+        base.mark_text(align="left", dx=22, clip=False).encode(text=alt.value("mean")),
     ]
 
 
@@ -320,8 +397,9 @@ def query_heatmap(
     LayerChart
         Each row is a cell, with `strategy`, `position` and `last` (the positions of its first and
         last query, from 1), `query` (the name of its query, or the names of its first and last
-        query), `queries` (the number of queries) and `value` (the mean over these queries). The
-        heat map has at most 150 rows, 3000 cells and 1000 strategies.
+        query), `queries` (the number of queries) and `value` (the mean over these queries). If each
+        row is one query, further columns are those of `precision_histogram`. The heat map has at
+        most 150 rows, 3000 cells and 1000 strategies.
 
     See Also
     --------
@@ -362,6 +440,8 @@ def query_heatmap(
     table, queries = bins.build_heatmap_rows(results, names, MAX_HEATMAP_ROWS)
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, row_size = len(queries), table["position"].n_unique(), table["queries"][0]
+    if row_size == 1:
+        table = chart_rows.add_query_columns(table, per_query, query)
     facts = titles.Drawn([titles.name_measure(measure)], len(order), 0, [n])
     notes = [f"{format_count(n, 'queries')}, the hardest first; strategies, the best first"]
     if row_size > 1:
@@ -418,7 +498,7 @@ def measure_agreement(
     y: str,
     *,
     show: Literal["agreement", "difference"] = "agreement",
-    panel: str | None = None,
+    panel: Columns | None = None,
     query: Columns = "query",
     strategy: str = "strategy",
 ) -> Chart:
@@ -441,16 +521,17 @@ def measure_agreement(
         axes have the same ends, and a diagonal shows where both measures are equal.
         `"difference"`: a histogram of the difference x - y.
     panel
-        A column whose values get a panel each, such as `"strategy"` or a cutoff.
+        The columns of panels, such as `"strategy"` or a cutoff. By default, there are no panels.
     query, strategy
         The columns of queries and of strategies. The frame may lack the default columns.
 
     Returns
     -------
     LayerChart or FacetChart
-        For `"agreement"`, each row is a point with `x` and `y`, and `strategy` and `query` if the
-        frame has these columns. With more than 1000 points, each row is a cell from `x` to `x_end`
-        and from `y` to `y_end` with `count`, the number of its points. For `"difference"`, each row
+        For `"agreement"`, each row is a point with `x` and `y`, `strategy` and `query` if the frame
+        has these columns, and further columns as for `precision_histogram`. With more than 1000
+        points, each row is a cell from `x` to `x_end` and from `y` to `y_end` with `count`, the
+        number of its points. For `"difference"`, each row
         is a bin with `low`, `high` and `count`. Bins have equal widths, and 0 is in the middle of a
         bin. Each panel states Kendall's τ and Pearson's r of its points. A chart without panels has
         them below its title.
@@ -484,7 +565,7 @@ class _Points:
     """Rows with the numbers to draw and their keys."""
 
     table: pl.DataFrame
-    panel: str | None
+    panel: Columns | None
     unit: str
     """The word for rows: "queries", or "results" if a query has several rows."""
 
@@ -500,11 +581,12 @@ class _Points:
 
 
 def _read_points(
-    frame: Frame, numbers: Mapping[str, str], panel: str | None, query: Columns, strategy: str
+    frame: Frame, numbers: Mapping[str, str], panel: Columns | None, query: Columns, strategy: str
 ) -> _Points:
     """Return the rows of a frame, which may lack the default key columns."""
     frame = chart_rows.collect_one_grader("frame", frame, query, strategy, panel)
     frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
+    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     keys = {} if panel is None else {"panel": panel}
     # A column with another name than the default is the caller's choice, so it must exist.
     keys |= {
@@ -513,6 +595,8 @@ def _read_points(
         if column != name or column in frame.columns
     }
     table = chart_rows.build_query_rows(frame, keys, numbers)
+    if "query" in keys and table.height <= MAX_POINTS:
+        table = chart_rows.add_query_columns(table, frame, query)
     has_one_strategy = "strategy" not in keys or table["strategy"].n_unique() == 1
     has_repeated = "query" in keys and table["query"].is_duplicated().any()
     return _Points(table, panel, "queries" if has_one_strategy and not has_repeated else "results")

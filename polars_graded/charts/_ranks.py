@@ -13,6 +13,7 @@ from polars_graded._drawing import axis_ends, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import find_rank_coverage, name_tests
+from polars_graded._results.keys import Columns
 from polars_graded._sentences import (
     format_any,
     format_count,
@@ -34,7 +35,7 @@ def strategy_ranks(
     ranks: Frame,
     *,
     show: Literal["intervals", "groups"] = "intervals",
-    panel: str | None = "measure",
+    panel: Columns | None = "measure",
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
@@ -54,7 +55,8 @@ def strategy_ranks(
         others. The bars of Demšar span one critical difference of mean ranks. Here, the groups
         depend on means and on the test of `rank_strategies`.
     panel, strategy
-        The column of panels and the column of strategies. `panel=None` draws no panels.
+        The columns of panels and of strategies, as for `strategy_bars`. `panel=None` draws no
+        panels.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
         those of the theme.
@@ -196,11 +198,12 @@ def write_first(ranks: pl.DataFrame) -> str:
     if len(groups) == 1:
         sentence = verdicts.name_first(firsts[0], ranks.height)
         return verdicts.write_title(sentence, tests)
-    group_word = "measures" if (ranks[key] == ranks["measure"]).all() else "panels"
+    are_measures = (ranks[key] == ranks["measure"]).all()
+    where, group_word = ("by", "measures") if are_measures else ("in", "panels")
     n_clear = sum(len(first) == 1 for first in firsts)
     clear_names = {first[0] for first in firsts if len(first) == 1}
     subject = clear_names.pop() if len(clear_names) == 1 else "One strategy"
-    finding = f"{subject} is clearly first by {format_part(n_clear, len(groups), group_word)}"
+    finding = f"{subject} is clearly first {where} {format_part(n_clear, len(groups), group_word)}"
     if not n_clear:
-        finding = f"No strategy is clearly first by {format_any(len(groups), group_word)}"
+        finding = f"No strategy is clearly first {where} {format_any(len(groups), group_word)}"
     return verdicts.write_title([finding], tests)

@@ -11,6 +11,7 @@ import polars as pl
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, curve_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import (
     format_count,
@@ -26,7 +27,7 @@ def trade_off(
     x: str,
     y: str,
     *,
-    panel: str | None = None,
+    panel: Columns | None = None,
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
@@ -46,7 +47,7 @@ def trade_off(
     x, y
         The two measures to draw, named as in the column `measure`.
     panel
-        The column of panels, such as a column of segments. By default, there are no panels.
+        The columns of panels, such as segments. By default, there are no panels.
     strategy
         The column of strategies.
     colours, highlight
@@ -95,8 +96,8 @@ def trade_off(
     ]
     if rows.filter(pl.col("measure").is_in([x, y])).select(*keys, "measure").is_duplicated().any():
         msg = (
-            "`summary` must have each strategy once for each measure; `panel` names the column "
-            "that distinguishes repeated rows"
+            "`summary` must have each strategy once for each measure; `panel` names the columns "
+            "that distinguish repeated rows"
         )
         raise ValueError(msg)
     table = sides[0].join(sides[1], on=keys).sort(keys)
@@ -187,7 +188,7 @@ def _select_measure(
 def catalogue_curves(
     curve: Frame,
     *,
-    panel: str | None = None,
+    panel: Columns | None = None,
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
@@ -205,7 +206,7 @@ def catalogue_curves(
     curve
         One row per strategy and point, as `catalogue_curve` returns it.
     panel
-        The column of panels. By default, there are no panels.
+        The columns of panels. By default, there are no panels.
     strategy
         The column of strategies.
     colours, highlight
@@ -240,6 +241,7 @@ def catalogue_curves(
     └──────────┴───────┴─────────────────┘
     """
     frame = chart_rows.collect_one_grader("curve", curve, panel, strategy)
+    frame, panel = chart_rows.join_panel_columns("curve", frame, panel)
     names = {"strategy": strategy} | ({} if panel is None else {"panel": panel})
     numbers = {"items": "items", "recommendations": "recommendations"}
     table = frame.select(chart_rows.build_columns("curve", frame, names, numbers))

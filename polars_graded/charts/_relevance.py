@@ -13,6 +13,7 @@ from polars_graded._drawing import chart_checks, chart_rows, curve_rows, lines, 
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
+from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import format_count, shorten_name
 from polars_graded.namespace import graded
@@ -34,7 +35,7 @@ def relevance_function(
     frame: Frame,
     score: str,
     *,
-    panel: str | None = None,
+    panel: Columns | None = None,
     control_points: ControlPoints | None = None,
     whisker: float = 1.5,
     scale: Literal["linear", "symlog"] | None = None,
@@ -50,7 +51,7 @@ def relevance_function(
     score
         The column of scores.
     panel
-        The column of queries. Each query has its own φ and its own panel. With None, all rows are
+        The columns of queries. Each query has its own φ and its own panel. With None, all rows are
         one query.
     control_points, whisker
         As in `Graded.phi_relevance`.
@@ -87,6 +88,7 @@ def relevance_function(
     if scale is not None:
         check_choice("scale", scale, ("linear", "symlog"))
     frame = check_collected("frame", frame)
+    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
@@ -211,7 +213,7 @@ def sample_quantiles(
     *,
     group: str = "strategy",
     reference: str | float | None = None,
-    panel: str | None = None,
+    panel: Columns | None = None,
     scale: Literal["linear", "symlog"] | None = None,
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
@@ -235,7 +237,7 @@ def sample_quantiles(
         A column, a number or None. A diamond in each strip shows the number, or the mean of the
         column in the group. With None, there is no diamond.
     panel
-        A column. Each value of the column gets a panel. With None, there are no panels.
+        The columns of panels. With None, there are no panels.
     scale
         The scale of the axis of values: `"linear"`, or `"symlog"`, which spreads low values. The
         default is `"symlog"` if the highest value is more than 10 times the median of the values
@@ -265,6 +267,7 @@ def sample_quantiles(
     if scale is not None:
         check_choice("scale", scale, ("linear", "symlog"))
     frame = chart_rows.collect_one_grader("frame", frame, group, panel)
+    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
     reference_column = {"reference": reference} if isinstance(reference, str) else {}
     samples = chart_rows.build_query_rows(frame, keys, {"value": value}, reference_column)

@@ -21,6 +21,7 @@ from polars_graded._drawing import (
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import name_p, name_tests
+from polars_graded._results.keys import Columns
 from polars_graded._sentences import format_percent, titles
 
 SYMLOG_P = 0.001
@@ -35,7 +36,11 @@ this."""
 
 
 def significance_curves(
-    levels: Frame, *, confidence: float = 0.95, panel: str | None = None, strategy: str = "strategy"
+    levels: Frame,
+    *,
+    confidence: float = 0.95,
+    panel: Columns | None = None,
+    strategy: str = "strategy",
 ) -> Chart:
     """Draw the p values of all pairs of strategies, one line per measure.
 
@@ -53,7 +58,7 @@ def significance_curves(
     confidence
         A pair is distinguished if p is at most 1 - `confidence`.
     panel
-        A column with one panel per value, such as a test. None draws a single panel.
+        The columns of panels, such as a test. None draws a single panel.
     strategy
         The column of strategies.
 
@@ -127,7 +132,7 @@ def significance_curves(
     )
 
 
-def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
+def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | None = None) -> Chart:
     """Draw what more queries are worth: power, or a stable order of strategies.
 
     Each measure has a line over the number of queries. The rows determine what the line shows:
@@ -147,7 +152,7 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: str | None = 
     power
         The target power, drawn as a dashed line.
     panel
-        A column with one panel per value, such as `"measure"`. None draws a single panel.
+        The columns of panels, such as `"measure"`. None draws a single panel.
 
     Returns
     -------
@@ -207,7 +212,7 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: str | None = 
     )
 
 
-def _draw_stability(stability: pl.DataFrame, panel: str | None) -> Chart:
+def _draw_stability(stability: pl.DataFrame, panel: Columns | None) -> Chart:
     """Draw the mean τ of samples by their number of queries."""
     table = chart_rows.build_result_rows(
         "curve", stability, "tau", "tau_low", "tau_high", positions=["queries"], panel=panel
@@ -245,7 +250,7 @@ def _draw_stability(stability: pl.DataFrame, panel: str | None) -> Chart:
 
 
 def _draw_measures(
-    table: pl.DataFrame, panel: str | None, words: style.Words, **options: Any
+    table: pl.DataFrame, panel: Columns | None, words: style.Words, **options: Any
 ) -> Chart:
     """Draw a line for each measure, in the order of the measures in the frame."""
     measures = table["measure"].unique(maintain_order=True).to_list()

@@ -21,7 +21,7 @@ from polars_graded._results.findings import (
     name_p,
     name_tests,
 )
-from polars_graded._results.keys import GRADER
+from polars_graded._results.keys import GRADER, Columns, collect_column_names
 from polars_graded._results.per_query import find_direction_of_rows, sort_naturally
 from polars_graded._results.regrading import compute_mean_bounds
 from polars_graded._results.trusting import compute_median_width_change
@@ -33,6 +33,7 @@ from polars_graded._sentences import (
     titles,
     verdicts,
 )
+from polars_graded.charts._over_time import draw_over_time, find_time
 from polars_graded.charts._ranks import SAME_LETTER, write_first
 
 MINUS_SIGN = "\u2212"
@@ -54,15 +55,16 @@ MAX_HISTOGRAMS = 9
 def strategy_bars(
     summary: Frame,
     *,
-    panel: str | None = "measure",
+    panel: Columns | None = "measure",
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
 ) -> Chart:
-    """Draw the mean of each strategy as a point, a panel per measure.
+    """Draw the mean of each strategy, as a point or as a line over time.
 
-    The mean is also written beside each strategy. The axis fits the means, so that differences are
-    visible.
+    The mean is also written beside each point. The axis fits the means, so that differences are
+    visible. For a summary by segments of time, each strategy is a line with its interval as a band.
+    Segments of time are dates, and texts such as "2026-03", "2026-W07" and "2026-Q1".
 
     Parameters
     ----------
@@ -74,8 +76,8 @@ def strategy_bars(
         then the mean with unjudged documents as irrelevant, and the line ends at the mean with
         unjudged documents at the highest grade.
     panel, strategy
-        The columns of panels and of strategies, as for every chart. `panel` may be None. For a
-        summary by segments, pass one measure and the column of segments, such as `panel="country"`.
+        The columns of panels and of strategies, as for every chart. By default, each measure has a
+        panel, and in a summary by segments each segment. `panel` may be None.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
         those of the theme.
@@ -118,6 +120,8 @@ def strategy_bars(
     """
     summary = check_collected("summary", summary)
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel}
+    if time := find_time(summary, **keys):
+        return draw_over_time(summary, time, **keys, colours=colours, highlight=highlight)
     are_bounds = {"value", "value_if_best"} <= {*summary.columns}
     if are_bounds:
         table = _average_bounds(summary, **keys)
@@ -174,7 +178,7 @@ def strategy_bars(
     return style.draw_rows(layers, table, panel, words, sharing, encoding=shared)
 
 
-def _average_bounds(bounds: pl.DataFrame, strategy: str, panel: str | None) -> pl.DataFrame:
+def _average_bounds(bounds: pl.DataFrame, strategy: str, panel: Columns | None) -> pl.DataFrame:
     """Return the means of `unjudged_bounds` over queries."""
     numbers = ["value", "value_if_best", "residual"]
     rows = chart_rows.build_result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
@@ -228,7 +232,7 @@ def comparison_forest(
     comparison: Frame,
     *,
     confidence: float = 0.95,
-    panel: str | None = "measure",
+    panel: Columns | None = "measure",
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
@@ -258,10 +262,9 @@ def comparison_forest(
         `p_corrected` is not significant. For a test that compares ranks, the signs of
         `rank_biserial` and `difference` must also be equal.
     panel, strategy
-        The columns of panels and of strategies, as for every chart. `panel` may be None. For a
-        comparison by segments, pass one measure and the column of segments, such as
-        `panel="country"`. For several models with `trusted=`, pass one measure and
-        `panel="grader"`.
+        The columns of panels and of strategies, as for every chart. By default, each measure has a
+        panel, and in a comparison by segments each segment. `panel` may be None. For several models
+        with `trusted=`, pass one measure and `panel="grader"`.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`; of graders, if there are
         several. By default, significant differences have the colour of text, and others are grey.
@@ -299,7 +302,7 @@ def comparison_forest(
     frame = check_collected("comparison", comparison)
     value = "mean" if "trusted_mean" in frame.columns else "difference"
     are_estimates = f"trusted_{value}" in frame.columns
-    has_graders = GRADER in frame.columns and panel != GRADER and not are_estimates
+    has_graders = GRADER in {*frame.columns} - collect_column_names(panel) and not are_estimates
     texts = ["measure", *([GRADER] if has_graders else [])]
     numbers = [value, "ci_low", "ci_high"]
     if value == "difference":
@@ -459,7 +462,7 @@ def comparison_matrix(
     comparison: Frame,
     *,
     confidence: float = 0.95,
-    panel: str | None = "measure",
+    panel: Columns | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
     """Draw the differences of all pairs as a matrix, with significant differences marked.
@@ -482,8 +485,9 @@ def comparison_matrix(
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
-        `panel` if panels are drawn. More than 1500 pairs over all measures raise an error.
+        The rows contain `measure`, segments, `strategy`, `baseline`, `difference`, `p_corrected`,
+        `mark`, and `panel` if panels are drawn. More than 1500 pairs over all measures raise an
+        error.
 
     See Also
     --------
@@ -509,6 +513,7 @@ def comparison_matrix(
     """
     level = check_level(confidence)
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
+    comparison = check_collected("comparison", comparison)
     table = chart_rows.build_result_rows(
         "comparison", comparison, "difference", "p_corrected", **keys
     )
@@ -517,7 +522,8 @@ def comparison_matrix(
     table = table.with_columns(is_significant(table.columns, level).alias("significant"))
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(MINUS_SIGN)).otherwise(pl.lit("+"))
     mark = pl.when("significant").then(sign).otherwise(pl.lit(""))
-    table = pair_rows.add_other_sides(table).with_columns(mark.alias("mark")).drop("significant")
+    table = pair_rows.add_other_sides(table, chart_rows.find_segments(comparison, strategy))
+    table = table.with_columns(mark.alias("mark")).drop("significant")
     chart_checks.check_row_count("comparison", table)
     chart_checks.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
     rows_of_strategies = table.group_by("measure", "strategy", maintain_order=True)
