@@ -107,7 +107,7 @@ def test_a_verdict_is_what_the_interval_says(measure, seed):
         assert f"; {n} queries; " in sentence
         exception = f" (in fewer than {100 * (1 - (0.05 / 4) ** (1 / n)):.2g} % of all queries) are"
         end = f", unless rare large changes{exception} missing here" if row["changed"] >= 25 else ""
-        assert sentence.endswith(f"; 95 % confidence in all verdicts together{end}")
+        assert sentence.endswith(f"; 95 % confidence that all verdicts are right{end}")
 
 
 def frame_of(differences, measure="ap", base=0.5):

@@ -184,7 +184,7 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
             )
         if row["mean"] is not None:
             yield f"means {format_short(row['mean'])} and {format_short(row['baseline_mean'])}"
-        yield f"{100 * confidence:g} % confidence in all verdicts together{exception}"
+        yield f"{100 * confidence:g} % confidence that all verdicts are right{exception}"
 
 
 def write_failure(verdicts: pl.DataFrame) -> str:

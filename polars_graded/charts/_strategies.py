@@ -138,8 +138,8 @@ def strategy_bars(
     base = alt.Chart().encode(y=alt.Y("strategy:N"))
     points = base
     if are_bounds:
-        heading += ", unjudged documents irrelevant or best"
-        title.append("● unjudged irrelevant, line: up to unjudged best")
+        heading += ", if all unjudged documents are irrelevant or all are the best"
+        title.append("● unjudged documents irrelevant, line: up to their best case")
         tooltip = [alt.Tooltip("if_best:Q", title="with unjudged as best", format=".4f")]
         if not table["beyond"].is_null().all():
             title[1] += ", thin: also beyond the end"
