@@ -540,10 +540,11 @@ def test_several_graders_in_ray(ray_data):
 
 @in_ray
 def test_blocks_of_ray_may_be_empty(ray_data):
-    one = ROWS_OF_QUERIES.filter(query="q20")
-    blocks = [one.head(0).to_arrow(), one.to_arrow(), one.head(0).to_arrow()]
+    # Ray 2.60 sometimes fails for an empty partition, so there are more queries than partitions.
+    rows, empty = ROWS_OF_QUERIES.to_arrow(), ROWS_OF_QUERIES.head(0).to_arrow()
+    blocks = [empty, rows, empty]
     found = from_ray(evaluate(ray_data.from_arrow(blocks), "ap", "dcg_curve@3", **BOTH))
-    expected = evaluate(one, "ap", "dcg_curve@3", **BOTH)
+    expected = evaluate(ROWS_OF_QUERIES, "ap", "dcg_curve@3", **BOTH)
     assert_frame_equal(in_order(found), in_order(expected))
 
 
