@@ -17,8 +17,6 @@ from browser import FLAGS, LOGS, console_errors, requests_of, waited
 from helpers import needed
 from hypothesis import Phase, settings
 
-from polars_graded._measuring import batches
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -164,16 +162,3 @@ def charts_undrawn() -> Iterator[None]:
         figure = drawing.Figure("none", "none", False)
         patch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
         yield
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """How many queries each call of a kernel was given."""
-    counted, run = [], batches.run
-
-    def counting(columns, kernel, **options):
-        counted.append(len(columns[0]))
-        return run(columns, kernel, **options)
-
-    monkeypatch.setattr(batches, "run", counting)
-    return counted

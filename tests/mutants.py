@@ -37,7 +37,7 @@ class Mutant(NamedTuple):
 
 
 KERNELS = "kernels namespace contracts"
-FRAMES = "grouping evaluating data_warnings parts shared contracts"
+FRAMES = "grouping evaluating data_warnings streaming contracts"
 JUDGED = "judging judging_later any_frame"
 TESTED = "significance comparing"
 
@@ -102,7 +102,7 @@ MUTANTS = [
     Mutant(COMPARING, '"wins": higher if better else lower', '"wins": higher', TESTED),
     Mutant(COMPARING, "for direction in (up, -up)", "for direction in (mean, -mean)", TESTED),
     Mutant(COMPARING, "GEOMETRIC_FLOOR = 1e-5", "GEOMETRIC_FLOOR = 1e-6", f"{TESTED} peers"),
-    Mutant("_results/per_query.py", "/ (n - 1)) / scale", "/ n) / scale", TESTED),
+    Mutant("_results/per_query.py", "deviations) / (n - 1)", "deviations) / n", TESTED),
     Mutant(STRATEGIES, "if i != base and i not in bases[:rank]", "if i != base", TESTED),
     Mutant(
         "_results/reliability.py",

@@ -63,23 +63,3 @@ def test_results_of_all_queries_have_no_fingerprint(function):
     with pytest.raises(ValueError, match=r"`fingerprint` must be None .*, got 'doc'"):
         function(frame, *curves, fingerprint="doc")
     function(frame, *curves, fingerprint=None)
-
-
-def test_strategies_may_be_in_a_column_called_grader():
-    frame = pl.DataFrame(
-        {"grader": ["a", "a", "b", "b"] * 2, "query": [1] * 4 + [2] * 4, "doc": [1, 2] * 4}
-        | {"grade": [1, 0, 1, 0, 0, 1, 0, 1], "score": [2.5, 1.5, 1.5, 2.5] * 2}
-    )
-    other = frame.rename({"grader": "strategy"})
-    for function, measures in ((average_curves, ["cg_curve@2"]), (count_retrieved, [])):
-        found = function(frame, *measures, strategy="grader")
-        expected = function(other, *measures, strategy="strategy")
-        assert found.rename({"grader": "strategy"}).equals(expected)
-
-
-def test_a_column_of_segments_may_identify_queries_too():
-    rows = pl.DataFrame({"country": ["DE", "FR"], "query": "q", "doc": "a", "grade": 1, "s": 1.0})
-    curves = average_curves(
-        rows, "dcg_curve@1", by="s", query=["country", "query"], segments="country"
-    )
-    assert curves["country"].to_list() == ["DE", "FR"]

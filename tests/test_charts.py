@@ -6,12 +6,9 @@ import inspect
 import io
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import cache, partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -35,7 +32,6 @@ from chart_registry import (
     ranks_of,
     results,
     scores_of,
-    similarity_of,
     spec_of,
     summary_of,
 )
@@ -61,7 +57,7 @@ from polars_graded import (
     summarise,
     trust,
 )
-from polars_graded._drawing import axis_ends, chart_checks, style
+from polars_graded._drawing import chart_checks, style
 from polars_graded._results.per_query import sort_naturally
 from polars_graded.charts._print import PRINT_COLOURS
 
@@ -151,12 +147,6 @@ def test_it_is_drawn_without_a_warning(row, size, capfd):
 @pytest.mark.parametrize(("k", "n"), [(25, 5000), (1, 1)])
 def test_at_most_3000_rows_reach_it(row, k, n):
     assert 1 <= row.of(max(k, row.fewest), n).data.height <= chart_checks.MAX_DRAWN_ROWS
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_quantiles"])
-def test_5000_queries_are_drawn(name, capfd):
-    assert_drawn(ROWS[name].of(2, 5000), capfd)
 
 
 @pytest.mark.parametrize(
@@ -287,21 +277,6 @@ def test_names_of_any_kind_are_drawn_as_they_are(name, kind):
         assert set(after.data[column]) <= {*drawn[column], *frame[column].cast(pl.String)}
 
 
-@pytest.mark.parametrize("kind", ["text", "times"])
-@pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_quantiles"])
-def test_odd_names_are_drawn(name, kind, capfd):
-    dtype, values = IDENTIFIERS[kind]
-    row, values = ROWS[name], list(values)
-    frame = row.frame(4, 18).with_columns(
-        pl.col("query").replace_strict(dict(enumerate(values, 1)), return_dtype=dtype),
-        pl.col("strategy").replace_strict(
-            {f"s{place}": values[place] for place in range(1, 5)}, return_dtype=dtype
-        ),
-    )
-    pair = {"a": values[1], "b": values[2]} if "a" in row.options else {}
-    assert_drawn(row.draw(frame, **pair), capfd)
-
-
 @pytest.mark.parametrize(
     "name",
     ["dcg_curves", "measure_agreement", "sample_quantiles", "strategy_bars"],
@@ -356,37 +331,6 @@ def test_characters_that_no_picture_holds_are_not_drawn(row):
     chart = row.function(frame.rename(odd), **keywords)
     drawn = json.dumps(chart.to_dict())
     assert not [character for character in bad if json.dumps(character).strip('"') in drawn]
-
-
-@pytest.mark.slow
-def test_names_of_any_characters_are_saved(tmp_path):
-    """In a process of its own, which ended here."""
-    script = """
-import polars as pl, polars_graded as pg
-odd = chr(0) + chr(0xffff)
-frame = pl.DataFrame({"query" + odd: ["a" + odd], "strategy": ["s" + odd], "ap" + odd: [0.5]})
-frame = pl.concat([frame, frame.with_columns(strategy=pl.lit("t" + odd))])
-draw = pg.charts.precision_histogram
-chart = draw(frame, {"ap" + odd: "ap"}, "s" + odd, "t" + odd, query="query" + odd)
-chart.save("chart.svg")
-chart.save("chart.png")
-"""
-    run = [sys.executable, "-c", script]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(  # noqa: S603
-        run, cwd=tmp_path, env=environment, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()[-500:]
-    assert "s␀\ufffd" in (tmp_path / "chart.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("pattern", ["a.b {}", "{}[0] \\ 'x' \"y\""])
-@pytest.mark.parametrize("name", ["dcg_curves", "precision_histogram", "sample_quantiles"])
-def test_columns_of_odd_names_are_drawn_alike(name, pattern, capfd):
-    row = ROWS[name]
-    odd = {name: pattern.format(name) for name in row.columns.values()}
-    keywords = renamed(row, odd) | row.options
-    assert_drawn(row.function(row.frame(2, 8).rename(odd), **keywords), capfd)
 
 
 CLASHES = {
@@ -491,63 +435,6 @@ def test_it_composes(name, how):
     spec_of(composed(ROWS[name], how), validate=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [
-        ("dcg_curves", "layered"),
-        ("dcg_curves", "over a rule"),
-        ("rankings", "above two"),
-        ("precision_histogram", "of another size"),
-        ("relevance_function", "configured"),
-        ("measure_agreement", "over a rule"),
-    ],
-)
-def test_it_is_drawn_as_composed(name, how, capfd):
-    assert_drawn(composed(ROWS[name], how), capfd)
-
-
-FACETED_BY = {
-    "precision_histogram": "better",
-    "precision_histogram by query": "better",
-    "relevance_function": "part",
-    "sample_quantiles": "group",
-    "comparison_forest": "measure",
-    "comparison_forest of all pairs": "measure",
-    "comparison_matrix": "measure",
-    "similarity_matrix": "a",
-    "strategy_ranks": "measure",
-    "strategy_bars": "measure",
-    "significance_curves": "measure",
-    "sample_size_curves of power": "measure",
-    "sample_size_curves of stability": "measure",
-    "click_rates": "rank",
-    "agreement": "one",
-    "comparison_forest of trusted grades": "source",
-    "comparison_forest of trusted pairs": "source",
-    "measure_agreement, difference": "low",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LAYERED)
-def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
-    chart = unpanelled(ROWS[name])
-    column = FACETED_BY.get(name, "strategy")
-    assert column in chart.data.columns
-    faceted = chart.facet(alt.Facet(f"{column}:N"), columns=2)
-    assert len(spec_of(faceted, validate=True)["datasets"]) == 1
-    if name in ("dcg_curves", "sample_quantiles", "strategy_bars"):
-        assert_drawn(faceted, capfd)
-
-
-@cache
-def marks_of(name: str, n: int = 8) -> Any:
-    """A chart of two strategies, and each thing that it draws: its shape and its colours."""
-    chart = ROWS[name].of(2, n)
-    return chart, drawn_marks(chart)
-
-
 def drawn_marks(chart: Any) -> list[tuple[str, ...]]:
     """What a browser would draw, wherever it stands: shapes with their colours."""
     import xml.etree.ElementTree as ET
@@ -568,11 +455,6 @@ def drawn_marks(chart: Any) -> list[tuple[str, ...]]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest"])
-def test_panels_concatenate_with_others(name):
-    spec_of(ROWS[name].of(3, 8) | ROWS["dcg_curves"].of(2, 8), validate=True)
-
-
 @pytest.fixture
 def night() -> Iterator[None]:
     """A theme of the user's own."""
@@ -591,17 +473,6 @@ def test_a_theme_of_the_user_is_followed(row):
     spec = spec_of(row.draw(row.frame(2, 8)))
     assert spec["config"]["background"] == "#123"
     assert "#4c78a8" not in json.dumps(spec)
-
-
-@pytest.mark.parametrize("name", ["dcg_curves", "sample_quantiles", "measure_agreement"])
-@pytest.mark.usefixtures("night")
-def test_it_is_drawn_in_the_colours_of_a_theme(name, capfd):
-    row = ROWS[name]
-    picture = png_of(row.draw(row.frame(2, 8)), capfd)
-    assert picture.getpixel((0, 0)) == (0x11, 0x22, 0x33)
-    assert any(colour == (0xFF, 0xEE, 0xDD) for _, colour in picture.getcolors(2**24)) == (
-        name == "dcg_curves"
-    )
 
 
 @every_chart
@@ -637,30 +508,10 @@ def test_every_name_and_axis_has_a_title(row):
                 assert "title" in encoding[channel] | shared.get(channel, {})
 
 
-DESCRIBED = {
-    "dcg_curves": "mean DCG at rank 20: s2 ",
-    "strategy_bars": "mean mu_ap: s",
-    "comparison_matrix": "differences of 6 pairs, ",
-    "sample_quantiles": "median mu_ap: s",
-    "relevance_function": "relevance φ by popularity, 3 panels",
-    "measure_agreement": "NDCG against μAP for 24 points",
-    "measure_agreement, difference": "how many results have which μAP − NDCG",
-    "similarity_matrix": "mean rbo of 3 pairs, from ",
-    "similarity_matrix, histogram": "how many queries have which rank-biased overlap",
-    "rankings": "rankings of query 1, ndcg@20: s1 ",
-    "explore": "mean mu_ap of 8 queries: s1 ",
-    "recall_precision_curves": "mean interpolated precision by recall, 3 strategies",
-    "overview": "what was retrieved, judged and relevant, of 3 strategies",
-    "precision_histogram": "R-precision: s1 − s2 by queries, sorted by difference",
-}
-
-
 @every_chart
 def test_a_chart_says_what_it_is_where_it_is_not_seen(row):
     """Screen readers have the description of a chart, which Vega gives to its picture."""
-    [name] = [name for name, each in ROWS.items() if each is row]
     spec = row.spec()
-    assert DESCRIBED.get(name, "") in spec["description"]
     if "title" in spec:
         text = spec["title"]["text"]
         assert spec["description"].startswith(text if isinstance(text, str) else " ".join(text))
@@ -708,23 +559,7 @@ def test_a_panel_a_query_draws_its_curves_not_their_means():
     assert "mean" not in json.dumps(spec_of(chart)["spec"])
 
 
-@pytest.mark.parametrize("n", [1, 2, 4, 5, 9, 10, 60])
-def test_any_number_of_panels_up_to_60(n):
-    chart = charts.dcg_curves(results(2, n), panel="query")
-    assert isinstance(chart, alt.LayerChart if n == 1 else alt.FacetChart)
-    assert chart.data.height <= chart_checks.MAX_DRAWN_ROWS
-    spec_of(chart, validate=True)
-
-
-def test_many_panels_are_drawn(capfd):
-    assert_drawn(charts.dcg_curves(results(2, 13), panel="query"), capfd)
-
-
 # Colours
-
-
-def colours_of(chart: Any) -> list[dict[str, Any]]:
-    return [each["color"] for each in encodings(spec_of(chart)) if "scale" in each.get("color", {})]
 
 
 @pytest.mark.parametrize("k", [2, 8])
@@ -748,37 +583,6 @@ def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey(name
     assert shown["scale"] == {"domain": sort_naturally(best), "range": CATEGORY_COLOURS}
 
 
-@pytest.mark.parametrize("name", ["measure_agreement", "strategy_bars"])
-def test_more_points_and_bars_than_colours_have_one(name):
-    assert not colours_of(ROWS[name].of(11, 5))
-
-
-VISION = {
-    # What dichromats see: Machado, Oliveira and Fernandes (2009), table 1, severity 1.0, of linear
-    # red, green and blue.
-    "trichromats": np.eye(3),
-    "protanopes": np.array(
-        [
-            [0.152286, 1.052583, -0.204868],
-            [0.114503, 0.786281, 0.099216],
-            [-0.003882, -0.048116, 1.051998],
-        ]
-    ),
-    "deuteranopes": np.array(
-        [
-            [0.367322, 0.860646, -0.227968],
-            [0.280085, 0.672501, 0.047413],
-            [-0.011820, 0.042940, 0.968881],
-        ]
-    ),
-    "tritanopes": np.array(
-        [
-            [1.255528, -0.076749, -0.178779],
-            [-0.078411, 0.930809, 0.147602],
-            [0.004733, 0.691367, 0.303900],
-        ]
-    ),
-}
 TO_XYZ = np.array(
     [
         [0.4124564, 0.3575761, 0.1804375],
@@ -799,57 +603,6 @@ def lab(light: np.ndarray) -> np.ndarray:
     xyz = light @ TO_XYZ.T / [0.95047, 1, 1.08883]
     f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
     return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], 1)
-
-
-def delta_e(one: np.ndarray, other: np.ndarray) -> float:
-    """CIEDE2000, as Sharma, Wu and Dalal (2005) write it out."""
-    (l1, a1, b1), (l2, a2, b2) = one, other
-    mean = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2
-    g = 0.5 * (1 - math.sqrt(mean**7 / (mean**7 + 25**7)))
-    c1, c2 = math.hypot((1 + g) * a1, b1), math.hypot((1 + g) * a2, b2)
-    h1, h2 = (math.degrees(math.atan2(b, (1 + g) * a)) % 360 for a, b in ((a1, b1), (a2, b2)))
-    turn = (h2 - h1 + 180) % 360 - 180 if c1 * c2 else 0
-    dh = 2 * math.sqrt(c1 * c2) * math.sin(math.radians(turn / 2))
-    hue = (h1 + turn / 2) % 360 if c1 * c2 else h1 + h2
-    light, chroma = (l1 + l2) / 2, (c1 + c2) / 2
-    t = 1 + sum(
-        weight * math.cos(math.radians(times * hue - shift))
-        for weight, times, shift in ((-0.17, 1, 30), (0.24, 2, 0), (0.32, 3, -6), (-0.2, 4, 63))
-    )
-    sl = 1 + 0.015 * (light - 50) ** 2 / math.sqrt(20 + (light - 50) ** 2)
-    sc, sh = 1 + 0.045 * chroma, 1 + 0.015 * chroma * t
-    bend = 60 * math.exp(-(((hue - 275) / 25) ** 2))
-    rt = -2 * math.sqrt(chroma**7 / (chroma**7 + 25**7)) * math.sin(math.radians(bend))
-    x, y, z = (l2 - l1) / sl, (c2 - c1) / sc, dh / sh
-    return math.sqrt(x * x + y * y + z * z + rt * y * z)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        # Sharma, Wu and Dalal (2005), table 1, pairs 1, 7, 17 and 25.
-        ((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425),
-        ((50, 0, 0), (50, -1, 2), 2.3669),
-        ((50, 2.5, 0), (73, 25, -18), 27.1492),
-        ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
-    ],
-)
-def test_differences_of_colours_are_those_that_are_published(one, other, expected):
-    assert delta_e(np.array(one), np.array(other)) == pytest.approx(expected, abs=5e-5)
-
-
-def closest(colours: list[str], eyes: str) -> float:
-    seen = lab(np.clip(linear(colours) @ VISION[eyes].T, 0, 1))
-    return min(delta_e(a, b) for place, a in enumerate(seen) for b in seen[:place])
-
-
-@pytest.mark.parametrize("eyes", VISION)
-def test_the_colours_of_strategies_are_apart_for_every_eye(eyes):
-    assert closest(style.OKABE_ITO[:2], eyes) > 51
-    assert closest(style.OKABE_ITO, eyes) > 10.8
-    # The measure tells: the colours that Vega-Lite has of its own are not.
-    tableau = ["#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b"]
-    assert eyes not in ("protanopes", "deuteranopes") or closest(tableau, eyes) < 9
 
 
 def test_the_colours_of_strategies_on_paper_are_apart_in_grey():
@@ -913,14 +666,6 @@ NO_RANKS = (
 
 
 @every_chart
-def test_what_is_no_frame_is_refused(row):
-    name = row.function.__name__
-    argument = FRAME_NAMES.get(name, "per_query" if row.function in OF_DIFFERENCES else "frame")
-    with pytest.raises(TypeError, match=rf"`{argument}` must be a data frame \(.*\), got list"):
-        row.draw([1, 2])
-
-
-@every_chart
 def test_a_missing_column_is_named_beside_those_there_are(row):
     frame = row.frame(2, 5)
     for name in set(row.columns.values()) & set(frame.columns):
@@ -957,10 +702,6 @@ def with_columns(**columns: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return lambda frame: frame.with_columns(**columns)
 
 
-def shortened(column: str, length: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    return with_columns(**{column: pl.col(column).list.head(length)})
-
-
 AGAIN = "`panel` names the columns that distinguish repeated rows"
 
 
@@ -972,34 +713,11 @@ def repeated(times: int) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return lambda frame: pl.concat([frame.with_columns(topic=place) for place in range(times)])
 
 
-MISSING_COLUMNS = {
-    # the row: a column its frame lacks, or the option that names it, and the sentence
-    "strategy_bars": ("mean", {}, "`summary` has no column 'mean'"),
-    "comparison_forest": ("baseline", {}, "`comparison` has no column 'baseline'"),
-    "dcg_curves": ("", {"panel": "topics"}, "`frame` has no column 'topics'"),
-    "sample_quantiles": (
-        "",
-        {"reference": "ndgc"},
-        "`frame` has no column 'ndgc'; it has strategy, ",
-    ),
-    "precision_histogram": ("query", {}, "has no column 'query'"),
-    "dcg_curves with an interval": (
-        "query",
-        {"query": "query"},
-        "`frame` has no column 'query'; it has strategy",
-    ),
-    "measure_agreement": ("", {"query": "quary"}, "Hint: did you mean 'query'?"),
-    "measure_agreement, difference": ("", {"strategy": "system"}, "no column 'system'; it has"),
-}
 NO_NUMBERS = {
     # the row: the column that is of text
     "strategy_bars": "mean",
     "comparison_forest": "p_corrected",
-    "dcg_curves": DCG_20,
     "dcg_curves of ranks": "rank",
-    "recall_precision_curves": "interpolated_precision",
-    "measure_agreement": "ndcg",
-    "sample_quantiles": "mu_ap",
     "relevance_function": "popularity",
 }
 ERRORS = {
@@ -1015,36 +733,6 @@ ERRORS = {
         without("interpolated_precision"),
         {"curve": None},
         "a column of lists, or of numbers beside a column 'recall', got strategy",
-    ),
-    "an interval of ranks": (
-        "dcg_curves of ranks",
-        None,
-        {"confidence": 0.9},
-        "`confidence` needs a list for each query, as evaluate() returns it, got a number in 'cg'",
-    ),
-    "an interval of 1": (
-        "dcg_curves",
-        None,
-        {"confidence": 1},
-        "`confidence` must be below 1, got 1",
-    ),
-    "lists of any length": (
-        "dcg_curves",
-        lambda frame: frame.with_columns(pl.col(DCG_20, IDEAL_20).list.head("query")),
-        {},
-        f"the lists of {DCG_20} and {IDEAL_20} must all have the same length, as for a curve",
-    ),
-    "ideal lists of another length": (
-        "dcg_curves",
-        shortened(IDEAL_20, 3),
-        {},
-        "must all have the same length, as for a curve with a cutoff, got 3 to 20",
-    ),
-    "curves of another length than the baseline's": (
-        "dcg_curves with an interval",
-        shortened(DCG_20, pl.when(pl.col("strategy") == "s1").then(3)),
-        {"baseline": "s1"},
-        f"the lists of {DCG_20} must all have the same length, as for a curve",
     ),
     "a query twice": (
         "dcg_curves",
@@ -1064,73 +752,17 @@ ERRORS = {
         {},
         "'rank' must contain ranks, whole numbers from 1, got 2 other values",
     ),
-    "half a rank": (
-        "dcg_curves of ranks",
-        with_columns(rank=pl.col("rank") / 2),
-        {},
-        "'rank' must contain ranks, whole numbers from 1, got 6 other values",
-    ),
     "a strategy twice": (
         "strategy_bars",
         first_again,
         {},
         f"`summary` must have each strategy once in a panel, got 1 row too many; {AGAIN}",
     ),
-    "a pair twice": (
-        "comparison_forest",
-        first_again,
-        {},
-        f"`comparison` must have each pair once in a panel, got 1 row too many; {AGAIN}",
-    ),
     "too many panels": (
         "dcg_curves",
         repeated(61),
         {"panel": "topic"},
         "`panel` must have at most 60 values, got 61 in 'topic'; filter them",
-    ),
-    "too many lines": (
-        "dcg_curves",
-        lambda frame: (
-            frame.head(1).with_columns(strategy=pl.lit(list(range(1501)))).explode("strategy")
-        ),
-        {},
-        "at most 1500 lines can be drawn, got 1501; filter the frame",
-    ),
-    "too many bars": (
-        "strategy_bars",
-        repeated(1000),
-        {},
-        "`summary` must have at most 3000 rows to draw, got 4000; filter it",
-    ),
-    "too many pairs": (
-        "comparison_forest",
-        repeated(2000),
-        {},
-        "`comparison` must have at most 3000 rows to draw, got 4000; filter it",
-    ),
-    "no mean": (
-        "strategy_bars",
-        with_columns(mean=math.nan),
-        {},
-        "`summary` must have a row with a value in 'mean', got none",
-    ),
-    "no difference": (
-        "comparison_forest",
-        with_columns(difference=None),
-        {},
-        "`comparison` must have a row with a value in 'difference', got none",
-    ),
-    "no value in lists": (
-        "dcg_curves",
-        with_columns(**{DCG_20: pl.lit([math.nan]), IDEAL_20: pl.lit([1.0])}),
-        {},
-        f"`frame` must have a row with a value in '{DCG_20}', got none",
-    ),
-    "no score": (
-        "relevance_function",
-        with_columns(popularity=None),
-        {},
-        "`frame` must have a score in 'popularity', got none",
     ),
     "an infinite score": (
         "relevance_function",
@@ -1150,52 +782,13 @@ ERRORS = {
         {},
         "'s1' and 's2' must have a query with a value of r_precision, got none",
     ),
-    "no such strategy": (
-        "precision_histogram",
-        None,
-        {"a": "s3"},
-        "there is no strategy 's3'; there are 's1', 's2'",
-    ),
-    "one strategy": (
-        "precision_histogram",
-        None,
-        {"a": "s2"},
-        "`a` and `b` must be two strategies, got 's2' twice",
-    ),
     "a missing value": (
         "precision_histogram",
         with_columns(r_precision=math.nan),
         {"missing": "error"},
         "missing='drop' leaves such a query out for all strategies",
     ),
-    "an order": (
-        "precision_histogram",
-        None,
-        {"order": "queries"},
-        "`order` must be one of 'difference', 'query', got 'queries'",
-    ),
-    "something to show": (
-        "measure_agreement",
-        None,
-        {"show": "differences"},
-        "got 'differences'\n\nHint: did you mean 'difference'?",
-    ),
-    "significance": (
-        "comparison_forest",
-        None,
-        {"confidence": 0},
-        "`confidence` must be above 0, got 0",
-    ),
 }
-
-
-@pytest.mark.parametrize("name", MISSING_COLUMNS)
-def test_a_missing_column_is_an_error_that_names_it(name):
-    column, options, sentence = MISSING_COLUMNS[name]
-    frame = ROWS[name].frame(2, 5)
-    with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
-        ROWS[name].draw(frame.drop(column) if column else frame, **options)
-    assert sentence in str(error.value)
 
 
 @pytest.mark.parametrize("name", NO_NUMBERS)
@@ -1254,27 +847,6 @@ def layers_in(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return spec.get("spec", spec)["layer"]
 
 
-def layers_of(chart: Any) -> list[tuple[str, dict[str, Any]]]:
-    """A mark a layer, with its channels and what is done to its rows before."""
-    spec = spec_of(chart)
-    layers = []
-    for layer in layers_in(spec):
-        drawn = {
-            name: properties(channel)
-            for name, channel in layer["encoding"].items()
-            if name != "tooltip"
-        }
-        for step in layer.get("transform", []):
-            if "calculate" in step:
-                drawn[step["as"]] = step["calculate"]
-            else:
-                name = next(each for each in step if each not in ("as", "groupby"))
-                kept = step[name]
-                drawn[name] = kept["param"].split("_")[0] if "param" in kept else kept
-        layers.append((layer["mark"]["type"], drawn))
-    return layers
-
-
 FOUR = pl.DataFrame(
     {
         "strategy": ["s1"] * 4 + ["s2"] * 4,
@@ -1289,105 +861,6 @@ MANY = pl.concat(
     FOUR.with_columns(pl.col("query") + 4 * place).with_columns(many=pl.col("ndcg") * 1000)
     for place in range(76)
 )
-
-
-DRAWN = {
-    "dcg_curves": lambda: ROWS["dcg_curves"].of(2, 5),
-    "dcg_curves with an interval": lambda: ROWS["dcg_curves with an interval"].of(2, 5),
-    "dcg_curves of ranks called otherwise": lambda: charts.dcg_curves(
-        ranks_of(2, 5).rename({"rank": "k"}), "cg", rank="k"
-    ),
-    "recall_precision_curves": lambda: ROWS["recall_precision_curves"].of(2, 5),
-    "precision_histogram": lambda: charts.precision_histogram(FOUR, "mu_ap", "s1", "s2"),
-    "precision_histogram by query": lambda: charts.precision_histogram(
-        FOUR, "ndcg", "s1", "s2", order="query"
-    ),
-    "precision_histogram of many": lambda: charts.precision_histogram(
-        MANY.filter(pl.col("query") <= 100), "mu_ap", "s1", "s2"
-    ),
-    "precision_histogram of all": lambda: charts.precision_histogram(
-        MANY, "mu_ap", "s1", "s2", order="query"
-    ),
-    "query_heatmap": lambda: charts.query_heatmap(FOUR, "mu_ap"),
-    "query_heatmap of many": lambda: charts.query_heatmap(MANY, "mu_ap"),
-    "comparison_forest with a region of equivalence": lambda: charts.comparison_forest(
-        compare(FOUR, "mu_ap", baseline="s1", rope=0.02)
-    ),
-    "relevance_function": lambda: ROWS["relevance_function"].of(2, 9),
-    "measure_agreement": lambda: charts.measure_agreement(FOUR, "mu_ap", "ndcg"),
-    "similarity_matrix": lambda: ROWS["similarity_matrix"].of(4, 5),
-    "similarity_matrix of counts": lambda: charts.similarity_matrix(
-        similarity_of(4, 5).with_columns(pl.col("rbo") * 10_000), "rbo"
-    ),
-    "similarity_matrix, histogram": lambda: ROWS["similarity_matrix, histogram"].of(4, 5),
-    "measure_agreement of more strategies than colours": lambda: ROWS["measure_agreement"].of(
-        11, 5
-    ),
-    "measure_agreement of many": lambda: charts.measure_agreement(
-        pl.concat([MANY] * 5), "mu_ap", "ndcg"
-    ),
-    "measure_agreement of unlike measures": lambda: charts.measure_agreement(MANY, "mu_ap", "many"),
-    "measure_agreement, difference": lambda: charts.measure_agreement(
-        FOUR, "ndcg", "mu_ap", show="difference"
-    ),
-    "sample_quantiles": lambda: charts.sample_quantiles(FOUR, "mu_ap"),
-    "sample_quantiles with a reference": lambda: charts.sample_quantiles(
-        FOUR, "mu_ap", reference="ndcg"
-    ),
-    "sample_quantiles with a number": lambda: charts.sample_quantiles(FOUR, "mu_ap", reference=0.5),
-    "strategy_bars": lambda: charts.strategy_bars(summarise(FOUR, *MEASURES)),
-    "strategy_bars without intervals": lambda: charts.strategy_bars(
-        summarise(FOUR, "mu_ap").drop("ci_low")
-    ),
-    "comparison_matrix": lambda: charts.comparison_matrix(compare(FOUR, "mu_ap")),
-    "strategy_ranks": lambda: charts.strategy_ranks(rank_strategies(FOUR, "mu_ap")),
-    "strategy_ranks of groups": lambda: charts.strategy_ranks(
-        rank_strategies(FOUR, "mu_ap"), show="groups"
-    ),
-    "comparison_forest": lambda: charts.comparison_forest(compare(FOUR, "mu_ap", baseline="s1")),
-    "comparison_forest of all pairs": lambda: charts.comparison_forest(
-        compare(
-            pl.concat([FOUR, FOUR.head(4).with_columns(strategy=pl.lit("s3"), mu_ap=0.0)]),
-            "mu_ap",
-            "ndcg",
-        )
-    ),
-    "significance_curves": lambda: ROWS["significance_curves"].of(3, 5),
-    "sample_size_curves, power": lambda: ROWS["sample_size_curves of power"].of(2, 5),
-    "sample_size_curves": lambda: ROWS["sample_size_curves of stability"].of(2, 5),
-    "click_rates": lambda: ROWS["click_rates"].of(2, 5),
-    "trade_off": lambda: ROWS["trade_off"].of(2, 5),
-    "catalogue_curves": lambda: ROWS["catalogue_curves"].of(2, 5),
-    "grading_profile": lambda: ROWS["grading_profile"].of(2, 5),
-    "grading_profile of places": lambda: ROWS["grading_profile of places"].of(2, 5),
-    "strategy_bars of bounds": lambda: ROWS["strategy_bars of bounds"].of(2, 5),
-    "overview": lambda: ROWS["overview"].of(2, 5),
-    "agreement": lambda: ROWS["agreement"].of(2, 5),
-    **{
-        name: lambda name=name: ROWS[name].of(2, 5)
-        for name in (
-            "grading_profile of graders",
-            "comparison_forest of trusted grades",
-            "comparison_forest of trusted pairs",
-        )
-    },
-    "explore": lambda: charts.explore(FOUR, "s1", "s2", "mu_ap"),
-    "rankings": lambda: charts.rankings(
-        pl.DataFrame(
-            {
-                "query": [1, 1, 1],
-                "doc": ["x", "y", "z"],
-                "grade": [1, 2, None],
-                "s1": [3.0, None, 1.0],
-                "s2": [0.1, 0.9, None],
-            }
-        ),
-        1,
-        "ap",
-        by=["s1", "s2"],
-    ),
-}
-"""Every chart function, called on few rows."""
 
 
 HARD_RESULTS = {
@@ -1477,10 +950,9 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_text_of_a_chart_lies_inside_its_picture(name):
-    scene = scene_of(DRAWN[name]())
-    assert_inside(scene)
+@every_chart
+def test_every_text_of_a_chart_lies_inside_its_picture(row):
+    assert_inside(scene_of(row.of(2, 9)))
 
 
 # Half of the data for each chart in every run, and the other half among the slow tests.
@@ -1503,10 +975,6 @@ def test_texts_of_hard_data_lie_inside_the_picture_and_apart(name, data):
             overlap_x = min(one.right, other.right) - max(one.left, other.left)
             overlap_y = min(one.bottom, other.bottom) - max(one.top, other.top)
             assert overlap_x <= 1 or overlap_y <= 1, (one, other)
-
-
-def test_every_chart_function_is_drawn():
-    assert {name.split()[0].rstrip(",") for name in DRAWN} == {*charts.__all__} - {"for_print"}
 
 
 @every_chart
@@ -1571,20 +1039,6 @@ def test_panels_share_an_axis_where_their_measures_can(make, x):
     assert spec["resolve"]["scale"] == {"x": x}
 
 
-@pytest.mark.parametrize(
-    ("values", "ends"),
-    [
-        ([0.0, 1.0], (0, 1)),
-        ([0.3, 0.75], (0.3, 0.8)),
-        ([0.31, 0.71], (0.3, 0.8)),
-        ([-7.0, 41.0], (-10, 50)),
-        ([0.5], (0.5, 0.52)),
-    ],
-)
-def test_an_axis_ends_at_round_numbers_around_all_values(values, ends):
-    assert axis_ends.choose_ends(pl.Series(values)) == pytest.approx(ends)
-
-
 # The numbers are those of the measures
 
 
@@ -1622,15 +1076,6 @@ def test_the_ideal_of_the_same_gain_and_discount_is_dashed_beside_a_curve(curve,
     )
 
 
-def test_each_slide_query_has_its_own_curve():
-    data = charts.dcg_curves(
-        evaluate(frame_of(CUMULATED), CG, ICG), CG, ideal=True, panel="query"
-    ).data
-    first, second = (data.filter(panel=query) for query in ("0", "1"))
-    assert first["value"].to_list() == [1, 1, 2, 2, 2, 5, 5, 5, 5, 7, 7, 7, 7, 7, 10]
-    assert second["ideal"].to_list() == [3, 5] + [6] * 13
-
-
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -1666,13 +1111,6 @@ def test_an_ideal_list_that_is_null_counts_in_no_mean():
     assert charts.dcg_curves(nothing, ideal=True).data["ideal"].null_count() == 20
 
 
-def test_ranks_may_be_whole_floats():
-    frame = ranks_of(2, 5)
-    chart = charts.dcg_curves(frame.with_columns(pl.col("rank").cast(pl.Float64)), "cg")
-    assert chart.data["value"].to_list() == charts.dcg_curves(frame, "cg").data["value"].to_list()
-    assert chart.data["rank"].to_list() == [1, 2, 3, 4, 5] * 2
-
-
 def test_the_band_is_the_interval_that_summarise_gives():
     frame = results(2, 9)
     chart = charts.dcg_curves(frame, confidence=0.9)
@@ -1703,7 +1141,7 @@ def test_a_histogram_of_r_precision_has_what_each_query_differs_by():
 
 
 @pytest.mark.parametrize("order", ["difference", "query"])
-@pytest.mark.parametrize("n", [1, 60, 61, 300, 3000, 5000])
+@pytest.mark.parametrize("n", [1, 60, 5000])
 def test_every_query_is_a_bar_of_the_same_width_of_chart(n, order):
     frame = results(2, n)
     chart = charts.precision_histogram(frame, "mu_ap", "s1", "s2", order=order)
@@ -1749,19 +1187,6 @@ def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
     assert spec_of(chart)["title"]["subtitle"] == ["mean difference −0.1000"]
     assert chart.data["ci_low"].is_null().all()
     assert chart.data["difference"].to_list() == pytest.approx([-0.1] * 5)
-
-
-@pytest.mark.parametrize("differences", [[0.1, -0.2, 0.0], [0.1, 0.2, 0.0], [0.0, 0.0, 0.0]])
-def test_a_histogram_has_one_legend_of_both_sides_and_dots_ties(differences):
-    s1, s2 = (
-        pl.DataFrame({"strategy": name, "query": [1, 2, 3], "ap": values})
-        for name, values in (("s1", [0.5 + each for each in differences]), ("s2", [0.5] * 3))
-    )
-    chart = charts.precision_histogram(pl.concat([s1, s2]), "ap", "s1", "s2")
-    assert {"s1 better", "s2 better"} <= set(drawn_texts(chart))
-    tied = [{"filter": "!isValid(datum.better)"}]
-    assert sum(layer.get("transform") == tied for layer in spec_of(chart)["layer"]) == 1
-    assert chart.data["better"].null_count() == differences.count(0.0)
 
 
 def test_a_heat_map_leaves_out_queries_without_a_relevant_document():
@@ -1862,68 +1287,6 @@ def test_differences_of_measures_count_every_query_once(k, n):
     assert (middles / widths - (middles / widths).round()).abs().max() < 1e-6
 
 
-def test_differences_of_measures_have_a_panel_for_each_strategy():
-    options = {"show": "difference", "panel": "strategy"}
-    chart = charts.measure_agreement(results(6, 30), "ndcg", "mu_ap", **options)
-    counts = chart.data.group_by("panel").agg(pl.col("count").sum())
-    assert dict(counts.iter_rows()) == {f"s{place}": 30 for place in range(1, 7)}
-
-
-@pytest.mark.parametrize("highest", [1, 2, 3, 7, 130])
-def test_ticks_of_counts_are_whole_numbers(highest):
-    """In Vega, an axis to 2 has the labels 0, 1, 1, 2, 2 by default."""
-    frame = pl.DataFrame({"query": range(highest), "x": 0.5, "y": 0.25})
-    svg = vl_convert.vegalite_to_svg(
-        spec_of(charts.measure_agreement(frame, "x", "y", show="difference"))
-    )
-    [ticks] = re.findall(r'aria-label="Y-axis titled .queries. for a linear scale.*?</g></g>', svg)
-    labels = re.findall(r">(\d+)</text>", ticks)
-    assert len(labels) == len({*labels}) > 1
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "named"),
-    [
-        (0, 40_000, [0, 1, 10, 100, 1000, 10_000]),
-        (400, 1_200_000, [1000, 10_000, 100_000, 1_000_000]),
-        (0, 90, [0, 1, 10, 2, 5, 20, 50]),
-        (-200, 200, [-100, -10, -1, 0, 1, 10, 100]),
-        (0, 0.5, [0]),
-    ],
-)
-def test_an_axis_that_spreads_low_amounts_names_powers_of_ten(low, high, named):
-    assert axis_ends.choose_power_ticks(low, high) == sorted(named)
-
-
-def test_amounts_are_written_as_a_person_does():
-    """Below ten thousand with commas, above with k and M."""
-    popular = pl.DataFrame({"views": [0, *range(1, 60), 2_000_000]})
-    axis = next(
-        each["x"]["axis"]
-        for each in encodings(spec_of(charts.relevance_function(popular, "views")))
-    )
-    spec = {
-        "data": {"values": [{"amount": value} for value in (0, 0.25, 250, 1000, 10_000, 2e6)]},
-        "mark": "point",
-        "encoding": {
-            "x": {
-                "field": "amount",
-                "type": "ordinal",
-                "axis": {"labelExpr": axis["labelExpr"], "labelOverlap": False},
-            }
-        },
-    }
-    written = re.findall(r"<text[^>]*>([^<]*)</text>", vl_convert.vegalite_to_svg(spec))
-    assert [text for text in written if text != "amount"] == (
-        ["0", "0.25", "250", "1,000", "10k", "2M"]
-    )
-
-
-def test_measures_that_are_the_same_have_one_bin_around_0():
-    [row] = rows_of(charts.measure_agreement(results(1, 9), "ndcg", "ndcg", show="difference"))
-    assert (row["low"], row["high"], row["count"]) == (-0.01, 0.01, 9)
-
-
 def test_points_of_agreement_are_queries():
     frame = results(2, 500)
     data = charts.measure_agreement(frame, "mu_ap", "ndcg").data
@@ -1963,13 +1326,6 @@ def test_correlations_are_those_of_scipy(n):
     assert equal.title["subtitle"] == ["line: both are equal"]
 
 
-def test_the_diagonal_is_there_where_both_axes_are_the_same():
-    frame = results(2, 9).with_columns(found=pl.col("mu_ap") * 1000, gain=pl.col("mu_ap") - 0.5)
-    for y, layers in (("ndcg", ["point", "rule"]), ("found", ["point"]), ("gain", ["point"])):
-        spec = spec_of(charts.measure_agreement(frame, "mu_ap", y))
-        assert [layer["mark"]["type"] for layer in spec["layer"]] == layers
-
-
 @pytest.mark.parametrize("n", [1, 2, 7, 106])
 def test_strips_are_the_percentiles(n):
     frame = results(3, n).with_columns(pl.col("mu_ap") ** 3)
@@ -1980,22 +1336,6 @@ def test_strips_are_the_percentiles(n):
         drawn = [strip[column] for column in ("q5", "q25", "median", "q75", "q95")]
         assert drawn == pytest.approx(list(quantiles))
         assert (strip["samples"], strip["reference"]) == (n, pytest.approx(samples["ndcg"].mean()))
-
-
-def test_strips_of_popularity_are_wide_enough_to_be_seen():
-    """On a linear axis, all of them would be a line at 0."""
-    counts = [0, 1, 1, 2, 3, 5, 8, 12, 30, 100_000]
-    frame = pl.DataFrame({"strategy": "ours", "views": counts})
-
-    def scale_of(rows: pl.DataFrame, **options: Any) -> dict[str, Any]:
-        chart = charts.sample_quantiles(rows, "views", **options)
-        return spec_of(chart)["encoding"]["x"]["scale"]
-
-    symlog = {"type": "symlog", "zero": False, "nice": False}
-    assert scale_of(frame) == symlog | {"constant": 1}
-    assert scale_of(frame, scale="linear") == {"zero": False}
-    shares = frame.with_columns(pl.col("views") / 10_000)
-    assert scale_of(shares) == symlog | {"constant": 0.0001}
 
 
 def test_moniz_figure_2_has_ndcg_as_a_diamond_and_ndcg_phi_as_strips():
@@ -2011,13 +1351,6 @@ def test_bars_are_the_means_and_intervals_of_summarise():
     summary = summary_of(3, 9)
     columns = ["measure", "strategy", "mean", "ci_low", "ci_high"]
     assert_frame_equal(charts.strategy_bars(summary).data.select(columns), summary.select(columns))
-
-
-def test_the_best_strategy_of_the_first_measure_is_at_the_top():
-    summary = summary_of(3, 9)
-    first = summary.filter(measure="mu_ap").sort("mean", descending=True)["strategy"].to_list()
-    spec = spec_of(charts.strategy_bars(summary))["spec"]
-    assert spec["encoding"]["y"]["scale"]["domain"] == first
 
 
 def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
@@ -2071,12 +1404,6 @@ def test_without_simultaneous_intervals_the_forest_speaks_of_none():
     assert "as p is" not in str(axis_title)
 
 
-def test_without_intervals_there_are_points_and_numbers_alone():
-    summary = summary_of(2, 9).drop("ci_low")
-    spec = spec_of(charts.strategy_bars(summary, panel=None))
-    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["point", "text"]
-
-
 def test_an_interval_without_one_end_is_not_drawn():
     summary = summary_of(2, 9).with_columns(ci_low=pl.when(strategy="s1").then("ci_low"))
     data = charts.strategy_bars(summary).data
@@ -2085,25 +1412,6 @@ def test_an_interval_without_one_end_is_not_drawn():
 
 
 # What charts have in common
-
-
-@pytest.mark.parametrize(
-    ("last", "ranks"),
-    [
-        (2, [1, 2]),
-        (10, list(range(1, 11))),
-        (11, [1, 5, 10]),
-        (20, [1, 5, 10, 15, 20]),
-        (100, [1, 20, 40, 60, 80, 100]),
-        (1000, [1, 200, 400, 600, 800, 1000]),
-    ],
-)
-def test_an_axis_names_the_first_rank_and_round_ones(last, ranks):
-    assert axis_ends.choose_rank_ticks(last) == ranks
-
-
-def test_names_stand_in_their_natural_order():
-    assert sort_naturally(["f10", "f2", "", "a", "f²", "2"]) == ["", "2", "a", "f2", "f10", "f²"]
 
 
 def test_every_chart_function_is_tested():
@@ -2193,46 +1501,6 @@ def test_the_matrix_has_each_pair_from_both_sides():
     assert field["x"]["scale"]["domain"] == field["y"]["scale"]["domain"] == means
 
 
-def test_popularity_has_an_axis_on_which_its_many_low_values_are_seen():
-    scores = pl.DataFrame({"tweets": [1.0, 2, 3, 4, 5, 6, 7, 8, 9, 1000]})
-
-    def scale(**options: Any) -> str:
-        chart = charts.relevance_function(scores, "tweets", **options)
-        return spec_of(chart)["encoding"]["x"]["scale"].get("type")
-
-    assert scale() == "symlog"
-    assert scale(scale="linear") is None
-    chart = charts.relevance_function(scores, "tweets")
-    named = chart.data.filter(part="control point")
-    # The whisker is the largest score not above 8 + 1.5 (8 - 3).
-    assert named.select("name", "score").rows() == [
-        ("lowest", 1.0),
-        ("median", 5.5),
-        ("whisker", 9.0),
-        ("highest", 1000.0),
-    ]
-    assert spec_of(chart)["title"]["text"] == "Relevance φ of 10 values of tweets"
-    own = charts.relevance_function(scores, "tweets", control_points=[(1, 0), (9, 1)])
-    assert own.data["name"].null_count() == own.data.height
-    with pytest.raises(ValueError, match="`scale` must be one of 'linear', 'symlog', got 'log'"):
-        charts.relevance_function(scores, "tweets", scale="log")
-
-
-def test_strips_lie_below_each_other_by_falling_median():
-    frame = pl.DataFrame({"strategy": list("abc"), "ap": [0.2, 0.9, 0.5]})
-    encoding = spec_of(charts.sample_quantiles(frame, "ap"))["encoding"]
-    assert encoding["y"]["scale"]["domain"] == ["b", "c", "a"]
-
-
-@pytest.mark.parametrize(("n", "columns"), [(2, 2), (3, 3), (4, 2), (6, 3)])
-def test_panels_of_means_leave_no_hole(n, columns):
-    summary = summary_of(9, 20).filter(measure="mu_ap")
-    measures = [summary.with_columns(measure=pl.lit(f"m{place}")) for place in range(n)]
-    chart = charts.strategy_bars(pl.concat(measures))
-    assert spec_of(chart)["columns"] == columns
-    assert spec_of(chart.properties(width=350))["spec"]["width"] == 350
-
-
 NAMES_OF_SCRIPTS = [
     *("constructor", "__proto__", "two\nlines", "a\u2028b", "nul\0", "toString", "valueOf", "it's")
 ]
@@ -2248,12 +1516,6 @@ NAMES_OF_SCRIPTS = [
         "measure_agreement",
         "sample_quantiles",
         "strategy_bars",
-        "comparison_forest",
-        "comparison_matrix",
-        "grading_profile",
-        "significance_curves",
-        "strategy_bars of bounds",
-        "overview",
     ],
 )
 def test_names_that_a_script_has_for_its_own_are_drawn_like_any_other(name):
@@ -2274,20 +1536,6 @@ def test_names_that_a_script_has_for_its_own_are_drawn_like_any_other(name):
     ]
     assert counts[0] == counts[1]
     assert sum(counts[0].values()) >= 8
-
-
-def test_the_module_offers_the_charts_alone():
-    assert dir(charts) == sorted(charts.__all__)
-
-
-def test_a_frame_without_a_curve_is_not_offered_its_numbers():
-    per_query = results(2, 3).select("strategy", "query", *MEASURES)
-    for chart, such_as in (
-        (charts.dcg_curves, "dcg_curve@10"),
-        (charts.recall_precision_curves, "interpolated_precision"),
-    ):
-        with pytest.raises(ValueError, match=rf"^`frame` must have a curve(.|\n)*'{such_as}'"):
-            chart(per_query)
 
 
 SEGMENTS = pl.DataFrame(
@@ -2315,21 +1563,6 @@ def test_segments_have_a_panel_each_and_are_never_one_line(function, at):
     again = pl.concat([both, both.with_columns(year=pl.lit(3, pl.Int64))])
     panels = {*function(again, "cg").data["panel"]}
     assert panels == {f"{country}, {year}" for country, year in again["country", "year"].rows()}
-
-
-def test_an_axis_of_means_that_are_the_same_says_what_they_are():
-    means = pl.DataFrame({"measure": "ap", "strategy": ["x", "y"], "mean": 0.38})
-    written = drawn_texts(charts.strategy_bars(means))
-    assert "0.38" in written
-    assert "0" not in written
-
-
-def drawn_texts(chart: Any) -> list[str]:
-    """What is written in a picture."""
-    version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
-    options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
-    svg = vl_convert.vegalite_to_svg(spec_of(chart), **options)
-    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
 
 
 # Queries of several columns.
@@ -2369,15 +1602,6 @@ def test_several_columns_tell_queries_apart(name):
     assert several.to_dict()["description"] == one.to_dict()["description"]
 
 
-def test_bars_come_in_the_order_of_several_columns():
-    values = evaluate(datasets.example(12), "ap", by=["strong", "weak"])
-    frame = values.with_columns(device=pl.lit("x"))
-    chart = charts.precision_histogram(
-        frame, "ap", "strong", "weak", order="query", query=["device", "query"]
-    )
-    assert chart.data["query"].to_list() == [f"x, {query}" for query in range(1, 13)]
-
-
 def test_a_chart_takes_the_one_column_that_could_be_the_query():
     frame = evaluate(datasets.example(6), "ap", by=["strong", "weak"]).rename({"query": "term"})
     chart = charts.precision_histogram(frame, "ap", "strong", "weak")
@@ -2390,55 +1614,6 @@ def test_a_chart_takes_the_one_column_that_could_be_the_query():
 
 
 # What is no name.
-
-ODD = {
-    "lists": [["a"], ["b"]],
-    "structs": [{"x": 1}, {"x": 2}],
-    "durations": [timedelta(1), timedelta(2)],
-    "bytes": [b"a", b"\xff"],
-    "objects": [object(), object()],
-}
-OF_ODD = BY_DEVICE | {
-    "strategy_bars": lambda frame, **keys: charts.strategy_bars(
-        summarise(frame, "ap", **keys), strategy=keys.get("strategy", "strategy")
-    ),
-    "comparison_forest": lambda frame, **keys: charts.comparison_forest(
-        compare(frame, "ap", **keys), strategy=keys.get("strategy", "strategy")
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", ODD)
-@pytest.mark.parametrize(
-    ("name", "key"), [*((n, "strategy") for n in OF_ODD), *((n, "query") for n in BY_DEVICE)]
-)
-def test_what_is_no_name_is_refused(name, key, kind):
-    frame = evaluate(
-        datasets.example(2),
-        "ap",
-        "ndcg@10",
-        "dcg_curve@5",
-        "interpolated_precision",
-        by=["strong", "weak"],
-    )
-    values = dict(zip(frame[key].unique(maintain_order=True), ODD[kind], strict=True))
-    dtype = pl.Object if kind == "objects" else None
-    odd = pl.Series(key, [values[each] for each in frame[key]], dtype=dtype)
-    with pytest.raises(TypeError, match=f"(column|measure) '{key}' must hold "):
-        OF_ODD[name](frame.with_columns(odd))
-
-
-def test_a_name_may_be_a_number_of_any_length():
-    long = ["9" * 5000, "1" + "0" * 4999]
-    frame = pl.DataFrame({"strategy": np.repeat(long, 3), "query": [1, 2, 3] * 2, "ap": range(6)})
-    assert sort_naturally(["f10", "f2", *long, "f02", "f1"]) == [
-        *long[::-1],
-        "f1",
-        "f02",
-        "f2",
-        "f10",
-    ]
-    charts.strategy_bars(summarise(frame)).to_dict()
 
 
 # Similarity of rankings
@@ -2512,12 +1687,6 @@ def test_long_names_of_pairs_keep_the_parts_in_which_strategies_differ():
     assert one.title.text == "Overlap of 1 pair of strategies by rank"
 
 
-def test_the_matrix_keeps_the_order_of_measures():
-    values = evaluate(datasets.example(), "ndcg@10", "ap", by=["strong", "weak"])
-    matrix = charts.comparison_matrix(compare(values))
-    assert matrix.data["measure"].unique(maintain_order=True).to_list() == ["ndcg@10", "ap"]
-
-
 def test_curves_of_two_segments_are_no_single_line():
     rows = pl.DataFrame(
         {
@@ -2568,14 +1737,6 @@ def test_queries_of_two_columns_have_names_of_their_own():
     rows = rows.with_columns(topic=pl.Series(["z", "y, z"] * 2), ap=pl.Series([0.1, 0.9, 0.5, 0.6]))
     chart = charts.query_heatmap(rows, "ap", query=["user", "topic"])
     assert set(chart.data["query"]) == {"x, y, z (1)", "x, y, z (2)"}
-
-
-def test_rows_of_panels_are_counted_as_results():
-    frame = pl.DataFrame(
-        {"query": [*range(10)] * 2, "cut": [5] * 10 + [9] * 10, "x": 0.1, "y": 0.2}
-    )
-    chart = charts.measure_agreement(frame, "x", "y", panel="cut")
-    assert chart.title["text"] == "y against x, 20 results"
 
 
 def test_a_query_is_without_relevant_documents_only_if_all_strategies_say_so():

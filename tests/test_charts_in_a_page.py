@@ -76,29 +76,6 @@ def test_the_line_next_to_the_pointer_stays(drawn: Any, height: float, name: str
     assert console_errors(page) == []
 
 
-def test_a_line_stays_in_all_panels(drawn: Any):
-    both = pl.concat([CURVES.with_columns(topic=pl.lit(topic)) for topic in ("a", "b")])
-    page = drawn(charts.dcg_curves(both, "cg", panel="topic"))
-    over(page, 0.5, 0.95, plot=1)
-    rest = {"low": 1, "middle": 0.15, "high": 0.15}
-    waited(page, lambda: faded(page, "line") == rest)
-
-
-def test_a_name_in_the_legend_stays(drawn: Any):
-    """Of panels, whose lines have no names at their ends."""
-    lists = CURVES.group_by("strategy").agg(
-        interpolated_precision=pl.col("cg") / 10, query=pl.lit(1)
-    )
-    both = pl.concat([lists.with_columns(topic=pl.lit(topic)) for topic in ("a", "b")])
-    page = drawn(charts.recall_precision_curves(both, panel="topic"))
-    page.execute_script(
-        "const label = document.querySelectorAll('g.role-legend-label text')[1];"
-        "for (const kind of ['pointerdown', 'pointerup', 'click'])"
-        " label.dispatchEvent(new PointerEvent(kind, { bubbles: true, view: window }));"
-    )
-    waited(page, lambda: faded(page, "line") == {"high": 0.15, "low": 1, "middle": 0.15})
-
-
 def test_the_document_under_the_pointer_stays_in_every_column(drawn: Any):
     frame = pl.DataFrame(
         {"query": 1, "doc": ["x", "y"], "grade": [1, 2], "one": [2.0, 1.0], "other": [1.0, 2.0]}
@@ -121,16 +98,3 @@ def test_the_nearest_line_is_named_beside_the_pointer(drawn: Any):
     page = drawn(charts.dcg_curves(CURVES, "cg"))
     over(page, 0.5, 0.6)
     assert waited(page, lambda: tooltip(page)) == "strategy middle rank 3 value 4.0000"
-
-
-def test_numbers_beside_the_pointer_have_the_names_of_measures_and_strategies(drawn: Any):
-    frame = pl.DataFrame({"strategy": ["a", "b"], "query": 1, "ap": [0.0, 1.0], "err": [0.0, 1.0]})
-    page = drawn(charts.measure_agreement(frame, "ap", "err", query="query"))
-    over(page, 1, 0)
-    seen = waited(page, lambda: tooltip(page))
-    assert seen == "strategy b query 1 average precision 1.0000 expected reciprocal rank 1.0000"
-    many = pl.concat(frame.with_columns(query=pl.lit(query)) for query in (1, 2, 3))
-    page = drawn(charts.explore(many, "b", "a", "ap"))
-    over(page, 0, 0)
-    seen = waited(page, lambda: tooltip(page))
-    assert seen.endswith("b 1.0000 a 0.0000 b − a 1.0000")

@@ -9,10 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from scenes import marks_of, scene_of
 
-from polars_graded import charts, datasets, evaluate, read_letor, side_by_side
-from polars_graded._drawing import tiles
+from polars_graded import charts, datasets, evaluate, side_by_side
 from polars_graded._measuring.definitions import DEFINITIONS
 
 SUMS = [name for name, definition in DEFINITIONS.items() if definition.is_sum]
@@ -208,19 +206,12 @@ def test_a_line_joins_a_document_to_itself_in_the_next_column():
     assert rows.rows() == [("bm25", "x", 1.0, 2.0, True), ("bm25", "y", 4.0, 1.0, True)]
 
 
-def test_of_more_strategies_than_colours_only_relevant_documents_are_joined():
-    names = {f"s{place}": "bm25" for place in range(11)}
-    lines = charts.rankings(SMALL, "q1", by=names).data.filter(part="line")
-    assert lines["relevant"].all()
-
-
 @pytest.mark.parametrize(
     ("grades", "irrelevant", "levels"),
     [
         ([0, 1, 2, None], 0, ["0", "1", "2", "unjudged"]),
         ([-1, 0, 1, 1], 0, ["0 or below", "0 or below", "1", "1"]),
         ([1, 3, 5, None], 1, ["1", "3", "5", "unjudged"]),
-        ([True, False, None, None], 0, ["1", "0", "unjudged", "unjudged"]),
         ([None] * 4, 0, ["unjudged"] * 4),
         (
             [100 + step / 10 for step in range(1, 10)],
@@ -244,38 +235,6 @@ def test_a_grade_has_a_level_and_of_many_grades_ranges_have_one(grades, irreleva
     frame = frame.with_columns(score=-pl.col("doc"))
     rows = documents(charts.rankings(frame, 1, irrelevant=irrelevant)).sort("rank")
     assert rows["level"].to_list() == levels
-
-
-@pytest.mark.parametrize(("background", "text"), [("white", "black"), ("#333", "white")])
-def test_names_contrast_with_tiles_of_unjudged_documents(background, text):
-    """These tiles have the colour of the background."""
-    unjudged = SMALL.with_columns(grade=pl.Series([None, 1, 2]))
-    chart = charts.rankings(unjudged, "q1", by=BOTH).configure(background=background)
-    [name] = unjudged.filter(pl.col("grade").is_null())["doc"].unique().to_list()
-    items = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
-    fills = {item["fill"] for item in items if item["text"] == name}
-    assert fills == {text}
-
-
-def test_levels_are_darker_the_higher_they_are_in_grey_print_too():
-    frame = pl.DataFrame({"query": 1, "doc": range(7), "grade": range(7), "score": range(7)})
-    spec = charts.rankings(frame, 1).to_dict()
-    [fill] = [
-        layer["encoding"]["fill"]
-        for layer in spec["layer"]
-        if layer["mark"]["type"] == "rect" and "field" in layer["encoding"].get("fill", {})
-    ]
-    colours = fill["scale"]["range"]
-    # A relevant grade has a colour for dark and one for light backgrounds. The first grade is not
-    # relevant, and its colour is transparent.
-    assert colours[0] == tiles.IRRELEVANT_COLOUR
-    grey = [
-        sum(share * int(colour[at : at + 2], 16) for share, at in ((0.3, 1), (0.59, 3), (0.11, 5)))
-        for colour in (relevant["expr"].split("'")[3] for relevant in colours[1:])
-    ]
-    assert len(grey) == 6
-    assert grey[0] < 240 - 15
-    assert np.diff(grey).max() < -15
 
 
 def test_titles_stand_on_tiles_and_ids_without_them():
@@ -302,9 +261,7 @@ def test_titles_stand_on_tiles_and_ids_without_them():
             {},
             "'doc' must name each document of a query once, got 2 repeated",
         ),
-        (None, "q1", {"n": 0}, "`n` must be at least 1, got 0"),
         (pl.lit(math.nan).alias("bm25"), "q1", {}, "score 'bm25' must be finite"),
-        (pl.lit(math.nan).alias("grade"), "q1", {}, "grade 'grade' must be finite"),
         (
             [
                 pl.lit(None, pl.Int64).alias("grade"),
@@ -321,24 +278,6 @@ def test_a_wrong_value_is_an_error_that_says_what_is_wrong(change, of, options, 
     with pytest.raises(ValueError) as error:  # noqa: PT011
         charts.rankings(frame, of, by=BOTH, **options)
     assert sentence in str(error.value)
-
-
-def test_a_title_that_is_not_there_is_named():
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'titel'"):
-        charts.rankings(SMALL, "q1", by=BOTH, title="titel")
-
-
-@pytest.mark.slow
-def test_ohsumed_ranks_sum_up_for_every_query(data):
-    frame = read_letor(data / "ohsumed" / "fold1.testset.txt.gz")
-    by = ["f1", "f15"]
-    values = evaluate(frame, "ndcg@10", "mu_ap", by=by, ties="doc")
-    for query in frame["query"].unique().sort()[:5]:
-        for measure in ("ndcg@10", "mu_ap"):
-            got = added(frame, query, measure, by=by, n=200)
-            for name in by:
-                expected = values.filter(strategy=name, query=query)[measure].item()
-                assert sum(got[name]) == pytest.approx(expected)
 
 
 # What is said as it is to evaluate.

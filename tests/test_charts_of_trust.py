@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import vl_convert
-from chart_registry import ROWS, levels_of, power_of, spec_of, stability_of
-from test_charts import assert_drawn
+from chart_registry import ROWS, levels_of, spec_of
 
 import polars_graded as pg
 from polars_graded import charts, datasets, evaluate, trust
@@ -86,47 +85,7 @@ def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
     assert drawn.data["place"].max() == 1035
 
 
-def test_alpha_is_a_tick_of_the_axis_and_a_rule():
-    chart = charts.significance_curves(levels_of(3, 5), confidence=0.98)
-    assert spec_of(chart)["encoding"]["y"]["axis"]["values"] == [0, 0.001, 0.01, 0.02, 0.1, 1]
-    level = layer_of(chart, "rule")["transform"][-1]
-    assert level == {"as": "p_corrected", "calculate": "0.02"}
-    assert "0.02" in text_of(chart)
-
-
-LINES_OF_MEASURES = [
-    "significance_curves",
-    "sample_size_curves of power",
-    "sample_size_curves of stability",
-]
-
-
-@pytest.mark.parametrize("name", LINES_OF_MEASURES)
-def test_of_more_measures_than_colours_the_first_have_one_and_a_name(name):
-    frame = ROWS[name].frame(3, 5).filter(measure="ndcg")
-    many = pl.concat(frame.with_columns(measure=pl.lit(f"m{i}")) for i in range(10))
-    chart = ROWS[name].draw(many)
-    named = chart.data.drop_nulls("label")["measure"].to_list()
-    assert sorted(named) == [f"m{i}" for i in range(8)]
-    colour = spec_of(chart)["encoding"]["color"]
-    assert colour["value"] == style.REST_COLOUR.to_dict()
-    assert set(colour["condition"]["test"]["oneOf"]) == set(named)
-
-
 # How many queries
-
-
-def test_the_queries_at_hand_are_marked_once_on_each_line():
-    chart = charts.sample_size_curves(power_of(6, 40))
-    assert chart.data.filter("at_hand")["queries"].to_list() == [40, 40]
-    hand = [each for each in spec_of(chart)["layer"] if each["mark"].get("size") == 90]
-    assert [each["transform"] for each in hand] == [[{"filter": "datum.at_hand"}]]
-
-
-def test_the_line_of_the_power_that_is_wanted_is_where_it_is_said():
-    chart = charts.sample_size_curves(power_of(6, 40), power=0.9)
-    assert layer_of(chart, "rule")["transform"][-1] == {"as": "power", "calculate": "0.9"}
-    assert "0.9" in text_of(chart)
 
 
 def test_a_line_crosses_the_power_where_queries_needed_says():
@@ -141,18 +100,6 @@ def test_a_line_crosses_the_power_where_queries_needed_says():
 # How sure the order is
 
 
-@pytest.mark.parametrize(("count", "lowest"), [(3, 0.0), (4, 0.2)])
-def test_the_axis_encloses_only_bands_that_are_drawn(count, lowest):
-    frame = stability_of(3, 8).filter(measure="ndcg")
-    some = pl.concat(frame.with_columns(measure=pl.lit(f"m{i}")) for i in range(count))
-    chart = charts.sample_size_curves(some)
-    # Of 2, 5 and 8 of 8 queries τ is 1/4 at the lowest, and 1/4 - 0.2 the end of the band.
-    assert spec_of(chart)["encoding"]["y"]["scale"]["domain"][0] == lowest
-    panels = charts.sample_size_curves(some, panel="measure")
-    assert layer_of(panels, "area")["encoding"]["y2"]["field"] == "tau_high"
-    assert "label" not in panels.data.columns
-
-
 # What other judgments would have said
 
 
@@ -165,23 +112,6 @@ def test_above_a_grading_stands_its_correlation_once():
     ]
     null = ROWS["grading_profile"].frame(4, 4).with_columns(tau=pl.lit(None, pl.Float64))
     assert charts.grading_profile(null).data["correlation"].null_count() == 32
-
-
-def test_means_of_measures_have_their_own_heights_and_places_have_one():
-    means = spec_of(ROWS["grading_profile"].of(4, 4))
-    assert means["resolve"]["scale"]["y"] == "independent"
-    axis = spec_of(ROWS["grading_profile of places"].of(12, 4))["spec"]["encoding"]["y"]
-    assert axis["scale"]["reverse"] is True
-    assert axis["axis"]["values"] == [1, 5, 10]
-
-
-def test_names_stand_beside_the_last_grading_where_there_is_one_panel():
-    frame = ROWS["grading_profile"].frame(5, 4).filter(measure="ndcg")
-    drawn = charts.grading_profile(frame).data.drop_nulls("label")
-    assert drawn["grading"].unique().to_list() == ["10 % moved"]
-    assert drawn.height == 5
-    many = ROWS["grading_profile"].frame(25, 4).filter(measure="ndcg")
-    assert charts.grading_profile(many).data["label"].count() == style.MAX_COLOURS
 
 
 def test_equal_means_of_a_grader_share_the_mean_of_their_places():
@@ -320,12 +250,6 @@ def test_grades_are_pieces_of_one_bar_by_how_many_rows_have_them():
     assert {"none, 0, 2", "rows by grade:"} <= set(text_of(chart))
 
 
-def test_every_cell_has_its_heading():
-    shown = text_of(charts.overview(pg.overview(joined())))
-    for lines in _overview.CELL_HEADINGS.values():
-        assert set(filter(None, lines)) <= set(shown)
-
-
 @pytest.mark.parametrize(
     ("share", "text"),
     [
@@ -337,23 +261,6 @@ def test_nearly_all_is_not_all_and_hardly_any_is_not_none(share, text):
     assert format_percent(share, decimals=0) == text
 
 
-@pytest.mark.parametrize("count", [1, 5, 46])
-def test_any_number_of_strategies_is_drawn_in_the_order_of_the_table(count, capfd):
-    table = pg.overview(
-        pl.DataFrame(
-            {"query": [1, 1, 2], "doc": [1, 2, 1], "grade": [0, 1, None]}
-            | {f"s{i}": [0.5, i, 1.0] for i in range(count, 0, -1)}
-        ),
-        by=[f"s{i}" for i in range(count, 0, -1)],
-    )
-    chart = charts.overview(table)
-    assert chart.data.height <= chart_checks.MAX_DRAWN_ROWS
-    assert spec_of(chart)["encoding"]["y"]["scale"]["domain"] == [
-        f"s{i}" for i in range(count, 0, -1)
-    ]
-    assert_drawn(chart, capfd)
-
-
 def test_a_strategy_that_retrieved_nothing_has_no_shares():
     df = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "x": [1.0, 2.0], "y": [None, None]})
     df = df.with_columns(pl.col("y").cast(pl.Float64))
@@ -363,102 +270,7 @@ def test_a_strategy_that_retrieved_nothing_has_no_shares():
     assert (said["retrieved"], said["none_retrieved"]) == ("0 %", "1")
 
 
-def test_a_strategy_without_a_score_and_a_grade_has_an_empty_line():
-    df = pl.DataFrame(
-        {"run": ["a", "b"], "query": [1, 1], "grade": [1, None], "score": [0.5, None]}
-    )
-    table = pg.overview(df, strategy="run")
-    assert table["grades"].null_count() == 1
-    drawn = charts.overview(table, strategy="run").data.filter(strategy="b")
-    assert not drawn["what"].str.starts_with("grade").any()
-    unjudged = pg.overview(df.with_columns(grade=pl.lit(None, pl.Float64)), strategy="run")
-    assert "none" in text_of(charts.overview(unjudged, strategy="run"))
-
-
-def test_many_grades_are_named_by_their_ends():
-    df = pl.DataFrame({"query": 1, "grade": range(9), "score": range(9)})
-    shown = text_of(charts.overview(pg.overview(df)))
-    assert "0, 1 … 8" in shown
-
-
-def test_tables_of_several_collections_have_a_panel_each():
-    tables = pl.concat(
-        pg.overview(joined()).with_columns(collection=pl.lit(name)) for name in ("b", "a")
-    )
-    chart = charts.overview(tables, panel="collection")
-    assert spec_of(chart)["facet"]["sort"] == ["b", "a"]
-    assert set(chart.data["panel"]) == {"a", "b"}
-    with pytest.raises(ValueError, match="`table` must have each strategy once in a panel"):
-        charts.overview(pl.concat([tables, tables]), panel="collection")
-
-
 # Panels and errors
-
-
-def test_panels_are_drawn_in_the_order_in_which_they_come():
-    measures = ["ndcng", "mu_ap", "it's", 'a "b"', "two\nlines", "constructor", "\\"]
-    frame = pl.DataFrame({"strategy": "s", "measure": measures, "mean": 0.5})
-    shown = text_of(charts.strategy_bars(frame))
-    wanted = ["ndcng", "mu_ap", "it's", 'a "b"', "constructor\u200b", "\\"]
-    assert [text for text in shown if text in wanted] == wanted
-
-
-ERRORS = {
-    "significance_curves": ({"confidence": 1}, "`confidence` must be below 1, got 1"),
-    "sample_size_curves of power": ({"power": 0}, "`power` must be above 0, got 0"),
-    "grading_profile": (
-        {"show": "mean"},
-        "`show` must be one of 'means', 'differences', 'places', got 'mean'",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_a_wrong_value_is_an_error_that_says_what_is_wrong(name):
-    options, sentence = ERRORS[name]
-    with pytest.raises(ValueError) as error:  # noqa: PT011
-        ROWS[name].draw(ROWS[name].frame(4, 5), **options)
-    assert str(error.value).partition("\n")[0] == sentence
-
-
-NUMBERS = {
-    "significance_curves": ("levels", "place"),
-    "sample_size_curves of power": ("curve", "queries"),
-    "sample_size_curves of stability": ("curve", "tau_low"),
-    "grading_profile": ("robustness", "place"),
-    "overview": ("table", "judged@10"),
-}
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_column_of_text_is_an_error_where_numbers_are_drawn(name):
-    argument, column = NUMBERS[name]
-    frame = ROWS[name].frame(4, 5).with_columns(pl.lit("x").alias(column))
-    with pytest.raises(TypeError) as error:
-        ROWS[name].draw(frame)
-    assert str(error.value) == f"`{argument}` must have numbers in {column!r}, got String"
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_missing_column_is_named(name):
-    argument, column = NUMBERS[name]
-    with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
-        ROWS[name].draw(ROWS[name].frame(4, 5).drop(column))
-    assert str(error.value).startswith(f"`{argument}` has no column {column!r}")
-
-
-def test_grades_that_overview_did_not_make_are_refused():
-    table = pg.overview(joined()).with_columns(grades=pl.lit(3))
-    with pytest.raises(TypeError) as error:
-        charts.overview(table)
-    assert str(error.value) == "`table` must have the lists of overview() in 'grades', got Int32"
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_chart_says_in_words_what_it_is_of(name):
-    chart = ROWS[name].of(4, 5)
-    described = spec_of(chart)["description"]
-    assert any(word in described for word in ("mu_ap", "4 strategies"))
 
 
 # Comparisons
@@ -551,12 +363,6 @@ def test_the_queries_that_differ_most_are_named_at_their_bars(n):
     assert labels_of(ordered).items() <= names.items()
     if n < 5000:
         assert labels_of(ordered) == names
-
-
-def test_where_one_strategy_never_wins_only_the_other_side_has_names():
-    for low, high, labels in ((0.1, 0.2, {"q61": "q61, q62 and q1"}), (0.0, 0.0, {})):
-        chart = charts.precision_histogram(pair_of([low] * 60 + [high] * 2), "ap", "a", "b")
-        assert labels_of(chart) == labels
 
 
 def test_measures_of_one_panel_are_not_joined():

@@ -17,7 +17,7 @@ from results import of_few
 from scipy.stats import ttest_rel
 
 from polars_graded import charts, compare, evaluate, overview, rank_strategies, summarise
-from polars_graded._drawing import pair_rows, style
+from polars_graded._drawing import pair_rows
 from polars_graded.trust import unjudged_bounds
 
 pytestmark = of_few
@@ -91,13 +91,6 @@ def amount(words):
     word = words.split()[0]
     n = NUMBERS.get(word) or int(words.split()[1].replace(",", ""))
     return n, n
-
-
-def tops(values, best="highest"):
-    """Who has the best of some values, ties and all."""
-    values = {name: round(value, 9) for name, value in values.items() if value is not None}
-    top = (min if best == "lowest" else max)(values.values())
-    return sorted(name for name, value in values.items() if value == top)
 
 
 def by(table, keys, value, name="strategy"):
@@ -369,24 +362,3 @@ def test_a_name_is_harmless_in_the_page_of_a_chart(name, tmp_path):
         assert "throw 1</" not in page
         assert "<!--" not in page
         assert "script" in str(chart.to_dict()["datasets"])  # it is there all the same
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["dark", "carbong100"])
-def test_what_is_written_is_seen_in_a_dark_theme(theme):
-    frame = results(2)
-    first = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, None], "x": [1, 2]})
-    with alt.theme.enable(theme):
-        made = [
-            charts.strategy_bars(summarise(frame, "ap")),
-            charts.comparison_forest(compare(frame, "ap")),
-            charts.explore(frame, "p", "q", "ap"),
-            charts.relevance_function(pl.DataFrame({"s": [1, 2, 3, 50]}), "s"),
-            charts.sample_quantiles(frame, "ap", reference=0.5),
-            charts.rankings(first, 1, "ndcg@2", by=["x"]),
-        ]
-        texts = [chart.to_json() for chart in made]
-    assert all(style.INK not in text for text in texts)
-    assert all(style.LIGHT_INK in text for text in texts)
-    with alt.theme.enable("default"):
-        assert style.LIGHT_INK not in charts.strategy_bars(summarise(frame, "ap")).to_json()

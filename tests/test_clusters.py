@@ -97,15 +97,6 @@ def test_permutation_turns_the_signs_of_whole_clusters(seed):
     assert drawn["p_value"].item() == pytest.approx(larger.mean(), abs=0.15)
 
 
-@pytest.mark.parametrize("test", ["t", "permutation"])
-def test_clusters_of_one_query_change_nothing(test):
-    results = world(1, clusters=30, strategies=3).with_columns(alone=pl.col("query"))
-    plain = compare(results, "ap", test=test, rope=0.1)
-    alone = compare(results, "ap", test=test, rope=0.1, cluster="alone")
-    assert alone["clusters"].to_list() == plain["queries"].to_list()
-    assert_frame_equal(alone.drop("clusters"), plain, rel_tol=1e-9)
-
-
 def test_a_query_asked_twice_is_worth_no_more_than_once():
     once = world(2, clusters=25, shift=0.5).unique(["strategy", "term"], maintain_order=True)
     devices = [once.with_columns(device=pl.lit(name)) for name in ("desk", "phone", "tablet")]
@@ -142,14 +133,6 @@ def test_what_clusters_cannot_be_is_refused():
     ):
         with pytest.raises(ValueError, match=said):
             compare(results, "ap", **options)
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'terms'"):
-        compare(results, "ap", cluster="terms")
-    gap = results.with_columns(term=pl.when(pl.col("term") > 0).then("term"))
-    with pytest.raises(ValueError, match="cluster 'term' must not be null, got null for"):
-        compare(gap, "ap", cluster="term")
-    apart = results.with_columns(term=pl.col("term") + (pl.col("strategy") == "s1"))
-    with pytest.raises(ValueError, match="each query must have one cluster, got several in 'term'"):
-        compare(apart, "ap", cluster="term")
 
 
 def test_too_few_clusters_say_nothing_or_cannot_find_a_thing():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -113,14 +111,6 @@ def test_numbers_of_every_kind_are_compared_and_lists_are_left_out():
     assert named["difference"].to_list() == close([1 / 3, 1 / 3])
 
 
-def test_a_query_may_be_null_as_in_evaluate():
-    frame = frame_of(drawn(6)).with_columns(
-        pl.when(pl.col("query") > 0).then(pl.col("query")).alias("query")
-    )
-    assert compare(frame)["queries"].to_list() == [6]
-    assert differences(frame, "ap", "s1", "s0", order="query")["query"][0] is None
-
-
 def test_a_measure_that_is_best_at_its_lowest_is_won_by_the_lower():
     values = {"a": [0.1, 0.1, 0.5], "b": [0.3, 0.2, 0.5]}
     frame = frame_of(values, "e_measure(b=2)@10")
@@ -129,12 +119,6 @@ def test_a_measure_that_is_best_at_its_lowest_is_won_by_the_lower():
     assert row["difference"] == close(-0.1)
     by_query = differences(frame, "e_measure(b=2)@10", "a", "b", order="query")
     assert by_query["winner"].to_list() == ["a", "a", None]
-
-
-def test_importing_does_not_load_scipy():
-    code = "import sys, polars_graded; print('scipy' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)  # noqa: S603
-    assert run.stdout.split() == [b"False"]
 
 
 # Edges. Warnings are errors, so none leaks.
@@ -199,26 +183,12 @@ def test_a_baseline_of_mean_0_has_no_relative_difference():
     assert (row["difference"], row["relative_difference"]) == (0.375, None)
 
 
-def test_no_p_value_at_all_needs_no_correction():
-    for correction in CORRECTIONS:
-        [row] = compared({"a": [0.5], "b": [0.25]}, correction=correction)
-        assert row["p_corrected"] is None
-
-
 # Refusals.
 
 ERRORS_OF_COMPARE = [
     *ERRORS,
     ([], {"baseline": "s9"}, ValueError, "no strategy 's9'.*; there are 's0', 's1', 's2'"),
-    ([], {"baseline": 3}, ValueError, "no strategy 3; there are 's0', 's1', 's2'"),
     ([], {"test": "z"}, ValueError, "`test` must be one of 't', 'wilcoxon', .*, got 'z'"),
-    ([], {"test": None}, TypeError, "`test` must be one of 't', 'wilcoxon', .*, got None"),
-    (
-        [],
-        {"correction": "hom"},
-        ValueError,
-        "`correction` must be .*, got 'hom'\n\nHint: did you mean 'ho",
-    ),
     (
         [],
         {"test": "randomised_tukey", "correction": "holm"},
@@ -226,12 +196,8 @@ ERRORS_OF_COMPARE = [
         "`correction` must be 'none' for the test .*, whose p values hold for all pairs together",
     ),
     ([], {"confidence": 95}, ValueError, "`confidence` must be below 1, got 95"),
-    ([], {"confidence": 0}, ValueError, "`confidence` must be above 0, got 0"),
-    ([], {"seed": -1}, ValueError, "`seed` must be at least 0, got -1"),
     ([], {"rope": -0.1}, ValueError, "`rope` must be at least 0.*, got -0.1"),
     ([], {"segments": 3}, TypeError, "`segments` must be the name of a column, got 3"),
-    ([], {"resamples": 0}, ValueError, "`resamples` must be at least 1, got 0"),
-    ([], {"resamples": 1e4}, TypeError, "`resamples` must be a whole number, got 10000.0"),
     ([], {"progress": True}, TypeError, "`progress` must be a function .*, such as tqdm, got True"),
 ]
 
@@ -462,35 +428,6 @@ def test_differences_refuses_what_it_cannot_take(a, b, options, sentence):
 
 
 # Real data.
-
-OHSUMED = ["mu_ap", "ndcng@10", "ndcg@10", "ap"]
-
-
-def test_ohsumed_strategies_against_5(data):
-    frame = read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
-    per_query = evaluate(frame, *OHSUMED, by=["f1", "f9", "f21", "f5"], ties="order")
-    result = compare(per_query, baseline="f5")
-    assert result.height == 3 * len(OHSUMED)
-    assert set(result["queries"]) == {106}
-    by_permutation = compare(per_query, baseline="f5", test="permutation")
-    for part in result.partition_by("measure"):
-        p = []
-        for row in part.iter_rows(named=True):
-            x, y = (
-                per_query.filter(strategy=row[side])[row["measure"]].to_numpy()
-                for side in ("strategy", "baseline")
-            )
-            t = scipy.stats.ttest_rel(x, y)
-            p.append(t.pvalue)
-            assert row["p_value"] == close(t.pvalue)
-            assert row["ci_low"] == close(t.confidence_interval().low)
-            assert row["difference"] == close(x.mean() - y.mean())
-        order = np.argsort(p)
-        assert part["p_corrected"][order.tolist()].to_list() == close(
-            np.minimum(1, np.maximum.accumulate(np.sort(p) * [3, 2, 1])).tolist()
-        )
-    near = (result["p_value"] - by_permutation["p_value"]).abs()
-    assert near.max() < 0.02
 
 
 def test_the_table_of_the_book_is_what_comes_out(data):

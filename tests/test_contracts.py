@@ -44,7 +44,7 @@ from polars.testing import assert_frame_equal
 from registry import BOUNDS_OF_TIES, FURTHER_COLUMNS, ROWS
 
 from polars_graded import Graded, evaluate, graded
-from polars_graded._measuring import batches, computing
+from polars_graded._measuring import batches
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels import ragged
 from polars_graded._measuring.names import Measure
@@ -361,10 +361,6 @@ def tied_queries() -> list[Query]:
 TIED = tied_queries()
 
 
-def test_there_is_every_pattern_of_ties():
-    assert len(TIED) == sum(2 ** (length - 1) for length in range(1, 7))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [3, *slow(1), *simulated(None, 9)])
 def test_averaged_ties_are_the_mean_over_all_orders(n):
@@ -542,35 +538,11 @@ def test_all_measures_share_one_ranking():
     assert_each_alike(plain(), apart, QUERIES)
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize("expr", [GRADED.mu_ap(), GRADED.measures("mu_ap", "ndcg@10")])
-def test_a_kernel_is_called_once_for_all_queries(calls, context, expr):
-    queries = random_queries(6, 1000)
-    CONTEXTS[context](frame_of(queries), expr)
-    assert calls == [1000]
-
-
 @pytest.mark.slow
 def test_chunks_do_not_show(monkeypatch):
     expected = plain()
     monkeypatch.setattr(batches, "CHUNK_ROWS", 20)
     assert_each_alike(values_of_each(ROWS, GRADED, FRAME), expected, QUERIES)
-
-
-def test_a_chunk_makes_few_values_however_short_the_lists(monkeypatch):
-    made, of_chunk = [], computing._compute_values
-
-    def recorded(*arguments):
-        values = of_chunk(*arguments)
-        made.append(len(values.values))
-        return values
-
-    monkeypatch.setattr(computing, "_compute_values", recorded)
-    monkeypatch.setattr(batches, "CHUNK_ROWS", 200)
-    for row in [row.cut(50) if row.takes_cutoff else row for row in ROWS if row.is_curve]:
-        made.clear()
-        assert sum(map(len, values(row.of(GRADED), FRAME))) == sum(made), row.name
-        assert max(made) <= 200 + 50, row.name
 
 
 @pytest.mark.parametrize("name", ["ndcg", "ndcng"])
@@ -782,14 +754,6 @@ def test_both_algorithms_of_mu_ap_are_equation_4(monkeypatch, irrelevant, argume
         assert_alike(values(expr, frame), expected, queries)
 
 
-def test_many_levels_of_one_query_are_equation_4():
-    rng = random.Random(8)
-    query = [(score, rng.random()) for score in range(300)]
-    expected = reference.mu_ap(lists_of(query))
-    assert_alike(values(GRADED.mu_ap(), frame_of([query])), [expected])
-    assert math.isclose(values(GRADED.mu_ap(), frame_of([sorted(query)]))[0], expected)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("magnitude", [1e-12, *simulated(1e-9, 1e-300)])
 @pytest.mark.parametrize("name", ["mu_ap", "gap@20", *simulated("gap", "mu_ap@20")])
@@ -880,13 +844,3 @@ def test_a_wrong_kind_of_argument_is_a_type_error(row):
         wrong, sentence = KINDS[name]
         with pytest.raises(TypeError, match=sentence):
             method(GRADED, **{**row.columns, name: wrong})
-
-
-@over_functions
-def test_related_measures_are_linked(row):
-    docstring = inspect.getdoc(getattr(Graded, row.function))
-    links = docstring.partition("See Also\n--------\n")[2].partition("\n\n")[0]
-    named = re.findall(r"^(\w+) : ", links, re.MULTILINE)
-    assert named, f"{row.function} has no See Also"
-    assert all(hasattr(Graded, name) for name in named), named
-    assert row.function not in named

@@ -347,14 +347,9 @@ GOOD = log_of([("q", "abc", [True, False, True]), ("r", "bca", [True, False, Tru
     [
         (GOOD, NEW.filter(query="q"), {}, "got none for 1 of 2 queries"),
         (GOOD, pl.concat([NEW, NEW]), {}, "got 12 rows of repeated documents, "),
-        (GOOD, NEW.with_columns(pl.col("rank") - 1), {}, "of repeated documents, 6 ranks that"),
         (GOOD, NEW.clear(), {}, "`ranking` must not be empty"),
         (GOOD.clear(), NEW, {}, "`log` must not be empty"),
-        (GOOD, NEW.with_columns(doc=1), {}, "'doc' must have the same type in `log` and `ranking`"),
         (pl.concat([GOOD, GOOD]), NEW, {}, "must have each rank once in a list, got 6 rows of"),
-        (GOOD, NEW, {"method": "doubly_robust"}, "`method` must be one of 'list', 'item_position'"),
-        (GOOD, NEW, {"max_weight": 0.5}, "`max_weight` must be at least 1, got 0.5"),
-        (GOOD, NEW, {"propensity": "p"}, "`log` has no column 'p'"),
         (
             GOOD.with_columns(p=pl.Series([0.5, 0, 2, None, 0.1, 1])),
             NEW,
@@ -367,16 +362,6 @@ GOOD = log_of([("q", "abc", [True, False, True]), ("r", "bca", [True, False, Tru
 def test_bad_data_are_refused(log, ranking, options, text):
     with pytest.raises((ValueError, TypeError, pl.exceptions.ColumnNotFoundError), match=text):
         estimate_clicks(log, ranking, **options)
-
-
-def test_names_of_columns_are_free():
-    columns = {"query": "term", "doc": "sku", "rank": "at", "session": "visit", "clicked": "click"}
-    named, new = (
-        GOOD.rename(columns),
-        NEW.rename({each: columns[each] for each in ("query", "doc", "rank")}),
-    )
-    table = estimate_clicks(named.lazy(), new, **columns)
-    assert table.equals(estimate_clicks(GOOD, NEW))
 
 
 @pytest.mark.parametrize("name", ["method", "lists", "estimate"])
@@ -403,19 +388,3 @@ def test_rows_of_no_list_and_repeated_lists_are_refused():
     twice = pl.concat([GOOD, GOOD.filter(query="r")])
     with pytest.raises(ValueError, match="must have each rank once in a list, got 3 rows of"):
         estimate_clicks(twice, NEW, method="item_position")
-
-
-@pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
-def test_integers_of_a_ranking_may_be_wider_than_those_of_the_log():
-    narrow = GOOD.with_columns(pl.col("rank").cast(pl.UInt8))
-    ranks = pl.int_range(4, 304).alias("rank")
-    long = pl.select(query=pl.lit("q"), doc=pl.format("d{}", ranks), rank=ranks)
-    new = pl.concat([NEW, long], how="vertical_relaxed")
-    options = {"method": "item_position"}
-    row = estimate_clicks(narrow, new, **options).row(0, named=True)
-    assert row["estimate"] == estimate_clicks(GOOD, new, **options)["estimate"].item()
-    texts = GOOD.with_columns(p=pl.lit("0.5"))
-    with pytest.raises(TypeError, match="'p' of `log` must contain numbers, got String"):
-        estimate_clicks(texts, NEW, propensity="p")
-    decimals = GOOD.with_columns(p=pl.lit(0.5).cast(pl.Decimal(10, 3)))
-    assert estimate_clicks(decimals, NEW, propensity="p").height == 1

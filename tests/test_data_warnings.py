@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 import re
 import warnings
@@ -30,8 +29,6 @@ from polars_graded import (
     read_qrels,
     read_run,
 )
-from polars_graded._frames.request import Request
-from polars_graded._frames.values import Gathered, finish_requests, group_rows
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._warnings import KINDS
 
@@ -94,18 +91,6 @@ def test_queries_without_a_judged_document_are_warned_of(lazily):
     assert values["ndcg@10"].mean() < 0.4 * mean(judged)
     inner = RUN.join(QRELS, on=["query", "doc"], how="inner")
     assert mean(inner) > mean(judged)
-
-
-def test_an_overview_shows_a_left_join_for_what_it_is():
-    joined = overview(RUN.join(QRELS, on=["query", "doc"], how="left")).row(0, named=True)
-    with assert_warned("queries without any judgment"):
-        judged = overview(join_judgments(RUN, QRELS)).row(0, named=True)
-    assert (joined["queries"], joined["none_judged"]) == (199, 155)
-    assert (judged["queries"], judged["none_judged"]) == (44, 0)
-    assert joined["retrieved"] == 1
-    found = RUN.join(QRELS, on=["query", "doc"], how="semi").height
-    assert judged["retrieved"] == pytest.approx(found / QRELS.height)
-    assert judged["judged"] == pytest.approx(found / (44 * 25))
 
 
 STACKED = pl.DataFrame(
@@ -198,47 +183,6 @@ def rated(share: float, queries: int = 40) -> pl.DataFrame:
         schema=["query", "doc", "grade", "new", "old"],
         orient="row",
     )
-
-
-@BOTH
-@pytest.mark.filterwarnings("ignore:every judged document was retrieved")
-def test_a_shop_of_which_45_percent_is_unrated_is_told_the_share_the_count_and_both_remedies(
-    lazily,
-):
-    """Products are unrated at random, so that both strategies are alike."""
-    draw = random.Random(38)
-    rows = [
-        (query, f"p{product}", grade, grade + draw.gauss(0, 1), grade + draw.gauss(0, 1.1))
-        for query in range(300)
-        for product in range(25)
-        for grade in [draw.choice([0, 0, 1, 2, 3])]
-    ]
-    draw.shuffle(rows)
-    schema = ["term", "product_id", "grade", "control", "ours"]
-    shop = pl.DataFrame(rows, schema=schema, orient="row")
-    unrated = pl.Series([draw.random() < 0.45 for _ in rows])
-    logged = shop.with_columns(pl.when(~unrated).then("grade").alias("grade"))
-    counts = {
-        name: logged.group_by("term")
-        .agg(pl.col("grade").sort_by(name, descending=True).head(10).null_count())["grade"]
-        .sum()
-        for name in ("control", "ours")
-    }
-    least = max(counts, key=counts.__getitem__)
-    said = (
-        f"the judged share of the first ten documents is {1 - counts[least] / 3000:.0%} for "
-        f"{least!r}: {counts[least]} of 3000 are unjudged and count as irrelevant\n\n"
-        "Hint: condensed=True leaves unjudged documents out of the rankings; "
-        "trust.unjudged_bounds"
-    )
-    assert 0.53 < 1 - counts[least] / 3000 < 0.57
-    options = {"query": "term", "by": ["control", "ours"]}
-    with assert_warned(said):
-        measured(logged, "ndcg@10", lazily=lazily, **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DataWarning.unjudged)
-        measured(shop, "ndcg@10", lazily=lazily, **options)
-        measured(logged, "ndcg@10", lazily=lazily, condensed=True, **options)
 
 
 @BOTH
@@ -441,17 +385,6 @@ def test_what_a_further_column_breaks_is_no_tie():
         evaluate(doubled.drop("doc").with_columns(k=1), "ap", by=[["score", "k"]])
 
 
-def test_ties_of_stacked_strategies_are_those_of_each():
-    stacked = pl.concat([TIED.with_columns(strategy=pl.lit(name)) for name in ("x", "y")])
-    stacked = stacked.with_columns(
-        score=pl.when(strategy="y").then(-pl.int_range(10)).otherwise("score")
-    )
-    with assert_warned(
-        "documents with the same score have different grades in 1 of 2 queries ('x' in 1)"
-    ):
-        evaluate(stacked, "ap", strategy="strategy")
-
-
 def test_rankings_with_ties_are_counted_among_all_rankings():
     frames = [TIED.with_columns(strategy=pl.lit(name)) for name in ("x", "y", "z")]
     stacked = pl.concat(frames).with_columns(
@@ -509,17 +442,6 @@ def test_a_good_frame_is_measured_without_a_word():
 # What a call asks for, in one form.
 
 
-def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
-    frame = RUN.with_columns(grade=pl.col("score").cast(pl.Int64) % 3)
-    request = pickle.loads(pickle.dumps(Request.of(["ap", "ndcg@10"], max_grade=2)))  # noqa: S301
-    parts = [frame.filter(pl.col("query").hash(0) % 4 == part) for part in range(4)]
-    gathered = Gathered(request)
-    for part in parts:
-        gathered.add(group_rows([request], part))
-    assert_frame_equal(finish_requests([gathered]), evaluate(frame, "ap", "ndcg@10", max_grade=2))
-    assert request.build_schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
-
-
 def test_measures_come_alone_in_lists_or_under_names_of_ones_own():
     frame = TIED.head(2).with_columns(score=pl.Series([1, 2]))
     expected = evaluate(frame, "ap", "ndcg@10")
@@ -528,14 +450,6 @@ def test_measures_come_alone_in_lists_or_under_names_of_ones_own():
     named = evaluate(frame, {"AP": "ap", "nDCG": "ndcg(gain={0: 0, 1: 1, 2: 5})@10"}, ("ap",))
     assert named.columns == ["strategy", "query", "AP", "nDCG", "ap"]
     assert named.row(0)[2:] == (1, 1, 1)
-
-
-def test_strategies_have_the_names_of_a_mapping():
-    frame = TIED.with_columns(other=-pl.int_range(5))
-    by = {"ours": "other", "tied, then by document": ["score", "doc"]}
-    values = evaluate(frame, "ap", by=by)
-    assert values["strategy"].unique(maintain_order=True).to_list() == list(by)
-    assert values["ap"].to_list() == [1 / 2, 1, 1, 1]
 
 
 def test_stacked_strategies_come_in_natural_order():
@@ -549,10 +463,12 @@ def test_stacked_strategies_come_in_natural_order():
     ]
 
 
-def test_several_columns_may_tell_queries_apart():
-    frame = TIED.with_columns(country=pl.Series(["x", "x", "x", "y", "y"])).with_columns(query=1)
-    values = evaluate(frame, "n_relevant", query=["country", "query"])
-    assert values.rows() == [("score", "x", 1, 1), ("score", "y", 1, 2)]
+def test_strategies_have_the_names_of_a_mapping():
+    frame = TIED.with_columns(other=-pl.int_range(5))
+    by = {"ours": "other", "tied, then by document": ["score", "doc"]}
+    values = evaluate(frame, "ap", by=by)
+    assert values["strategy"].unique(maintain_order=True).to_list() == list(by)
+    assert values["ap"].to_list() == [1 / 2, 1, 1, 1]
 
 
 @BOTH
@@ -619,13 +535,6 @@ def test_a_warning_shows_the_name_that_silences_it():
             evaluate(stars, "ap")
         warnings.simplefilter("ignore", DataWarning)
         evaluate(stars, "ap")
-
-
-def test_a_warning_can_be_sent_elsewhere():
-    for kind in KINDS:
-        again = pickle.loads(pickle.dumps(getattr(DataWarning, kind)("said")))  # noqa: S301
-        assert type(again) is getattr(DataWarning, kind)
-        assert str(again) == "said"
 
 
 # Joins that lose judgments, told by what stacked strategies have to share.

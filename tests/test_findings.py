@@ -27,22 +27,6 @@ def per_query(**strategies: list[float]) -> pl.DataFrame:
     )
 
 
-def curve(**strategies: list[float]) -> pl.DataFrame:
-    """The points of curves by rank."""
-    return pl.concat(
-        pl.DataFrame(
-            {"strategy": name, "rank": range(1, len(values) + 1), "cg": [*map(float, values)]}
-        )
-        for name, values in strategies.items()
-    )
-
-
-def means(measure: str = "ap", **strategies: float) -> pl.DataFrame:
-    """What `summarise` has of each strategy."""
-    names, values = list(strategies), [*map(float, strategies.values())]
-    return pl.DataFrame({"measure": measure, "strategy": names, "mean": values})
-
-
 def pairs(*rows: tuple[str, str, float, float | None], measure: str = "ap") -> pl.DataFrame:
     """What `compare` has of each pair: its difference and its corrected p."""
     columns = {"strategy": pl.String, "baseline": pl.String}
@@ -59,57 +43,9 @@ def stacked(*frames: pl.DataFrame) -> pl.DataFrame:
 LONG = "a name that is longer than anybody would give to a strategy"
 
 SAID = {
-    "curves": (
-        lambda: charts.dcg_curves(curve(a=[1, 2, 3], b=[2, 2, 2])),
-        "cg of 2 strategies by rank",
-    ),
-    "one strategy": (lambda: charts.dcg_curves(curve(a=[1, 2])), "cg of 1 strategy by rank"),
-    "one measure": (
-        lambda: charts.strategy_bars(means(a=0.5, b=0.375, c=0.25)),
-        "Mean average precision of 3 strategies",
-    ),
-    "several measures": (
-        lambda: charts.strategy_bars(stacked(means(a=0.5, b=0.4), means("ndcg", a=0.5, b=0.6))),
-        "Means of 2 strategies by 2 measures",
-    ),
-    "a long name is cut": (
-        lambda: charts.strategy_bars(means(LONG, a=0.5, b=0.25)),
-        "Mean a name that is long…d give to a strategy of 2 strategies",
-    ),
     "two strategies": (
         lambda: charts.precision_histogram(per_query(a=[1, 0, 0], b=[0, 1, 0]), "ap", "a", "b"),
         "a and b each win in 1 of 3 queries",
-    ),
-    "explored are the same queries": (
-        lambda: charts.explore(per_query(a=[1, 1, 0], b=[0, 0.5, 0.5]), "a", "b"),
-        "a beats b in 2 of 3 queries, loses in 1",
-    ),
-    "two measures": (
-        lambda: charts.measure_agreement(pl.DataFrame({"x": [1, 2, 3], "y": [1, 3, 2]}), "x", "y"),
-        "y against x, 3 queries",
-    ),
-    "boxes": (
-        lambda: charts.sample_quantiles(per_query(a=[0, 0.5, 1], b=[0, 0.25, 1]), "ap"),
-        "Distribution of ap, 2 strategies",
-    ),
-    "φ": (
-        lambda: charts.relevance_function(pl.DataFrame({"s": [1, 1]}), "s"),
-        "Relevance φ of 2 values of s",
-    ),
-    "power": (
-        lambda: charts.sample_size_curves(
-            pl.DataFrame(
-                {
-                    "measure": ["ap", "ap", "ndcg", "ndcg"],
-                    "queries": [10, 20, 10, 20],
-                    "power": [0.5, 0.75, 0.25, 0.5],
-                    "at_hand": [True, False] * 2,
-                    "difference": 0.02,
-                    "share_of_range": [0.1, 0.1, 0.25, 0.25],
-                }
-            )
-        ),
-        "Power to find a difference of 0.02 (10 % to 25 % of the range of means)",
     ),
     # What a test found is stated with its direction.
     "better, worse and undecided": (
@@ -215,13 +151,6 @@ def test_differences_that_are_settled_are_those_of_compare(results):
     assert said(charts.comparison_forest(comparison)) == count
 
 
-def test_a_title_of_panels_stands_once_above_them(results):
-    spec = charts.dcg_curves(results, panel="query").to_dict()
-    assert spec["title"]["text"] == "DCG of 3 strategies by rank, 12 panels"
-    assert "subtitle" not in spec["title"]
-    assert "title" not in spec["spec"]
-
-
 def test_a_title_of_the_callers_own_replaces_it(results):
     chart = charts.dcg_curves(results)
     assert chart.properties(title="mine").to_dict()["title"] == "mine"
@@ -240,7 +169,3 @@ def test_a_title_fits_whatever_strategies_are_called(name):
     lines = [title] if isinstance(title, str) else title
     assert max(map(len, lines)) < 700 / 7
     assert all(line == line.strip() and "\n" not in line for line in lines)
-
-
-def test_a_chart_is_called_as_altair_calls_it(results):
-    assert repr(charts.dcg_curves(results)).startswith("alt.LayerChart(")

@@ -6,7 +6,6 @@ import re
 
 import polars as pl
 import pytest
-from helpers import needed
 from results import of_few
 
 from polars_graded import (
@@ -161,35 +160,6 @@ def test_letters_are_read_one_by_one():
     assert "| s25 |" in paper_table(many, "ap", baseline="s00")
 
 
-def test_markdown_shows_names_as_they_are():
-    shown = {
-        "**B**": r"\*\*B\*\*",
-        "__b__": r"\_\_b_\_",
-        "`c`": r"\`c\`",
-        "snake_case": "snake_case",
-        "_d_": r"\_d_",
-    }
-    for name, escaped in shown.items():
-        odd = PER_QUERY.with_columns(pl.col("strategy").replace("ours", name))
-        assert f"| b | {escaped} |" in paper_table(odd, "ap")
-
-
-@pytest.mark.parametrize("dtype", [pl.List(pl.String), pl.Struct({"a": pl.String})])
-def test_keys_that_hold_several_values_are_refused_in_our_sentence(dtype):
-    several = pl.concat_list("strategy") if dtype == pl.List else pl.struct(a="strategy")
-    frame = PER_QUERY.with_columns(strategy=several)
-    sentence = "column 'strategy' must hold single values that distinguish rows, got "
-    for call in (paper_table, compare, summarise, long_form):
-        with pytest.raises(TypeError, match=sentence):
-            call(frame, "ap")
-    listed = PER_QUERY.with_columns(query=pl.concat_list("query"))
-    with pytest.raises(TypeError, match="column 'query' must hold single values"):
-        compare(listed, "ap")
-    objects = PER_QUERY.with_columns(query=pl.Series([object()] * 15, dtype=pl.Object))
-    with pytest.raises(TypeError, match="column 'query' must hold values that can be compared"):
-        paper_table(objects, "ap")
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -204,16 +174,6 @@ def test_what_no_table_is_made_of_is_refused(options, sentence):
 
 
 # Keys that nobody names
-
-
-def test_rows_stay_in_order_measure_by_measure():
-    values = [n / 1000 for n in range(1000)]
-    wide = pl.DataFrame({"strategy": "x", "query": range(1000), "ap": values, "ndcg@5": values})
-    for frame in (wide, wide.lazy(), pl.concat([wide[:500], wide[500:]], rechunk=False)):
-        found = long_form(frame)
-        assert found["query"].to_list() == [*range(1000)] * 2
-        assert found["measure"].to_list() == ["ap"] * 1000 + ["ndcg"] * 1000
-        assert found["value"].to_list() == values * 2
 
 
 def test_differences_that_rounding_parts_stand_by_query():
@@ -304,17 +264,6 @@ def test_a_key_that_cannot_be_told_is_asked_for():
         compare()
 
 
-def test_numbers_beside_measures_are_none_unless_they_are_asked_for():
-    assert set(summarise(PER_QUERY)["measure"]) == {"ap", "e_measure@5"}
-    assert set(summarise(PER_QUERY, "price")["measure"]) == {"price"}
-    other = PER_QUERY.select("strategy", "query", "price", mine="ap")
-    with pytest.raises(
-        ValueError, match=r"with the name of a measure, .* got 'price', 'mine'\n\nHint: pass"
-    ):
-        summarise(other)
-    assert set(summarise(other, "mine")["measure"]) == {"mine"}
-
-
 def test_strategies_stand_as_evaluate_has_them():
     frame = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "b": [2, 1], "a": [1, 2], "c": [1, 2]})
     values = evaluate(frame, "ap", by=["b", "c", "a"])
@@ -347,19 +296,6 @@ def test_pictures_and_pages_know_which_value_of_a_renamed_measure_is_best(tmp_pa
     assert "phone" in report(several, tmp_path / "r.html", **keys).read_text(encoding="utf-8")
 
 
-def test_a_report_takes_any_names(tmp_path):
-    needed("vl_convert")
-    named = PER_QUERY.drop("price").rename({"strategy": "model", "query": "user"})
-    assert "ours" in report(named, tmp_path / "r.html", strategy="model", query="user").read_text()
-
-
-def test_the_caption_of_counts_names_no_best_value():
-    values = evaluate(datasets.example(), "n_retrieved", by=["strong", "weak"])
-    assert paper_table(values).endswith(
-        "Means of 300 queries; of these measures, no value is best."
-    )
-
-
 @pytest.mark.parametrize("letters", ["worse", "groups"])
 def test_the_caption_names_no_test_where_nothing_is_tested(letters):
     values = evaluate(datasets.example(), "ap", by=["strong", "weak"])
@@ -374,9 +310,3 @@ def test_signs_refer_to_one_baseline():
     values = evaluate(datasets.example(), "ap", by=["strong", "fair", "weak"])
     with pytest.raises(TypeError, match="`baseline` must be one strategy, which the signs"):
         paper_table(values, baseline=["fair", "weak"])
-
-
-def test_strategies_of_a_table_may_be_decimals():
-    values = evaluate(datasets.example(), "ap", by=["strong", "weak"])
-    number = pl.when(strategy="weak").then(0.75).otherwise(0.9).cast(pl.Decimal(4, 2))
-    assert "| 0.90 |" in paper_table(values.with_columns(strategy=number))

@@ -186,13 +186,6 @@ def test_unusable_frames_raise_eager_and_lazy(columns, rule):
         pg.fuse(frame.lazy(), by=BY, **options).collect()
 
 
-def test_a_frame_of_an_engine_is_refused():
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
-    with pytest.raises(TypeError, match="must be a data frame") as caught:
-        pg.fuse(frame, by=["x", "y"])
-    assert "got DataFrame of pyspark" in str(caught.value)
-
-
 @pytest.mark.parametrize(
     "options",
     [{"method": "rrf"}, {"method": "comb_max", "normalise": None}, {"normalise": "rank"}],

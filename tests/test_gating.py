@@ -139,26 +139,7 @@ def frame_of(differences, measure="ap", base=0.5):
         ([-0.02] * 40, 0.01, "undecided", "the interval of the difference -0.02 (-0.106 to 0.0"),
         ([-0.3] * 40, 0.01, "worse", "worse than main by 0.3 (-0.362 to -0.185)"),
         ([-0.3, -0.31] * 20, 0.01, "worse", "unless rare large changes (in fewer than 7.2 % of"),
-        (
-            [-0.05],
-            0.01,
-            "undecided",
-            "1 changed, fewer than 25, so the interval allows for changes of other queries",
-        ),
-        ([-0.02] + [0.0] * 49, 0.01, "undecided", "1 changed, fewer than 25"),
         ([0.001] * 5, 0.05, "undecided", "that would decide is unknown or unrealistic"),
-        (
-            [-0.2, 0.1799] * 200,
-            0.01,
-            "undecided",
-            "the number of further queries that would decide is unknown or unrealistic",
-        ),
-        (
-            [-0.2, 0.2001] * 200,
-            0,
-            "undecided",
-            "the number of further queries that would decide is unknown or unrealistic",
-        ),
     ],
 )
 def test_a_verdict_says_what_is_known(differences, margin, verdict, sentence):
@@ -763,8 +744,3 @@ def test_values_that_count_as_zero_are_told():
     )
     sentence = gate(values, baseline="main", missing="zero", margin=0.9)["sentence"].item()
     assert "60 queries; 10 missing values count as 0; " in sentence
-
-
-def test_huge_values_have_a_verdict():
-    values = per_query(np.random.default_rng(1), 60).with_columns(pl.col("ap") * 1e104)
-    assert gate(values.rename({"ap": "v"}), {"v": "highest"}, baseline="main").height == 1

@@ -7,7 +7,6 @@ import warnings
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from report_page import Report
 
 import polars_graded as pg
 
@@ -167,25 +166,6 @@ def test_what_shows_one_grader_asks_which(tmp_path):
         pg.summarise(alone, grader="people")
 
 
-@pytest.mark.parametrize("trusted", [None, "people"])
-def test_a_report_has_the_charts_of_its_graders(tmp_path, trusted):
-    """The order under each, and with trusted grades what these, the model's and both say."""
-    rows = [FRAME.with_columns(pl.col("query") + str(i), ours=pl.col("ours") * i) for i in (1, 2)]
-    results = evaluated(frame=pl.concat(rows))
-    page = Report(pg.report(results, tmp_path / "page.html", grader="people", trusted=trusted))
-    assert page.settings["Grades"] == "of people"
-    assert len(page.section("Graders")) == (2 if trusted else 1)
-    alone = Report(pg.report(results.filter(grader="people"), tmp_path / "page.html"))
-    assert alone.section("Graders") == []
-
-
-def test_a_report_of_segments_by_grader_has_them_all(tmp_path):
-    results = evaluated("ndcg").drop_nulls("ndcg")
-    results = results.with_columns(query=pl.col("grader") + pl.col("query"))
-    [part] = Report(pg.report(results, tmp_path / "page.html", segments="grader")).parts
-    assert [row[0] for row in part.tables["Means of ndcg in segments"].rows] == GRADERS[::-1]
-
-
 @pytest.mark.parametrize(
     "draw",
     [
@@ -204,13 +184,6 @@ def test_no_chart_mixes_graders(draw):
     with pytest.raises(ValueError, match=r"(rows|results) of one grader"):
         draw(results)
     draw(results.filter(grader="people"))
-
-
-def test_graders_may_have_panels():
-    chart = pg.charts.strategy_bars(pg.summarise(evaluated("ndcg")), panel="grader")
-    assert chart.to_dict()["facet"]["sort"] == GRADERS
-    curves = pg.average_curves(FRAME, "dcg_curve@2", by=BY, grade=GRADERS)
-    assert pg.charts.dcg_curves(curves).to_dict()["facet"]["sort"] == GRADERS
 
 
 @pytest.mark.parametrize(
@@ -260,16 +233,6 @@ def test_a_grader_who_judged_a_part_of_a_query_is_told(lazy, stacked):
     given, told = frame.lazy() if lazy else frame, "'people' judged fewer .* in 1 of 2 queries.*: 1"
     with pytest.warns(pg.DataWarning.unjudged, match=told):
         pg.evaluate(given, "ap", grade=GRADERS, **options).lazy().collect()
-
-
-def test_a_lazy_frame_is_read_for_all_graders_at_once():
-    reads = []
-    source = pl.defer(lambda: reads.append(1) or FRAME, schema=FRAME.schema)
-    evaluated(frame=source, grade="model").collect()
-    of_one = len(reads)
-    found = evaluated(frame=source).collect()
-    assert_frame_equal(found, evaluated())
-    assert len(reads) == 2 * of_one
 
 
 def test_judgments_of_graders_come_in_any_form():
@@ -338,34 +301,6 @@ def test_no_grader_is_called_as_a_key():
         pg.join_judgments({"a": {"d": 1}}, {"score": {"a": {"d": 1}}})
 
 
-def test_a_verdict_from_two_files_takes_five_lines(tmp_path):
-    for name, queries in (("people", range(0, 40, 2)), ("model", range(40))):
-        lines = [f"q{query} 0 d{doc} {(query * doc) % 3}" for query in queries for doc in range(6)]
-        (tmp_path / name).write_text("\n".join(lines))
-    ranks = [(f"q{query}", f"d{doc}") for query in range(40) for doc in range(6)]
-    for name, sign in (("a", 1), ("b", -1)):
-        rows = [f"{q} Q0 {d} 0 {sign * (hash_of(q, d, name))} {name}" for q, d in ranks]
-        (tmp_path / f"{name}.run").write_text("\n".join(rows))
-
-    qrels = {name: pg.read_qrels(tmp_path / name) for name in GRADERS}
-    run = pg.read_run([tmp_path / "a.run", tmp_path / "b.run"])
-    judged = pg.join_judgments(run, qrels, strategy="strategy")
-    results = pg.evaluate(judged, "ndcg@5", strategy="strategy", grade=GRADERS, ties="doc")
-    verdict = pg.compare(results, trusted="people")
-    assert verdict.select("queries", "model_queries").row(0) == (20, 20)
-
-
-def hash_of(query, doc, name):
-    """A number that is the same in each process."""
-    return int.from_bytes(f"{query} {doc} {name}".encode()) % 97
-
-
-def test_a_measure_may_not_be_called_grader_beside_graders():
-    frame = pl.DataFrame({"query": [1, 1], "score": [2.0, 1.0], "g1": [1, 0], "g2": [0, 1]})
-    with pytest.raises(ValueError, match="a measure must not have the name of the column of gr"):
-        pg.evaluate(frame, {"grader": "ap"}, grade=["g1", "g2"])
-
-
 def test_queries_of_one_name_in_two_segments_are_judged_apart():
     """Grader p judged q2 of one country only."""
     rows = pl.DataFrame(
@@ -383,11 +318,3 @@ def test_queries_of_one_name_in_two_segments_are_judged_apart():
     for keys in ({}, {"query": ["country", "query"]}):
         table = pg.summarise(values, "ap", segments="country", grader="p", missing="zero", **keys)
         assert table.select("country", "queries", "mean").rows() == [("DE", 2, 1), ("FR", 1, 1)]
-
-
-def test_sorted_rows_have_several_graders():
-    rows = pl.DataFrame({"query": list("aabb"), "doc": list("xyxy"), "score": [2.0, 1, 2, 1]})
-    rows = rows.with_columns(p=pl.Series([1, 0, 0, 1]), m=pl.Series([1, 1, 0, 1]))
-    eager = pg.evaluate(rows, "ap", grade=["p", "m"])
-    lazy = pg.evaluate(rows.lazy().sort("query"), "ap", grade=["p", "m"]).collect()
-    assert lazy.sort(eager.columns).equals(eager.sort(eager.columns))

@@ -76,19 +76,6 @@ def test_zero_has_one_key_whatever_its_sign():
     assert sorted(np.diff(Groups.of(frame, ["key"], ["key"]).offsets)) == [1, 3]
 
 
-@pytest.mark.parametrize("keys", [["key"], ["key", "other"]])
-def test_a_frame_without_rows_has_no_groups(keys):
-    frame = pl.DataFrame(schema={"key": pl.Int64, "other": pl.String})
-    assert Groups.of(frame, keys, keys).n == 0
-
-
-def test_rows_that_stand_together_are_not_moved():
-    frame = pl.DataFrame({"key": [2, 2, 2, 1, 1, 3], "other": [1] * 6})
-    for each in (frame, frame[::2]):
-        for keys in (["key"], ["key", "other"]):
-            assert_frame_equal(Groups.of(each, keys, ["other"]).frame, each.select("other"))
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_values_of_lists_are_counted_empty_lists_and_nulls_too(share):
     rng = np.random.default_rng(3)

@@ -79,37 +79,10 @@ def test_a_mapping_of_lazy_runs_is_several_strategies():
 
 
 @fits
-def test_lists_of_documents_may_be_lazy():
-    lists = RUN.group_by("query", maintain_order=True).agg("doc")
-    assert_frame_equal(
-        join_judgments(lists.lazy(), JUDGMENTS).collect(), join_judgments(lists, JUDGMENTS)
-    )
-
-
-@fits
 def test_an_empty_run_misses_what_it_does_when_it_is_eager():
     for run, options in ((RUN.clear(), {}), (STACKED.clear(), WITH_NAMES)):
         expected = join_judgments(run, JUDGMENTS, **options)
         assert_frame_equal(join_judgments(run.lazy(), JUDGMENTS, **options).collect(), expected)
-
-
-@fits
-@pytest.mark.parametrize("strategy", [None, "x"])
-def test_a_column_of_one_strategy_need_not_be_named(strategy):
-    run = RUN.with_columns(strategy=pl.lit(strategy, pl.String))
-    for rows in (run, run.clear()):
-        assert_frame_equal(
-            join_judgments(rows.lazy(), JUDGMENTS).collect(), join_judgments(rows, JUDGMENTS)
-        )
-
-
-@fits
-def test_keys_may_be_categories():
-    kinds = {"query": pl.Categorical(), "doc": pl.Enum([f"d{n}" for n in range(100)])}
-    run, judgments = (frame.cast(kinds) for frame in (RUN, JUDGMENTS))
-    assert_frame_equal(
-        join_judgments(run.lazy(), judgments).collect(), join_judgments(run, judgments)
-    )
 
 
 # Composed

@@ -97,14 +97,6 @@ def test_levels_are_counted(lists):
     assert levels.n_reaching.T.tolist() == reached
 
 
-def test_many_levels_are_not_counted(monkeypatch):
-    assert laid_out([[float(i) for i in range(64)]]).level_counts is not None
-    assert laid_out([[i / 7 for i in range(65)]]).level_counts is None
-    monkeypatch.setattr(ragged, "MAX_COUNTS", 5)
-    assert laid_out([[1.0, 2.0], [2.0], [1.0]]).level_counts is None  # three lists on two levels
-    assert laid_out([[1.0, 2.0], [2.0]]).level_counts is not None
-
-
 SPLITMIX64 = (
     6457827717110365317,
     3203168211198807973,

@@ -21,7 +21,6 @@ from scipy import stats
 
 import polars_graded as pg
 from polars_graded._frames import values as part_values
-from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.kernels import list_similarity
 from polars_graded._measuring.kernels.ragged import Ragged
 
@@ -386,7 +385,6 @@ def test_lower_values_before_are_counted_in_lists_of_any_length(length, monkeypa
 
 # Properties
 
-BOUNDED = [name for name, definition in SIMILARITIES.items() if definition.is_bounded]
 ALIKE = ["overlap@3", "jaccard@3", "average_overlap@3", "rbo", "rbo_max", "kendall_tau", "spearman"]
 SYMMETRIC = [*ALIKE, "rbo_min", "max_displacement", "top_changed", "rbo(ties=w)", "rbo(ties=b)"]
 
@@ -666,10 +664,7 @@ def test_stacked_strategies_need_documents_that_occur_once():
     ("measure", "rule"),
     [
         ("ndcg@10", "'ndcg@10' is a measure of one ranking"),
-        ("rob", "there is no measure 'rob'; there are overlap"),
         ("rbo@10", "rbo takes no cutoff"),
-        ("rbo(p=1)", "`p` must be below 1"),
-        ("rbo(ties=c)", "`ties` must be one of 'a', 'b', 'w', 'order'"),
         ("jaccard(ties=a)", "`ties` must be one of 'order'"),
     ],
 )
@@ -691,31 +686,3 @@ def test_chunks_of_queries_do_not_change_values(queries, monkeypatch):
     expected = compare(frame, *EVERY)
     monkeypatch.setattr(batches, "CHUNK_ROWS", 30 * queries)
     assert_frame_equal(compare(frame, *EVERY), expected)
-
-
-@pytest.mark.slow
-def test_runs_with_ties_equal_the_slow_reference(data):
-    runs = pg.read_run(data / "trec_eval/results.test.gz")
-    exact = runs.group_by("query", maintain_order=True).head(60)
-    rounded = runs.group_by("query", maintain_order=True).head(50)
-    stacked = pl.concat(
-        [
-            exact.with_columns(strategy=pl.lit("exact")),
-            rounded.with_columns(pl.col("score").round(1), strategy=pl.lit("rounded")),
-        ]
-    )
-    names = {f"rbo(ties={ties})": ties for ties in "wab"}
-    values = compare(stacked, *names, by="score", strategy="strategy")
-    assert values.height == 3
-    for query, *found in values.select("query", *names).iter_rows():
-        groups = [
-            [
-                {*tied["doc"]}
-                for _, tied in stacked.filter(query=query, strategy=name)
-                .sort("score", descending=True)
-                .group_by("score", maintain_order=True)
-            ]
-            for name in ("exact", "rounded")
-        ]
-        expected = [slow_tied_rbo(*groups, 0.9, ties) for ties in names.values()]
-        assert found == pytest.approx(expected, abs=1e-12)

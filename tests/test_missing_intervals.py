@@ -35,13 +35,6 @@ def test_a_bootstrap_of_queries_that_nearly_all_tie_warns_of_the_missing_interva
     )
 
 
-def test_only_the_missing_intervals_are_counted():
-    frame = frame_of(new=TIED, other=VARIED)
-    with pytest.warns(DataWarning.tests, match="1 of 2 differences has no interval for 'ap'"):
-        result = compare(frame, test="bootstrap", baseline="base")
-    assert result["ci_low"].null_count() == 1
-
-
 @pytest.mark.parametrize("call", [compare, paper_table])
 def test_no_warning_without_a_missing_interval(call):
     with warnings.catch_warnings(action="error"):
@@ -60,15 +53,6 @@ def test_a_small_segment_without_an_interval_is_reported():
         result = compare(frame, **options)
     assert result.filter(segment="few")["simultaneous_low"].null_count() == 1
     assert result.filter(segment="many")["simultaneous_low"].null_count() == 0
-
-
-def test_too_few_queries_are_reported_once():
-    with pytest.warns(DataWarning.tests) as caught:
-        compare(frame_of(new=[0.1, 0.2, 0.4]), test="bootstrap", baseline="base")
-    assert len(caught) == 1
-    assert "no difference, however large, can be expected to be significant" in str(
-        caught[0].message
-    )
 
 
 def test_interleaved_lists_that_nearly_all_tie_have_no_interval():

@@ -48,10 +48,6 @@ CALLS = {
     "evaluate ties": lambda n: pg.evaluate(
         RANKED.rename({"doc": n}), "ap", ties=n, strategy="strategy"
     ),
-    "evaluate two scores": lambda n: pg.evaluate(
-        WIDE.rename({"f1": n}), "ap", by=[n, "f2"], ties="order"
-    ),
-    "evaluate two queries": lambda n: evaluated(RANKED.rename({"strategy": n}), query=["query", n]),
     "evaluate measure": lambda n: pg.evaluate(RANKED, {n: "ap"}, **STACKED),
     "evaluate lazily": lambda n: evaluated(
         RANKED.lazy().rename({"query": n}), query=n, strategy="strategy"
@@ -62,28 +58,16 @@ CALLS = {
         .select("strategy", "query", cs.by_name(n))
         .collect()
     ),
-    "evaluate streaming": lambda n: evaluated(
-        RANKED.lazy().rename({"strategy": n}), strategy=n
-    ).collect(engine="streaming"),
-    "evaluate consecutive": lambda n: pg.evaluate(
-        RANKED.lazy().sort("query").rename({"query": n}),
-        "ap",
-        query=n,
-        consecutive=True,
-        **STACKED,
-    ).collect(),
     "overview query": lambda n: pg.overview(
         RANKED.rename({"query": n}), query=n, strategy="strategy"
     ),
     "overview strategy": lambda n: pg.overview(RANKED.rename({"strategy": n}), strategy=n),
-    "overview by": lambda n: pg.overview(WIDE.rename({"f1": n}), by=[n, "f2"]),
     "side_by_side query": lambda n: pg.side_by_side(
         RANKED.rename({"query": n}), "q1", query=n, strategy="strategy"
     ),
     "side_by_side doc": lambda n: pg.side_by_side(
         RANKED.rename({"doc": n}), "q1", doc=n, strategy="strategy"
     ),
-    "side_by_side by": lambda n: pg.side_by_side(WIDE.rename({"f1": n}), "q1", by=[n, "f2"]),
     "known": lambda n: (
         RANKED.rename({"strategy": n})
         .with_columns(cs.by_name(n) == "A")
@@ -115,7 +99,6 @@ CALLS = {
     "join_judgments grade": lambda n: pg.join_judgments(
         RUN, JUDGMENTS.rename({"grade": n}), grade=n, strategy="strategy"
     ),
-    "join_judgments lists": lambda n: pg.join_judgments({"q1": ["a", "b"]}, {"q1": ["b"]}, query=n),
     "join_judgments several": lambda n: pg.join_judgments(
         {
             "A": RUN.rename({"doc": n}).filter(strategy="A"),
@@ -123,12 +106,6 @@ CALLS = {
         },
         JUDGMENTS.rename({"doc": n}),
         doc=n,
-    ),
-    "count_retrieved query": lambda n: pg.count_retrieved(
-        RANKED.rename({"query": n}), query=n, strategy="strategy"
-    ),
-    "average_curves grade": lambda n: pg.average_curves(
-        RANKED.rename({"grade": n}), "dcg_curve@2", grade=n, strategy="strategy", ties="order"
     ),
     "long_form query": lambda n: pg.long_form(PER_QUERY.rename({"query": n}), "ap", query=n),
     "long_form measure": lambda n: pg.long_form(PER_QUERY.rename({"ap": n}), n, "ndcg@2"),
@@ -163,28 +140,18 @@ CALLS = {
         PER_QUERY.rename({"strategy": n}), "ap", "ndcg@2", strategy=n
     ),
     "phi_curve score": lambda n: pg.phi_curve(RANKED.rename({"score": n}), score=n),
-    "phi_control_points query": lambda n: pg.phi_control_points(
-        RANKED.rename({"query": n}), score="score", query=n
-    ),
     "rankings query": lambda n: charts.rankings(
         RANKED.rename({"query": n}), "q1", "ap", query=n, strategy="strategy"
     ),
     "rankings doc": lambda n: charts.rankings(
         RANKED.rename({"doc": n}), "q1", "ap", doc=n, strategy="strategy"
     ),
-    "rankings by": lambda n: charts.rankings(WIDE.rename({"f1": n}), "q1", "ap", by=[n, "f2"]),
     "explore measure": lambda n: charts.explore(PER_QUERY.rename({"ap": n}), "A", "B", {n: "ap"}),
-    "explore curve": lambda n: charts.explore(
-        PER_QUERY.rename({"dcg_curve@2": n}), "A", "B", "ap", curve=n
-    ),
     "explore colour": lambda n: charts.explore(
         PER_QUERY.with_columns(pl.lit("x").alias(n)), "A", "B", "ap", colour=n
     ),
     "overview strategy drawn": lambda n: charts.overview(
         pg.overview(RANKED, strategy="strategy").rename({"strategy": n}), strategy=n
-    ),
-    "dcg_curves strategy": lambda n: charts.dcg_curves(
-        PER_QUERY.rename({"strategy": n}), strategy=n
     ),
     "recall_precision_curves query": lambda n: charts.recall_precision_curves(
         PER_QUERY.rename({"query": n}), query=n
@@ -195,9 +162,6 @@ CALLS = {
     "strategy_bars strategy": lambda n: charts.strategy_bars(
         pg.summarise(PER_QUERY, "ap").rename({"strategy": n}), strategy=n
     ),
-    "comparison_forest strategy": lambda n: charts.comparison_forest(
-        pg.compare(PER_QUERY, "ap").rename({"strategy": n}), strategy=n
-    ),
     "measure_agreement x": lambda n: charts.measure_agreement(
         PER_QUERY.rename({"ap": n}), n, "ndcg@2"
     ),
@@ -205,20 +169,11 @@ CALLS = {
     "relevance_function score": lambda n: charts.relevance_function(
         RANKED.rename({"score": n}), score=n
     ),
-    "threshold_profile grade": lambda n: experiments.threshold_profile(
-        WIDE.rename({"grade": n}), grade=n, by=["f1", "f2"]
-    ),
     "ndcg_by_relevance popularity": lambda n: experiments.ndcg_by_relevance(
         WIDE.with_columns(pl.col("grade").alias(n)), by=["f1", "f2"], popularity=n
     ),
-    "swapped_rankings query": lambda n: experiments.swapped_rankings(
-        experiments.reference_rankings(2).rename({"query": n}), 1, query=n
-    ),
     "ad_hoc_grade score": lambda n: RANKED.rename({"score": n}).select(
         experiments.ad_hoc_grade(n, cuts=(1, 2)).over("query", "strategy")
-    ),
-    "unjudged_bounds grade": lambda n: pg.trust.unjudged_bounds(
-        RANKED.rename({"grade": n}), "ap", grade=n, **STACKED
     ),
     "robustness_to_grading grade": lambda n: pg.trust.robustness_to_grading(
         RANKED.rename({"grade": n}), "ap", grade=n, **STACKED
@@ -238,16 +193,8 @@ CALLS = {
         )
     },
     "report query": lambda n: pg.report(PER_QUERY.rename({"query": n}), "page.html", query=n),
-    "report measure": lambda n: pg.report(PER_QUERY.rename({"ap": n}), "page.html", {n: "ap"}),
     "report doc": lambda n: pg.report(
         PER_QUERY, "page.html", "ap", frame=RANKED.rename({"doc": n}), doc=n
-    ),
-    "report by": lambda n: pg.report(
-        pg.evaluate(WIDE.rename({"f1": n}), "ap", by=[n, "f2"], ties="order"),
-        "page.html",
-        "ap",
-        frame=WIDE.rename({"f1": n}),
-        by=[n, "f2"],
     ),
 }
 
@@ -347,30 +294,6 @@ def test_what_is_judged_may_have_the_name_of_a_column_of_the_library(name):
             pg.join_judgments(twice, parts[1], **given)
 
 
-def test_swapped_rankings_may_have_a_query_of_any_name():
-    rankings = experiments.reference_rankings(2)
-    expected = experiments.swapped_rankings(rankings, 1)
-    renamed = rankings.rename({"query": "len"})
-    swapped = experiments.swapped_rankings(renamed, 1, query="len")
-    assert_frame_equal(swapped, expected.rename({"query": "len"}))
-
-
-def test_there_may_be_more_keys_than_a_byte_can_count():
-    """The first unusable one was called by its number in one byte."""
-    keys = {f"key {number}": pl.lit(0.0) for number in range(300)}
-    frame = RANKED.head(6).with_columns(**keys)
-    expression = pl.col("grade").graded.ranked_by("score", *keys).ap()
-    expected = (
-        RANKED.head(6)
-        .group_by("query", maintain_order=True)
-        .agg(pl.col("grade").graded.ranked_by("score").ap())
-    )
-    assert_frame_equal(frame.group_by("query", maintain_order=True).agg(expression), expected)
-    wrong = frame.with_columns(pl.lit(float("nan")).alias("key 280"))
-    with pytest.raises(ValueError, match="score 'key 280' must be finite, got NaN or infinity"):
-        wrong.group_by("query").agg(expression)
-
-
 def long_form_of(key, name):
     return pg.long_form(PER_QUERY.rename({key: name}), **{key: name})
 
@@ -389,37 +312,3 @@ def test_a_key_with_the_name_of_a_column_of_the_result_is_refused(call, names, k
     for name in names:
         with pytest.raises(ValueError, match=r"of the result.*\n\nHint: rename the column"):
             call(key, name)
-
-
-def test_strategies_of_curves_are_not_called_like_ranks():
-    with pytest.raises(ValueError, match="`strategy` must not have the name of a column of the"):
-        pg.average_curves(
-            RANKED.rename({"strategy": "rank"}), "dcg_curve@2", strategy="rank", ties="order"
-        )
-
-
-@pytest.mark.parametrize("column", ["query", "strategy", "doc"])
-def test_objects_of_python_tell_nothing_apart(column, tmp_path):
-    """Polars panicked, or spoke of operations on its series."""
-    frame = RANKED.with_columns(pl.Series(column, [object()] * RANKED.height, dtype=pl.Object))
-    sentence = f"column '{column}' must hold values that can be compared, got Object"
-    of_documents = [
-        lambda: charts.rankings(frame, "q1", "ap", **STACKED),
-        lambda: pg.trust.robustness_to_grading(frame, "ap", moved=0.5, **STACKED),
-        lambda: pg.report(PER_QUERY, tmp_path / "page.html", "ap", frame=frame),
-    ]
-    of_queries = [
-        lambda: pg.evaluate(frame, "ap", **STACKED),
-        lambda: pg.evaluate(frame.lazy(), "ap", **STACKED).collect(),
-        lambda: pg.side_by_side(frame, "q1", **STACKED),
-    ]
-    for call in of_documents if column == "doc" else [*of_documents, *of_queries]:
-        with pytest.raises(TypeError, match=sentence):
-            call()
-    if column != "doc":
-        results = PER_QUERY.with_columns(pl.Series(column, [object()] * 4, dtype=pl.Object))
-        with pytest.raises(TypeError, match=sentence):
-            pg.summarise(results)
-    else:
-        expected = pg.evaluate(RANKED, "ap", **STACKED)
-        assert_frame_equal(pg.evaluate(frame, "ap", **STACKED), expected)

@@ -511,27 +511,17 @@ def test_measures_is_a_struct_in_the_order_asked_for():
     [
         (" ndcg@10 ", "ndcg@10"),
         ("ndcg @ 10", "ndcg@10"),
-        ("ap()", "ap"),
         ("ap( threshold = 2.0 )@5", "ap(threshold=2)@5"),
         ("ap(over=cutoff,threshold=2)", "ap(threshold=2, over=cutoff)"),
         ('ap(over="cutoff")', "ap(over=cutoff)"),
-        ("ap(threshold=+1)", "ap(threshold=1)"),
         ("ap(threshold=None, over=relevant)", "ap"),
-        ("dcg(base=2, gain=exp2, discount=log2)@3", "dcg@3"),
         ("mu_ap(levels=(1, 2.5))", "mu_ap(levels=[1, 2.5])"),
         ("cg(gain={3: 2.5, 1: 1.0})", "cg(gain={1: 1, 3: 2.5})"),
-        ("rbp(p=.5)", "rbp(p=0.5)"),
         ("rbp(graded=True, p=0.80)", "rbp(graded=True)"),
-        ("ap(threshold=2)@100", "ap(threshold=2)@100"),
-        ("interpolated_precision(recall_levels=11)", "interpolated_precision"),
-        ("interpolated_precision(recall_levels=3)", "interpolated_precision(recall_levels=3)"),
         (
             "interpolated_precision(recall_levels=(0, .5))",
             "interpolated_precision(recall_levels=[0, 0.5])",
         ),
-        ("dcg_curve(discount='none')@5", "dcg_curve(discount=none)@5"),
-        ("ndcg(ties=average)", "ndcg(ties=average)"),
-        ("e_measure(b=1)", "e_measure"),
     ],
 )
 def test_a_measure_may_be_written_in_several_ways(written, name):
@@ -552,41 +542,22 @@ def test_a_column_keeps_the_name_it_was_asked_for():
 # What is refused when an expression is built.
 
 WRONG_ARGUMENTS = [
-    (lambda g: g.ap(-1), ValueError, "`n` must be at least 1, got -1"),
     (lambda g: g.precision(0), ValueError, "`n` must be at least 1, got 0"),
-    (lambda g: g.ndcg(True), TypeError, "`n` must be a whole number, got True"),
     (lambda g: g.ndcg(2.5), TypeError, "`n` must be a whole number, got 2.5"),
-    (lambda g: g.ndcg(2.0), TypeError, "`n` must be a whole number, got 2.0"),
-    (lambda g: g.cg("10"), TypeError, "`n` must be a whole number, got '10'"),
     (lambda g: g.ap(threshold=math.nan), ValueError, "`threshold` must be finite, got nan"),
-    (lambda g: g.ap(threshold=math.inf), ValueError, "`threshold` must be finite, got inf"),
     (lambda g: g.recall(threshold="2"), TypeError, "`threshold` must be a number, got '2'"),
-    (lambda g: g.recall(threshold=True), TypeError, "`threshold` must be a number, got True"),
-    (lambda g: g.recall(threshold=10**400), ValueError, "`threshold` must be finite"),
     (
         lambda g: g.ap(over="seen"),
         ValueError,
         "`over` must be one of 'relevant', 'retrieved', 'cutoff', got 'seen'",
     ),
-    (lambda g: g.ap(over="cut-off"), ValueError, "did you mean 'cutoff'"),
-    (lambda g: g.ap(over=None), TypeError, "`over` must be one of .*, got None"),
     (lambda g: g.mu_ap(levels=[]), ValueError, "`levels` must not be empty"),
     (lambda g: g.mu_ap(levels=[1, 3, 2]), ValueError, "`levels` must increase, got 2 after 3"),
-    (lambda g: g.mu_ap(levels=[1, 1]), ValueError, "`levels` must increase, got 1 after 1"),
-    (lambda g: g.mu_ap(levels=[math.nan]), ValueError, "`levels` must be finite, got nan"),
-    (lambda g: g.mu_ap(levels=3), TypeError, "`levels` must be a sequence of numbers, got 3"),
-    (
-        lambda g: g.mu_ap(levels="12"),
-        ValueError,
-        "`levels` must be one of 'all', a sequence of numbers, got '12'",
-    ),
-    (lambda g: g.mu_ap(levels=["1"]), TypeError, "`levels` must be a number, got '1'"),
     (
         lambda g: g.cg(gain="exp"),
         ValueError,
         "`gain` must be one of 'exp2', 'linear', .*mapping.*, got 'exp'\n\nHint: .* 'exp2'",
     ),
-    (lambda g: g.dcg(gain=2), TypeError, "`gain` must be one of .*mapping.*, got 2"),
     (lambda g: g.ndcg(gain={}), ValueError, "`gain` must map at least one grade .* empty"),
     (
         lambda g: g.ndcng(gain={1: 3, 2: 2.5}),
@@ -594,45 +565,29 @@ WRONG_ARGUMENTS = [
         "`gain` must not fall as the grade rises, got 3 for grade 1 and 2.5 for grade 2",
     ),
     (lambda g: g.cg(gain={1: -1}), ValueError, "gain.* must be at least 0, got -1"),
-    (lambda g: g.cg(gain={"a": 1}), TypeError, "gain.* must be a number, got 'a'"),
-    (lambda g: g.cg(gain={1: math.nan}), ValueError, "gain.* must be finite, got nan"),
     (
         lambda g: g.ideal_dcg(discount="log"),
         ValueError,
         "`discount` .* 'log2', 'jarvelin', 'zipf', 'none', got 'log'\n\nHint: .* 'log2'",
     ),
     (lambda g: g.ndcg(base=1), ValueError, "`base` must be above 1, got 1"),
-    (lambda g: g.ndcg(base=0), ValueError, "`base` must be above 1, got 0"),
-    (lambda g: g.ndcg(base=-2), ValueError, "`base` must be above 1, got -2"),
-    (lambda g: g.ndcg(base=math.inf), ValueError, "`base` must be finite, got inf"),
-    (lambda g: g.ndcg(base="e"), TypeError, "`base` must be a number, got 'e'"),
     (
         lambda g: g.precision(ties="mean"),
         ValueError,
         "`ties` must be one of 'order', 'average', 'pessimistic', 'optimistic', got 'mean'",
     ),
-    (lambda g: g.ndcg(ties="averages"), ValueError, "`ties` .*\n\nHint: did you mean 'average'"),
-    (lambda g: g.success(ties=None), TypeError, "`ties` must be one of .*, got None"),
     (
         lambda g: g.mu_ap(ties="average"),
         ValueError,
         "`ties` must be one of 'order', 'pessimistic', 'optimistic', got 'average'",
     ),
-    (lambda g: g.ideal_dcg(ties="order"), TypeError, "unexpected keyword argument 'ties'"),
-    (lambda g: g.only_grade("2"), TypeError, "`grade` must be a number, got '2'"),
     (lambda g: g.precision_at_hit(k=0), ValueError, "`k` must be at least 1, got 0"),
     (
         lambda g: g.f_measure(beta=1e155),
         ValueError,
         "`beta` must be at most 1e\\+100, got 1e\\+155",
     ),
-    (lambda g: g.e_measure(b=1e101), ValueError, "`b` must be at most 1e\\+100, got 1e\\+101"),
     (lambda g: g.dcg_curve(2**33), ValueError, "`n` must be at most 16777216, got 8589934592"),
-    (
-        lambda g: g.interpolated_precision(recall_levels=2**25),
-        ValueError,
-        "`recall_levels` must be at most 16777216, got 33554432",
-    ),
     (
         lambda g: g.mu_ap(levels="all"),
         ValueError,
@@ -643,28 +598,9 @@ WRONG_ARGUMENTS = [
         ValueError,
         "`levels='all'` must mean at most 16777216 levels, got grades up to 1e\\+09",
     ),
-    (
-        lambda g: g.recall(over="retrieved"),
-        ValueError,
-        "`over` must be one of 'relevant', 'cutoff', got 'retrieved'",
-    ),
     (lambda g: g.f_measure(beta=0), ValueError, "`beta` must be above 0, got 0"),
-    (lambda g: g.f_measure(beta=-1), ValueError, "`beta` must be above 0, got -1"),
-    (lambda g: g.e_measure(b=0), ValueError, "`b` must be above 0, got 0"),
-    (lambda g: g.e_measure(b=math.nan), ValueError, "`b` must be finite, got nan"),
-    (lambda g: g.e_measure(b="1"), TypeError, "`b` must be a number, got '1'"),
-    (lambda g: g.q_measure(beta=-0.5), ValueError, "`beta` must be at least 0, got -0.5"),
     (lambda g: g.rbp(p=0), ValueError, "`p` must be above 0, got 0"),
-    (lambda g: g.rbp(p=1), ValueError, "`p` must be below 1, got 1"),
-    (lambda g: g.rbp(p=1.5), ValueError, "`p` must be below 1, got 1.5"),
-    (lambda g: g.rbp(p="0.5"), TypeError, "`p` must be a number, got '0.5'"),
     (lambda g: g.rbp(graded=1), TypeError, "`graded` must be True or False, got 1"),
-    (lambda g: g.gap(levels=[]), ValueError, "`levels` must not be empty"),
-    (lambda g: g.gap(levels=[2, 1]), ValueError, "`levels` must increase, got 1 after 2"),
-    (lambda g: g.n_relevant_retrieved(0), ValueError, "`n` must be at least 1, got 0"),
-    (lambda g: g.judged(0), ValueError, "`n` must be at least 1, got 0"),
-    (lambda g: g.ndcg_curve(0), ValueError, "`n` must be at least 1, got 0"),
-    (lambda g: g.cg_curve(discount="log2"), TypeError, "unexpected keyword argument 'discount'"),
     (
         lambda g: g.interpolated_precision(recall_levels=1),
         ValueError,
@@ -675,51 +611,12 @@ WRONG_ARGUMENTS = [
         ValueError,
         "`recall_levels` must increase, got 0.1 after 0.5",
     ),
-    (
-        lambda g: g.interpolated_precision(recall_levels=[0.5, 1.1]),
-        ValueError,
-        "`recall_levels` must be at most 1, got 1.1",
-    ),
-    (
-        lambda g: g.interpolated_precision(recall_levels=[-0.1, 1]),
-        ValueError,
-        "`recall_levels` must be at least 0, got -0.1",
-    ),
-    (
-        lambda g: g.interpolated_precision(recall_levels=[]),
-        ValueError,
-        "`recall_levels` must not be empty",
-    ),
-    (
-        lambda g: g.interpolated_precision(recall_levels=2.5),
-        TypeError,
-        "`recall_levels` must be a whole number, got 2.5",
-    ),
-    (
-        lambda g: g.interpolated_precision(recall_levels="11"),
-        TypeError,
-        "`recall_levels` must be .*, got '11'",
-    ),
     (lambda g: g.novelty_ratio(), TypeError, "missing 1 required keyword-only argument: 'known'"),
     (lambda g: g.coverage_ratio(known=None), TypeError, "`known` must be .*, got None"),
-    (lambda g: g.novelty_ratio(known=3), TypeError, "`known` must be .*, got 3"),
-    (lambda g: g.recall_effort(known=["a"]), TypeError, r"`known` must be .*, got \['a'\]"),
-    (lambda g: g.ndcg(depth=3), TypeError, "unexpected keyword argument 'depth'"),
     (lambda g: g.ranked_by(), TypeError, "`ranked_by` needs at least one column .*, got none"),
-    (lambda g: g.ranked_by(3), TypeError, "`ranked_by` must be a column name .*, got 3"),
-    (lambda g: g.ranked_by(["a", "b"]), TypeError, r"`ranked_by` must be .*, got \['a', 'b'\]"),
     (lambda g: g.ranked_by("a", descending=[True, False]), ValueError, "`descending` .* 2 for 1"),
-    (lambda g: g.ranked_by("a", "b", descending=[True]), ValueError, "`descending` .* 1 for 2"),
-    (lambda g: g.ranked_by("a", descending=[]), ValueError, "`descending` .* 0 for 1"),
-    (lambda g: g.ranked_by("a", descending=[1]), TypeError, "`descending` must be .*, got 1"),
-    (lambda g: g.ranked_by("a", descending=1), TypeError, "`descending` must be .*, got 1"),
     (lambda g: g.ranked_by("a", descending="yes"), TypeError, "`descending` must be .*, got 'y"),
-    (lambda g: g.scaled(irrelevant="0"), TypeError, "`irrelevant` must be a number, got '0'"),
-    (lambda g: g.scaled(irrelevant=math.nan), ValueError, "`irrelevant` must be finite, got nan"),
-    (lambda g: g.scaled(max_grade=math.inf), ValueError, "`max_grade` must be finite, got inf"),
     (lambda g: g.scaled(max_grade=0), ValueError, "`max_grade` must be above 0.*, got 0"),
-    (lambda g: g.scaled(2, 1), ValueError, "`max_grade` must be above 2.*, got 1"),
-    (lambda g: g.scaled(relevant_from="4"), TypeError, "`relevant_from` must be a number, got '4'"),
     (
         lambda g: g.scaled(1, relevant_from=1),
         ValueError,
@@ -732,7 +629,7 @@ WRONG_ARGUMENTS = [
             ValueError,
             f"`threshold` of ap must be above `irrelevant`, {low:g}, got {threshold:g}\n\nHint: ",
         )
-        for threshold, low in ((0, 0), (-1, 0), (1, 1), (0.5, 1), (-1, -1))
+        for threshold, low in ((0, 0), (0.5, 1))
     ),
     (
         lambda g: g.scaled(relevant_from=2).measures("ndcg", "recall(threshold=1.5)@3"),
@@ -744,9 +641,7 @@ WRONG_ARGUMENTS = [
         TypeError,
         "`undefined_as` must be a number or None, got 'null'",
     ),
-    (lambda g: g.undefined_as(math.nan), ValueError, "`value` must be finite, got nan"),
     (lambda _: graded(3), TypeError, "`column` must be a column name or an expression, got 3"),
-    (lambda _: graded(["a"]), TypeError, r"`column` must be .*, got \['a'\]"),
 ]
 
 
@@ -764,59 +659,24 @@ OPTIONS_LIKE = "options are written like"
 WRONG_NAMES = [
     ([], ValueError, "name at least one measure; there are precision, recall, "),
     (["ap", "ndcg", "ap"], ValueError, "each measure must be named once, got ap more than once"),
-    (["ap()", "ap()"], ValueError, r"each measure must be named once, got ap\(\) more than once"),
     (["mapp"], ValueError, "there is no measure 'mapp'.*; there are precision, recall, "),
     (
         ["ndcg_10"],
         ValueError,
         "there is no measure 'ndcg_10'\n\nHint: did you mean 'ndcg@10' .gains",
     ),
-    (["AP"], ValueError, "there is no measure 'AP'"),
-    (["ndcg@"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@'"),
-    (["ndcg@k"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@k'"),
-    (["ndcg@1.5"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@1.5'"),
-    (["ndcg@10@20"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@10@20'"),
-    (["ndcg@10, ap"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@10, ap'"),
-    (["@10"], ValueError, f"{WRITTEN_LIKE}.*, got '@10'"),
-    ([""], ValueError, f"{WRITTEN_LIKE}.*, got ''"),
     (["ap(threshold=2"], ValueError, f"{WRITTEN_LIKE}.*, got 'ap.threshold=2'"),
-    (["ap@10(threshold=2)"], ValueError, f"{WRITTEN_LIKE}.*, got 'ap@10.threshold=2.'"),
-    (["ndcg@0"], ValueError, "`n` must be at least 1, got 0"),
-    (["ndcg@-3"], ValueError, "`n` must be at least 1, got -3"),
     (["r_precision@5"], ValueError, "r_precision takes no cutoff, got 5"),
-    (["n_retrieved@5"], ValueError, "n_retrieved takes no cutoff, got 5"),
-    (["bpref@5"], ValueError, "bpref takes no cutoff, got 5"),
-    (["interpolated_precision@5"], ValueError, "interpolated_precision takes no cutoff, got 5"),
     (["ap(2)"], ValueError, "there is no measure 'ap.2.'\n\nHint: 'ap.2.' of a method is 'ap@2'"),
-    (["ap(threshold)"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.threshold.'"),
-    (["ap(threshold=)"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.threshold=.'"),
-    (["ap(threshold=1+1j)"], (TypeError, ValueError), "threshold"),
     (["ap(threshold=len([]))"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.threshold=len"),
-    (["ap(threshold=2)(over=cutoff)"], ValueError, f"{OPTIONS_LIKE}|{WRITTEN_LIKE}"),
-    (["ap(threshold=2, threshold=3)"], ValueError, f"{OPTIONS_LIKE}|threshold"),
-    (["cg(gain={[1]: 2})"], ValueError, OPTIONS_LIKE),
     (["ap(threshhold=2)"], ValueError, "ap has no option 'threshhold'; it has threshold, over"),
-    (["precision(over=cutoff)"], ValueError, "precision has no option 'over'; it has threshold"),
-    (["n_retrieved(threshold=2)"], ValueError, "n_retrieved has no option 'threshold'"),
-    (["ap(n=5)"], ValueError, "ap has no option 'n'"),
-    (["n_relevant(ties=order)"], ValueError, "has no option 'ties'; it has threshold"),
-    (["err(p=0.5)"], ValueError, "err has no option 'p'; it has ties"),
-    (["rbp(p=2)"], ValueError, "`p` must be below 1, got 2"),
     (["rbp(graded=yes)"], TypeError, "`graded` must be True or False, got 'yes'"),
-    (["interpolated_precision(recall_levels=1)"], ValueError, "`recall_levels` .* least 2, got 1"),
     (
         ["ap", "coverage_ratio"],
         ValueError,
         "coverage_ratio needs `known`, a column that is true for documents .*, got none",
     ),
-    (["novelty_ratio(known=known)"], ValueError, "novelty_ratio has no option 'known'"),
-    (["ap(over=seen)"], ValueError, "`over` must be one of 'relevant', .*, got 'seen'"),
-    (["ap(threshold=two)"], TypeError, "`threshold` must be a number, got 'two'"),
-    (["ndcg(gain=exp)"], ValueError, "`gain` must be one of .*, got 'exp'"),
-    (["mu_ap(levels=[2, 1])"], ValueError, "`levels` must increase, got 1 after 2"),
     ([3], TypeError, "a measure must be named by a string such as 'ndcg@10', got 3"),
-    ([None], TypeError, "a measure must be named by a string such as 'ndcg@10', got None"),
-    ([["ap", "ndcg"]], TypeError, "a measure must be named by a string"),
 ]
 
 
@@ -857,13 +717,6 @@ def test_grades_that_are_no_numbers_are_refused_when_the_query_is_planned(dtype)
         for planned in (lazy.group_by("query").agg(expr), lazy.select(expr.over("query"))):
             with refused_grade():
                 planned.collect_schema()
-
-
-@pytest.mark.parametrize("dtype", NOT_NUMBERS, ids=str)
-def test_grades_that_are_no_numbers_never_give_a_value(dtype):
-    frame = pl.DataFrame({"grade": pl.Series([None, None], dtype=dtype), "score": [1, 2]})
-    with refused_grade():
-        frame.select(GRADED.ap())
 
 
 @pytest.mark.parametrize("dtype", [pl.String, pl.Binary, pl.List(pl.Int64)], ids=str)
@@ -1003,28 +856,6 @@ def test_bad_data_is_refused_with_the_number_of_queries(
         frame.group_by("query", maintain_order=True).agg(expr)
 
 
-@pytest.mark.parametrize(
-    ("expr", "expected"),
-    [
-        (GRADED.cg(gain="linear"), 1e300),
-        (GRADED.ndcg(gain="linear"), 1),
-        (GRADED.ndcng(), 1),
-        (GRADED.mu_ap(), 1),
-        (GRADED.ap(), 1),
-        (GRADED.cg(gain={1e300: 7}), 7),
-        (GRADED.gap(), 1),
-        (GRADED.q_measure(), 1),
-        (GRADED.err(), 1),
-        (GRADED.nerr(), 1),
-        (GRADED.rbp(p=0.5, graded=True), 0.5),
-        (GRADED.generalized_precision(), 1),
-    ],
-    ids=lambda value: value.meta.output_name() if isinstance(value, pl.Expr) else str(value),
-)
-def test_grades_out_of_reach_of_powers_are_fine_elsewhere(expr, expected):
-    assert values(expr, frame_of([[(1, 1e300)]])) == [expected]
-
-
 def test_relevance_of_a_thousand_has_a_power():
     assert values(GRADED.cg(), frame_of([[(1, 1000)]])) == [2.0**1000]
 
@@ -1077,16 +908,6 @@ def test_grades_of_32_bits_are_compared_as_polars_compares_them(expr, expected):
     assert FLOAT_32.select(expr).item() == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "name", ["generalized_recall", "gap", "q_measure", "cg(gain=linear)", "ap", "mu_ap"]
-)
-def test_grades_too_large_to_be_added_up_are_refused(name):
-    frame = frame_of([[(2, 1e308), (1, 1e308)], [(1, 1)]])
-    sentence = "grade 'grade': grades must not be more than 1e\\+300 above irrelevant, in 1 of 2"
-    with pytest.raises(ValueError, match=sentence):
-        frame.group_by("query").agg(GRADED.measures(name))
-
-
 def test_whole_numbers_that_doubles_skip_are_refused():
     frame = pl.DataFrame({"grade": [1, 123456789012345678], "score": [1, 2]})
     sentence = "grade 'grade' must be a number that a double can hold, got 123456789012345678"
@@ -1108,20 +929,6 @@ def test_columns_without_a_number_are_refused_by_name_or_kind():
     nameless = pl.lit(pl.Series([1.0, math.inf]))
     with pytest.raises(ValueError, match=r"^score must be finite, got NaN or infinity in 1"):
         frame.select(graded("grade").ranked_by(nameless).ap())
-
-
-@pytest.mark.parametrize("context", ["agg", "over"])
-def test_queries_are_counted_once_where_grades_are_above_the_scale(context):
-    frame = frame_of([[(1, 1), (2, 0)], [(1, 2), (2, 1)]])
-    expr = GRADED.scaled(max_grade=1.5).ap()
-    lazy = frame.lazy()
-    lazy = (
-        lazy.group_by("query").agg(expr)
-        if context == "agg"
-        else lazy.with_columns(expr.over("query"))
-    )
-    with pytest.raises(ValueError, match="in 1 of 2 queries"):
-        lazy.collect()
 
 
 # Relevance
@@ -1238,14 +1045,6 @@ def test_ranks_choose_the_rows_that_measures_see():
     relevant = (pl.col("grade") > 0).filter(g.rank() <= 3).sum() / 3
     found = grouped(frame, relevant.alias("by rank"), g.precision(3))
     assert_series_equal(found["by rank"], found["precision@3"], check_names=False)
-
-
-def test_ranks_need_a_direction_as_measures_do():
-    frame = pl.DataFrame(
-        {"query": [*range(12)] * 3, "grade": 1, "place": [1] * 12 + [2] * 12 + [3] * 12}
-    )
-    with pytest.raises(ValueError, match="`descending` must be passed for score 'place'"):
-        frame.select(graded("grade").ranked_by("place").rank().over("query"))
 
 
 @pytest.mark.parametrize("grade", [math.nan, math.inf])

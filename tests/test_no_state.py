@@ -11,7 +11,6 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 from itertools import chain
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -148,20 +147,6 @@ def test_the_order_of_an_enum_is_not_that_of_a_text():
         assert by_agg(enums, [first])["precision@1"].to_list() == [1.0]
 
 
-def test_expressions_that_are_not_in_a_query_are_not_computed(monkeypatch):
-    measured = []
-
-    def noted(measure, *others):
-        measured.append(measure.name)
-        return values(measure, *others)
-
-    values = computing._compute_values
-    monkeypatch.setattr(computing, "_compute_values", noted)
-    exprs = expressions()
-    by_agg(frame(0), exprs[:1])
-    assert measured == [MEASURES[0].name]
-
-
 def our_threads() -> int:
     """The number of threads that Python started; those of Polars are there for good."""
     dummy = threading._DummyThread
@@ -208,11 +193,3 @@ def test_what_goes_wrong_in_a_kernel_reaches_the_user(monkeypatch, error, way):
     ways = CONTEXTS | {"evaluate": lambda rows, _: evaluate(rows, "ap", ties="doc")}
     with pytest.raises(error):
         ways[way](frame(0), [graded("grade").ranked_by("score", "doc").ap()])
-
-
-def test_memory_is_not_held_beyond_a_call():
-    """A pool of threads lives as long as the call that it works for."""
-    lists = batches.Lists(pl.Series(np.zeros(LARGE)), np.arange(0, LARGE + 1, LARGE // 8)[:9])
-    before = our_threads()
-    batches.run([lists], lambda each: each.values.sum())
-    assert our_threads() == before

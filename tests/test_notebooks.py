@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import os
 import re
 import socket
@@ -58,10 +57,6 @@ def notebook(path: Path) -> NotebookNode:
     return committed
 
 
-def test_there_are_notebooks() -> None:
-    assert NOTEBOOKS
-
-
 def test_a_fresh_kernel_shows_what_is_committed(notebook: NotebookNode) -> None:
     executed = execute(notebook)
     for old, new in zip(compared(notebook), compared(executed), strict=True):
@@ -112,32 +107,6 @@ def test_numbers_in_the_text_are_printed(notebook: NotebookNode) -> None:
         if cell.cell_type == "markdown" and QUOTED not in cell.metadata.get("tags", []):
             missing = not_printed(without_code(cell.source), sources, free=10)
             assert missing == [], f"not printed, in {cell.id!r}; if a paper's, tag it {QUOTED!r}"
-
-
-def test_the_kernel_is_the_python_of_the_tests(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Whatever their user has registered under the name of a notebook's kernel."""
-    from nbformat.v4 import new_code_cell, new_notebook
-
-    spec = {"argv": ["false"], "display_name": "Another", "language": "python"}
-    for folder in ("data", "ipython"):
-        (tmp_path / folder / "kernels/python3").mkdir(parents=True)
-        (tmp_path / folder / "kernels/python3/kernel.json").write_text(json.dumps(spec))
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "data"))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    notebook = new_notebook(cells=[new_code_cell("import sys\nprint(sys.executable, sys.prefix)")])
-    [output] = execute(notebook).cells[0].outputs
-    assert output.text == f"{sys.executable} {sys.prefix}\n"
-
-
-def test_an_error_in_a_cell_is_an_error() -> None:
-    from nbclient.exceptions import CellExecutionError
-    from nbformat.v4 import new_code_cell, new_notebook
-
-    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
-        execute(new_notebook(cells=[new_code_cell("1 / 0")]))
 
 
 # Reading a notebook

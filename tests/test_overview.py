@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import charts, datasets, overview, side_by_side
+from polars_graded import overview, side_by_side
 
 # Query 1: of five rows a, b, c are retrieved, b and c tied, c is unjudged, d is missed.
 # Query 2 has no relevant document, query 3 nothing but relevant ones, query 4 no judged one, and
@@ -225,32 +224,3 @@ def test_no_strategy_takes_the_column_of_another(options, name):
         side_by_side(frame, 1, **options)
     named = side_by_side(frame, 1, by={"ours": "rank"}, descending=False)
     assert named.columns == ["rank", "ours", "grade of ours"]
-
-
-def test_what_makes_means_wrong_is_printed():
-    """Of so many columns Polars prints four from either end."""
-    shown = str(overview(datasets.example(5), by=["strong", "weak"]))
-    for name in ("queries", "retrieved", "judged", "judged@10", "tied", "none_relevant"):
-        assert f" {name} " in shown
-    assert shown.count("\n") == 8
-
-
-def test_the_title_names_the_panel_with_the_most_ties():
-    draw = np.random.default_rng(0)
-    tables = [
-        overview(
-            pl.DataFrame(
-                {
-                    "query": np.repeat(np.arange(5), 10),
-                    "doc": [*range(10)] * 5,
-                    "grade": draw.integers(0, 3, 50),
-                    "bm25": scores,
-                }
-            ),
-            by="bm25",
-        ).with_columns(panel=pl.lit(name))
-        for name, scores in (("one", np.ones(50)), ("two", draw.random(50)))
-    ]
-    for both in (tables, tables[::-1]):
-        chart = charts.overview(pl.concat(both), panel="panel")
-        assert chart.title["text"] == "100 % of the scores of bm25 are tied"

@@ -118,24 +118,6 @@ def test_what_a_renamed_column_measures_is_told_as_it_was_to_evaluate():
     assert table == pg.paper_table(plain)
 
 
-def test_what_a_column_measures_survives_what_keeps_a_column(tmp_path):
-    """It is said where results are read, so that it need not travel with them."""
-    own, _ = with_own_names()
-    own.write_parquet(tmp_path / "own.parquet")
-    read = pl.read_parquet(tmp_path / "own.parquet")
-    joined = read.filter(pl.col("query") < 20).join(read.select("query").unique(), on="query")
-    joined = joined.sort("strategy", "query")
-    expected = compare(own.filter(pl.col("query") < 20).sort("strategy", "query"), OWN)
-    assert compare(joined, OWN).equals(expected)
-    # What was found carries it along.
-    found = compare(own, OWN)
-    found.write_parquet(tmp_path / "found.parquet")
-    assert pl.read_parquet(tmp_path / "found.parquet")["best"].unique().sort().to_list() == [
-        "highest",
-        "lowest",
-    ]
-
-
 def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
     own, _ = with_own_names()
     sentence = (
@@ -235,10 +217,7 @@ ColumnNotFound = pl.exceptions.ColumnNotFoundError
 ERRORS = [
     (["app"], {}, ColumnNotFound, r"no column 'app'; it has .*\n\nHint: did you mean 'ap'"),
     ([3], {}, TypeError, "`measures` must be the name of a column, got 3"),
-    ([["ap"]], {}, TypeError, r"`measures` must be the name of a column, got \['ap'\]"),
-    ([], {"strategy": None}, TypeError, "`strategy` must be the name of a column, got None"),
     ([], {"query": "topic"}, ColumnNotFound, "no column 'topic'; it has"),
-    ([], {"strategy": "run"}, ColumnNotFound, "no column 'run'; it has"),
     (
         ["curve"],
         {},
@@ -247,8 +226,6 @@ ERRORS = [
     ),
     (["note"], {}, TypeError, "measure 'note' must be one number per query, got String$"),
     (["ap", "ap"], {}, ValueError, "each column must be named once, got strategy, query, ap, ap"),
-    (["query"], {}, ValueError, "each column must be named once, got strategy, query, query"),
-    ([], {"strategy": "query"}, ValueError, "each column must be named once, got query, query"),
     ([], {"missing": "skip"}, ValueError, "`missing` must be one of 'error', 'drop', 'zero', got"),
 ]
 

@@ -248,13 +248,8 @@ def test_a_difference_too_small_for_anyone_has_no_number_of_queries():
     ("call", "options", "sentence"),
     [
         (queries_needed, {"difference": 0}, "`difference` must be above 0, got 0"),
-        (queries_needed, {"power": 1}, "`power` must be below 1, got 1"),
         (queries_needed, {"power": 0}, "`power` must be above 0, got 0"),
-        (queries_needed, {"confidence": 5}, "`confidence` must be below 1, got 5"),
         (power_curve, {"queries": [1]}, "`queries` must be at least 2, got 1"),
-        (power_curve, {"queries": []}, "`queries` must not be empty"),
-        (power_curve, {"difference": -1}, "`difference` must be above 0, got -1"),
-        (discriminative_power, {"confidence": 0}, "`confidence` must be above 0, got 0"),
         (
             discriminative_power,
             {"test": "randomised_tukey", "correction": "holm"},

@@ -63,12 +63,6 @@ def test_gzip_is_told_by_content_and_reads_as_plain_text(write, read, text):
 
 
 @READERS
-def test_a_path_may_be_a_string(write, read, text):
-    path = write(text)
-    assert_frame_equal(read(str(path)), read(path))
-
-
-@READERS
 def test_many_files_come_one_after_the_other_in_the_order_given(write, read, text):
     first, second = (write(line, name) for line, name in zip(text.splitlines(), "za", strict=True))
     whole = read(write(text))
@@ -82,12 +76,9 @@ def test_many_files_come_one_after_the_other_in_the_order_given(write, read, tex
     [
         pytest.param(lambda text: text.replace("\n", "\r\n"), id="Windows line ends"),
         pytest.param(lambda text: text.rstrip("\n"), id="no final newline"),
-        pytest.param(lambda text: text.replace("\n", "\r\n").rstrip("\n"), id="final return"),
         pytest.param(lambda text: "\n \n" + text.replace("\n", "\n\t\r\n\n"), id="blank lines"),
-        pytest.param(lambda text: text.replace("\n", " \t\n "), id="blanks around a line"),
         pytest.param(lambda text: "\ufeff" + text, id="byte-order mark"),
         pytest.param(lambda text: text.replace(" ", "\t"), id="tabs"),
-        pytest.param(lambda text: text.replace(" ", " \t  "), id="several blanks"),
     ],
 )
 def test_layout_of_the_text_does_not_matter(write, read, text, change):
@@ -104,13 +95,6 @@ def test_a_file_without_rows_is_an_empty_frame_of_the_same_columns(
     assert_frame_equal(empty, filled.clear())
 
 
-@pytest.mark.filterwarnings("ignore:.*has no lines, so it contains no strategy")
-@READERS
-def test_a_file_without_rows_adds_nothing_to_another(write, read, text):
-    empty, filled = write("", "empty.txt"), write(text)
-    assert_frame_equal(read([empty, filled, empty]), read(filled))
-
-
 @READERS
 def test_identifiers_are_kept_as_they_are_written(write, read, text):
     doc = "\"007'é文書\u00a0x,"
@@ -119,21 +103,6 @@ def test_identifiers_are_kept_as_they_are_written(write, read, text):
     frame = read(write(odd))
     assert frame.row(0)[:2] == ("007", doc)
     assert frame["query"].to_list() == ["007", "007"]
-
-
-@READERS
-def test_lines_keep_their_order_in_a_long_file(write, read, text):
-    line = text.splitlines()[0]
-    docs = [str(i * 7919 % 10_007) for i in range(10_007)]
-    many = "\n".join(line.replace("FBIS3-1", doc).replace("40626", doc) for doc in docs)
-    assert read(write(many))["doc"].to_list() == docs
-
-
-@READERS
-def test_no_file_at_all_is_refused(read, text):
-    del text
-    with pytest.raises(ValueError, match=r"^`paths` must name at least one file, got none$"):
-        read([])
 
 
 @READERS
@@ -157,24 +126,6 @@ def test_a_malformed_line_is_counted_with_blank_lines_in_its_own_file(write, rea
     good, bad = write(text, "good.txt"), write(f"\n{text}\r\nnonsense\nmore", "bad.txt")
     with pytest.raises(ValueError, match=rf"^{re.escape(str(bad))}, line 5: .*: 'nonsense'$"):
         read([good, bad])
-
-
-@READERS
-def test_the_first_malformed_line_is_reported_far_into_a_file(write, read, text):
-    line = text.splitlines()[0]
-    lines = [line] * 9000
-    lines[7000] = lines[8000] = f"x {line.split()[0]}"
-    path = write("\n".join(lines))
-    with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}, line 7001: "):
-        read(path)
-
-
-@READERS
-def test_a_long_malformed_line_is_shortened(write, read, text):
-    del text
-    path = write("é" * 300)
-    with pytest.raises(ValueError, match=r": 'é{200}\.\.\.'(\n\nHint: .*)?$"):
-        read(path)
 
 
 ONE_ROW = {read_qrels: "q 0 d 1", read_run: "q Q0 d 1 2.5 t", read_letor: "1 qid:q 1:2 #docid = d"}
@@ -213,37 +164,6 @@ def test_an_open_file_may_be_gzip_or_a_pipe(write, read, text):
 
 
 @READERS
-def test_an_open_file_without_a_name_is_called_by_its_kind(read, text):
-    del text
-    with pytest.raises(ValueError, match=r"^<StringIO>, line 1: .*: 'nonsense'(\n\nHint: .*)?$"):
-        read(io.StringIO("nonsense"))
-
-
-@READERS
-@pytest.mark.parametrize("paths", [None, 3, [None], [["a"]], 2.5])
-def test_what_is_no_file_is_refused(read, text, paths):
-    del text
-    wrong = paths[0] if isinstance(paths, list) else paths
-    sentence = f"`paths` must be a path, an open file or a list of them, got {wrong!r}"
-    with pytest.raises(TypeError, match=f"^{re.escape(sentence)}$"):
-        read(paths)
-
-
-@READERS
-def test_a_nul_in_a_path_is_refused(read, text):
-    del text
-    with pytest.raises(ValueError, match=r"^`paths` must be paths without a NUL, got 'a\\x00b'$"):
-        read("a\0b")
-
-
-@READERS
-def test_a_folder_is_refused_by_its_name(tmp_path, read, text):
-    del text
-    with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
-        read(tmp_path)
-
-
-@READERS
 def test_a_pattern_is_its_files_in_the_order_of_their_names(write, tmp_path, read, text):
     first, second = text.splitlines()
     write(second, "b.txt")
@@ -253,12 +173,6 @@ def test_a_pattern_is_its_files_in_the_order_of_their_names(write, tmp_path, rea
     assert_frame_equal(read(tmp_path / "[ab].txt"), whole)
     with pytest.raises(FileNotFoundError, match=r"no file has a name like '.*\*\.gz'"):
         read(tmp_path / "*.gz")
-
-
-@READERS
-def test_a_file_whose_name_looks_like_a_pattern_is_that_file(write, read, text):
-    write("nonsense", "a.txt")
-    assert read(write(text, "[a].txt")).height == 2
 
 
 @READERS
@@ -292,12 +206,6 @@ def test_return_alone_ends_no_line(write, read, text):
     sentence = f"{stray}, line 3: {rule}: {line!r}"
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         read(stray)
-
-
-def test_return_alone_ends_no_comment(write):
-    path = write(f"# made by hand\r{LETOR}")
-    with pytest.raises(ValueError, match=r"line 1: a line ends in .*, got \\r within it"):
-        read_letor(path)
 
 
 @READERS
@@ -349,7 +257,6 @@ def test_a_judgment_is_a_query_a_document_and_a_grade(write):
     [
         ("1 -1", pl.Series([1, -1], dtype=pl.Int64)),
         ("1.0 2e0", pl.Series([1, 2], dtype=pl.Int64)),
-        ("+1 -0.0", pl.Series([1, 0], dtype=pl.Int64)),
         ("1 0.5", pl.Series([1.0, 0.5], dtype=pl.Float64)),
         ("1 1e300", pl.Series([1.0, 1e300], dtype=pl.Float64)),
     ],
@@ -367,12 +274,8 @@ def test_grades_are_whole_numbers_unless_one_is_not(write, read, line, written, 
     [
         ("301 0 FBIS3-1", "a judgment has 4 fields, query iteration doc grade, got 3"),
         ("301 0 FBIS3-1 1 x", "a judgment has 4 fields, query iteration doc grade, got 5"),
-        ("301", "a judgment has 4 fields, query iteration doc grade, got 1"),
         ("301 0 FBIS3-1 high", "a grade is a finite number, got 'high'"),
         ("301 0 FBIS3-1 nan", "a grade is a finite number, got 'nan'"),
-        ("301 0 FBIS3-1 -inf", "a grade is a finite number, got '-inf'"),
-        ("301 0 FBIS3-1 1e999", "a grade is a finite number, got '1e999'"),
-        ("301 0 FBIS3-1 1_0", "a grade is a finite number, got '1_0'"),
     ],
 )
 def test_a_malformed_judgment_is_refused(write, line, complaint):
@@ -399,18 +302,11 @@ def test_a_retrieved_document_has_score_rank_and_strategy(write):
     assert_frame_equal(read_run(write(RUN)), expected)
 
 
-def test_scores_and_ranks_may_be_negative(write):
-    frame = read_run(write("301 Q0 d -1 -1.5e-3 tag"))
-    assert frame.row(0) == ("301", "d", -0.0015, -1, "tag")
-
-
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ("301 Q0 d 1 2.5", "a retrieved document has 6 fields, query Q0 doc rank score tag, got 5"),
         ("301 Q0 d 1 NaN tag", "a score is a finite number, got 'NaN'"),
-        ("301 Q0 d 1 inf tag", "a score is a finite number, got 'inf'"),
-        ("301 Q0 d 1 2,5 tag", "a score is a finite number, got '2,5'"),
         ("301 Q0 d first high tag", "a score is a finite number, got 'high'"),
     ],
 )
@@ -419,12 +315,6 @@ def test_a_malformed_line_of_a_run_is_refused(write, line, complaint):
     with pytest.raises(
         ValueError, match=f"^{re.escape(f'{path}, line 3: {complaint}: {line!r}')}$"
     ):
-        read_run(path)
-
-
-def test_the_first_bad_line_comes_before_the_first_rule(write):
-    path = write("301 Q0 d 1 high tag\n301 Q0 d 1\n")
-    with pytest.raises(ValueError, match="line 1: a score is a finite number, got 'high'"):
         read_run(path)
 
 
@@ -492,36 +382,20 @@ def test_features_come_in_any_order_and_are_zero_where_they_are_left_out(write):
     ]
 
 
-def test_documents_without_any_feature_are_read(write):
-    frame = read_letor(write("1 qid:1\n0 qid:1 #docid = x\n"))
-    assert_frame_equal(
-        frame, pl.DataFrame({"query": ["1", "1"], "doc": ["1", "x"], "grade": [1, 0]})
-    )
-
-
 @pytest.mark.parametrize(
     ("comment", "doc"),
     [
-        ("#docid = GX01", "GX01"),
         ("#docid=GX01", "GX01"),
-        ("#\tdocid  =GX01", "GX01"),
         ("# docid = GX01 inc = 1 prob = 0.5", "GX01"),
         ("# inc = 1 docid = GX01", "GX01"),
         ("#docid = a#b:c=d", "a#b:c=d"),
-        ("# other", "1"),
         ("# mydocid = 7", "1"),
-        ("#docid = ", "1"),
         ("#", "1"),
         ("", "1"),
     ],
 )
 def test_the_document_is_in_the_comment_or_else_the_line_number(write, comment, doc):
     assert read_letor(write(f"1 qid:1 1:2 {comment}"))["doc"].item() == doc
-
-
-def test_a_comment_may_follow_without_a_blank(write):
-    frame = read_letor(write("1 qid:1#docid = a\n1 qid:1 1:2#docid = b\n"))
-    assert frame.rows() == [("1", "a", 1, 0.0), ("1", "b", 1, 2.0)]
 
 
 def test_line_numbers_count_every_line_and_go_on_through_all_files(write):
@@ -535,15 +409,9 @@ def test_line_numbers_count_every_line_and_go_on_through_all_files(write):
     ("line", "complaint"),
     [
         ("2 1:0.5 #docid = 1", "a line begins with a grade and qid:query"),
-        ("2 1:0.5 qid:1", "a line begins with a grade and qid:query"),
         ("2 qid:", "a line begins with a grade and qid:query"),
-        ("2 qid: 1:0.5", "a line begins with a grade and qid:query"),
         ("2", "a line begins with a grade and qid:query"),
-        ("2 # qid:1", "a line begins with a grade and qid:query"),
-        ("qid:1 1:0.5", "a line begins with a grade and qid:query"),
         ("x qid:1 1:0.5", "a grade is a finite number, got 'x'"),
-        ("nan qid:1 1:0.5", "a grade is a finite number, got 'nan'"),
-        ("inf qid:1 1:0.5", "a grade is a finite number, got 'inf'"),
         ("1 qid:1 2:1 2:1", "a line has a feature once, got number 2 again"),
         ("1 qid:1 3:1 2:1 03:2", "a line has a feature once, got number 3 again"),
     ],
@@ -566,7 +434,7 @@ def test_a_feature_number_is_told_apart_from_that_of_the_next_line(write):
 
 @pytest.mark.parametrize(
     "feature",
-    ["0:1", "-2:1", "65536:1", "1.5:1", "x:1", ":1", "2:", "2", "2:nan", "2:inf", "2:1:1", "q:2"],
+    ["0:1", "65536:1", "x:1", "2:", "2:nan"],
 )
 def test_a_malformed_feature_is_refused(write, feature):
     line = f"1 qid:1 1:0.5 {feature} 3:1"
@@ -576,14 +444,6 @@ def test_a_malformed_feature_is_refused(write, feature):
         f" got '{feature}': '{line}'"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        read_letor(path)
-
-
-@pytest.mark.parametrize("first", ["2 1:0.5", "x qid:1", "1 qid:1 0:1", "1 qid:1 2:1 2:1"])
-@pytest.mark.parametrize("second", ["2 1:0.5", "x qid:1", "1 qid:1 0:1", "1 qid:1 2:1 2:1"])
-def test_the_first_malformed_letor_line_is_reported_whatever_its_fault(write, first, second):
-    path = write(f"{LETOR}{first}\n{second}\n")
-    with pytest.raises(ValueError, match=f"line 3: .*: {re.escape(repr(first))}$"):
         read_letor(path)
 
 
@@ -606,12 +466,6 @@ def test_a_slip_is_found_where_it_stands_though_it_cost_little_there(write, monk
     with pytest.raises(ValueError, match=rf"^{re.escape(str(slip))}, line 1: .* got 400 with "):
         read_letor([slip, write(line * 5000)])
     assert read_letor([slip, write(line)]).width == 3 + 400
-
-
-@pytest.mark.slow
-def test_many_features_that_are_there_are_read(write):
-    line = "1 qid:1 " + " ".join(f"{number}:1" for number in range(1, 20_001))
-    assert read_letor(write(f"{line}\n" * 3)).shape == (3, 20_003)
 
 
 # Lazy twins
@@ -654,13 +508,6 @@ def test_a_lazy_frame_has_the_rows_of_an_eager_one(
 
 
 @TWINS
-def test_an_empty_file_is_an_empty_lazy_frame(write, scan, read, text):
-    del text
-    path = write("")
-    assert_frame_equal(scan(path).collect(), floats(read(path)))
-
-
-@TWINS
 def test_a_malformed_line_is_an_error_when_it_is_reached(write, monkeypatch, scan, read, text):
     del read
     monkeypatch.setattr(files, "BLOCK_BYTES", 1)
@@ -682,13 +529,6 @@ def test_a_lazy_frame_is_of_files_that_are_there(tmp_path, scan, read, text):
     sentence = "^`paths` of a lazy frame must be paths, which can be read again, got <StringIO>$"
     with pytest.raises(TypeError, match=sentence):
         scan(io.StringIO(text))
-
-
-def test_a_lazy_run_names_its_strategies_as_an_eager_one(write):
-    paths = [write(RUN, "ours"), write(RUN, "theirs")]
-    assert_frame_equal(scan_run(paths, named_by="file").collect(), read_run(paths, named_by="file"))
-    named = {"A": paths[0], "B": paths[1]}
-    assert_frame_equal(scan_run(named).collect(), read_run(named))
 
 
 def test_the_features_of_a_lazy_frame_are_those_of_the_first_lines_or_as_many_as_said(write):
@@ -919,12 +759,6 @@ def test_trec_eval_results_are_read_whole(data):
         ("303", 500),
     ]
     assert frame.row(0) == ("301", "FR940202-2-00150", 2.129133, 104, "STANDARD")
-    assert frame["strategy"].unique().to_list() == ["STANDARD"]
-
-
-def test_text_after_the_tag_is_skipped(data):
-    # trec_eval skips it, and has it in five lines of this file to show that it does.
-    frame = read_run(data / "trec_eval/results.trunc.gz")
     assert frame["strategy"].unique().to_list() == ["STANDARD"]
 
 

@@ -38,9 +38,3 @@ def test_it_is_read_in_two_minutes_and_has_two_commands():
         "pip install . && python -m polars_graded evaluate",
         'pip install -e ".[test,peers]" && pytest',
     ]
-
-
-def test_its_first_section_names_what_no_evaluation_of_clicks_can_know():
-    first = readme_picture.README.read_text(encoding="utf-8").split("\n## ")[0]
-    assert "position bias" in first
-    assert "(notebooks/book/how-to/clicks.md)" in first

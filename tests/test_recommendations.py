@@ -62,10 +62,6 @@ def test_numbers_are_categories():
     assert diversities([[7, 8], [8], [9]], pl.List(pl.Int64)) == [(1 / 2 + 1 + 1) / 3]
 
 
-def test_a_list_with_a_category_twice_has_it_once():
-    assert diversities([["a", "a"], ["a"]], pl.List(pl.String)) == [0.0]
-
-
 COORDINATES = st.integers(-3, 3)
 VECTORS = st.lists(COORDINATES, min_size=3, max_size=3).filter(any)
 
@@ -134,12 +130,9 @@ def changed(column, *values, dtype=None):
 
 VECTOR = pl.List(pl.Float64)
 REFUSED = [
-    ("novelty", changed("share", 0.5, 0.0, 0.5, 0.1), "must be above 0 and .*, in 1 of 2 queries"),
     ("novelty", changed("share", 2.0, 0.5, 2.0, 3.0), "at most 1 for .*, in 2 of 2 queries"),
     ("popularity", changed("share", 5, None, 5, 1), "must not be null .*, in 1 of 2 queries"),
-    ("novelty", changed("share", 0.5, None, 0.5, 0.1), "'share' must not be null .* in 1 of 2"),
     ("popularity", changed("share", 5, -1, 5, -2), "at least 0, got lower numbers in 2 of 4 rows"),
-    ("popularity", changed("share", 5.0, math.nan, 5, 1), "must be finite, .* in 1 of 4 rows"),
     ("popularity", changed("share", 5, 3, 6, 1), "'share' must have one value .* 1 of 3 doc.*'a'"),
     ("diversity", changed("genre", "x", None, "x", "y"), "'genre' must not be null, .* 1 of 2"),
     ("diversity", changed("genre", "x", "y", "z", "y"), "'genre' must have one value .* 1 of 3"),
@@ -152,11 +145,6 @@ REFUSED = [
         "diversity",
         changed("genre", [1, 2], [0, 0], [1, 2], [3, 1], dtype=VECTOR),
         "or a vector of zeros .*, in 1 of 2 queries",
-    ),
-    (
-        "diversity",
-        changed("genre", [], None, [], [], dtype=VECTOR),
-        "must not be null, empty or a vector of zeros .*, in 2 of 2 queries",
     ),
     (
         "diversity",

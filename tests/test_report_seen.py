@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from browser import colours, console_errors, waited
+from browser import console_errors, waited
 from helpers import needed
 from report_page import Page, Report
 from results import drawn, frame_of, of_few
@@ -224,26 +224,6 @@ def test_nothing_is_wider_than_the_window(page, tmp_path, width):
     shown.quiet()
 
 
-def test_a_narrower_window_has_narrower_charts(page, file):
-    emulate(page)
-    shown = Page(page).open(file)
-    width = "return document.querySelector('svg.marks').getBoundingClientRect().width"
-    before = shown.run(width)
-    emulate(page, width=600)
-    waited(page, lambda: shown.run(width) not in (before, 0))
-    assert shown.run(width) <= 600
-    emulate(page)
-
-
-def test_parts_that_are_opened_are_drawn(shown):
-    assert shown.seen("details svg.marks") == []
-    shown.run("for (const each of document.querySelectorAll('details')) each.open = true")
-    count = len(shown.seen("details .chart"))
-    assert count == 3
-    waited(shown.driver, lambda: len(shown.seen("details svg.marks")) == count)
-    shown.quiet()
-
-
 def test_odd_names_are_text(opened):
     names = ["__proto__", "constructor", "<img src=x onerror=alert(1)>", "a\nb", "", "{{ 7 }}"]
     results = frame_of(dict(zip(names, drawn(7, 6).values(), strict=True)))
@@ -267,13 +247,6 @@ def test_little_is_shown_quietly(opened, results):
     opened(results).quiet()
 
 
-def test_thousands_of_queries_are_bars_of_their_own(opened):
-    shown = opened(frame_of(drawn(3000, 2)))
-    bars = "return document.querySelectorAll('.pair .mark-rect.role-mark path').length"
-    assert shown.run(bars) == 3000
-    shown.quiet()
-
-
 def test_a_chart_that_cannot_be_drawn_keeps_no_other_from_it(page, file, tmp_path):
     text = file.read_text(encoding="utf-8")
     broken = text.replace(
@@ -286,8 +259,3 @@ def test_a_chart_that_cannot_be_drawn_keeps_no_other_from_it(page, file, tmp_pat
     assert shown.seen(".failed") == ["This chart could not be drawn: no chart"]
     assert len(shown.seen("svg.marks")) == 4
     assert any("no chart" in each for each in console_errors(page))
-
-
-def test_strategies_have_different_colours(shown):
-    chart = shown.driver.find_element("css selector", "#curves .chart")
-    assert len(colours(chart.screenshot_as_png)) >= 3

@@ -23,7 +23,6 @@ from polars_graded._results import significance
 from polars_graded._results.pairs import Pairs, find_pairs
 from polars_graded._results.per_query import Results
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, compute_agreeing_levels
-from polars_graded.trust import discriminative_power
 
 pytestmark = of_few
 
@@ -184,14 +183,6 @@ def test_randomised_tukey_is_near_the_enumeration_of_all_shuffles():
         margin = np.quantile(ranges, 0.95)
         assert row["ci_high"] - row["difference"] == pytest.approx(margin, abs=0.02)
         assert row["difference"] - row["ci_low"] == pytest.approx(margin, abs=0.02)
-
-
-def test_randomised_tukey_of_two_strategies_is_the_permutation_test():
-    values = drawn(11)
-    [tukey] = compared(values, test="randomised_tukey")
-    [permutation] = compared(values, test="permutation")
-    p = permutation["p_value"]
-    assert abs(tukey["p_value"] - p) < 4 * math.sqrt(p * (1 - p) / 10_000) + 1e-4
 
 
 @pytest.mark.parametrize("test", ["permutation", "bootstrap", "randomised_tukey"])
@@ -520,20 +511,6 @@ def test_the_other_way_round_is_the_mirror_image(test, pairs):
         assert 0 <= there["p_value"] <= 1
 
 
-def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
-    monkeypatch.setattr(significance, "MAX_BLOCK_NUMBERS", 100 * 20)
-    frame = frame_of(drawn(20)).with_columns(ndcg=pl.col("ap"))
-    for test in ("permutation", "bootstrap"):
-        seen = []
-
-        def bar(blocks, seen=seen):
-            seen.append(len(blocks))
-            return blocks
-
-        compare(frame, test=test, resamples=1000, progress=bar)
-        assert seen == [10, 10]
-
-
 # What is claimed of many intervals, and of skewed differences.
 
 
@@ -649,28 +626,9 @@ def test_differences_without_variation_are_told(test):
     assert not told(values, test="permutation", correction="none")
 
 
-def test_measures_that_share_a_limit_tell_it_once():
-    frame = frame_of(drawn(5, 3)).with_columns(ndcg=pl.col("ap") ** 2)
-    with pytest.warns(DataWarning.tests, match="however large") as caught:
-        compare(frame, "ap", {"ndcg": "highest"}, test="permutation")
-    assert len(caught) == 1
-    with pytest.warns(DataWarning.tests, match="at 0.01"):
-        discriminative_power(frame, "ap", test="permutation", confidence=0.99)
-
-
 def test_the_needed_resamples_are_enough_also_if_a_corrected_p_value_is_capped():
     [sentence] = told(drawn(20, 16), test="bootstrap", resamples=60)
     [needed] = re.findall(r"resamples=(\d+)", sentence)
     assert int(needed) == 120 / 0.05
     assert not told(drawn(20, 16), test="bootstrap", resamples=int(needed))
     assert told(drawn(20, 16), test="bootstrap", resamples=int(needed) - 2)
-
-
-@pytest.mark.slow
-def test_the_hint_at_resamples_names_a_number_that_helps():
-    draw = np.random.default_rng(1)
-    names = np.repeat([f"s{n:02d}" for n in range(46)], 15)
-    frame = pl.DataFrame({"strategy": names, "query": np.tile(np.arange(15), 46)})
-    frame = frame.with_columns(ap=draw.random(frame.height))
-    with pytest.warns(DataWarning.tests, match="with 15 .*\n\nHint: more queries, or"):
-        compare(frame, "ap", test="permutation")

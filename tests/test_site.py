@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from functools import partial
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -119,12 +116,6 @@ def test_see_also_leads_to_pages(pages: dict[Path, Page]) -> None:
                 assert "<a " in term, f"{path.name}: {re.sub('<.*?>', '', term)}"
 
 
-def test_a_chart_names_what_makes_its_frame_with_a_link(site: Path) -> None:
-    path = site / "book/api/polars_graded.charts.dcg_curves.html"
-    links = Page(path).links
-    assert {"polars_graded.evaluate.html#polars_graded.evaluate"} <= set(links)
-
-
 def test_pages_are_there_as_markdown(site: Path) -> None:
     listed = re.findall(r"\]\((.*?)\)", (site / "llms.txt").read_text(encoding="utf-8"))
     assert {"index.md", "book/start.md", "book/reference.md"} <= set(listed)
@@ -137,13 +128,6 @@ def test_pages_are_there_as_markdown(site: Path) -> None:
     assert all(
         f"\n## polars_graded.{name}\n" in reference for name in names_of(BOOK / "reference.rst")
     )
-
-
-def test_every_page_has_a_card(pages: dict[Path, Page]) -> None:
-    for path in pages:
-        text = path.read_text(encoding="utf-8")
-        [card] = re.findall(r'<meta property="og:image" content="(.*?)">', text)
-        assert (path.parent / card).is_file()
 
 
 # As it is read
@@ -235,31 +219,6 @@ def test_search_finds(asked: str, found: list[str], site: Path, read: Any) -> No
     assert (console_errors(page), requests_of(page)) == ([], [])
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """A server that says nothing of what it is asked for."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def test_it_can_be_served(site: Path, page: WebDriver) -> None:
-    """Then a search shows where its words stand."""
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        page.get(f"{address}/search.html?q=ties")
-        WebDriverWait(page, 20).until(
-            lambda page: page.find_elements(By.CSS_SELECTOR, "#search-results p.context")
-        )
-        page.get("about:blank")
-        server.shutdown()
-    assert console_errors(page) == []
-    assert {url for url in requests_of(page) if not url.startswith(address)} == set()
-
-
 @pytest.mark.parametrize(
     "name", ["index", "book/start", "book/choosing", "book/gallery", "book/how-to/tools"]
 )
@@ -279,50 +238,3 @@ def test_a_narrow_window_scrolls_down_only(name: str, read: Any) -> None:
     for shown, own, overflow in page.execute_script(widths):
         assert shown == pytest.approx(own, abs=1)
         assert overflow == "auto"
-
-
-def test_the_name_of_the_book_and_its_search_stand_apart_on_a_phone(read: Any) -> None:
-    page = read("book/start")
-    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    script = (
-        "return ['.logo__title', '.search-button-field'].map(selector => "
-        "[...document.querySelectorAll(`.bd-header ${selector}`)]"
-        ".map(each => each.getBoundingClientRect()).find(({ width }) => width > 0))"
-    )
-    title, search = page.execute_script(script)
-    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert title["right"] < search["left"]
-
-
-def test_dark_is_dark_and_charts_stay_on_white(read: Any) -> None:
-    page = read("book/start")
-    script = (
-        "const colour = selector => getComputedStyle(document.querySelector(selector))"
-        ".backgroundColor; return [colour('body'), colour('.chart')]"
-    )
-    modes = {}
-    for mode in ("light", "dark"):
-        page.execute_script(f"document.documentElement.dataset.theme = '{mode}'")
-        modes[mode] = page.execute_script(script)
-    assert modes["light"] == ["rgb(255, 255, 255)"] * 2
-    body, chart = modes["dark"]
-    assert sum(map(int, re.findall(r"\d+", body)[:3])) < 150
-    assert chart == "rgb(255, 255, 255)"
-
-
-def test_the_keyboard_opens_the_search_and_finds(read: Any) -> None:
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    page = read("book/start")
-    page.find_element(By.TAG_NAME, "body").send_keys(Keys.CONTROL, "k")
-    WebDriverWait(page, 10).until(
-        lambda page: page.switch_to.active_element.get_attribute("type") == "search"
-    )
-    page.switch_to.active_element.send_keys("ties", Keys.ENTER)
-    WebDriverWait(page, 20).until(lambda page: "search.html" in page.current_url)
-    WebDriverWait(page, 20).until(
-        lambda page: page.find_elements(By.CSS_SELECTOR, "#search-results ul.search li a")
-    )

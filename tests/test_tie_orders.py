@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from typing import Any
 
@@ -257,19 +256,6 @@ def test_trec_eval_10_compares_doubles_and_pytrec_eval_floats(scores, by_64, by_
                 ties=ties,
             )
             assert similar["jaccard@1"].item() == expected
-
-
-def test_documents_that_are_no_text_keep_the_order_of_rows():
-    frame = pl.DataFrame({"query": 1, "doc": [[1], [2]], "grade": [1, 0], "score": [1.0, 1.0]})
-    with pytest.warns(pg.DataWarning.ties, match="the order of rows decides"):
-        assert pg.evaluate(frame, "success@1")["success@1"].item() == 1
-
-
-def test_order_of_ranx_needs_numba_and_says_so(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    frame = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, 0], "score": [1.0, 1.0]})
-    with pytest.raises(ImportError, match="ties='ranx' needs numba, since ranx sorts with it"):
-        pg.evaluate(frame, "ap", ties="ranx")
 
 
 MANY = [

@@ -297,18 +297,6 @@ def test_graders_without_a_query_or_a_strategy_in_common_are_refused():
         summarise(graded({"a": [1, None]}, {"a": [None, 1]}), trusted="people")
 
 
-def test_names_of_queries_change_nothing():
-    """Weights are of all other queries, not of halves that the order of names makes."""
-    people, model = drawn(11, 25, 200)
-    results = graded(people, model)
-    expected = summarise(results, trusted="people").drop("note")
-    for seed in range(3):
-        names = dict(zip(range(200), rng(seed).permutation(200).tolist(), strict=True))
-        renamed = results.with_columns(pl.col("query").replace_strict(names))
-        found = summarise(renamed, trusted="people").drop("note")
-        assert_frame_equal(found, expected, abs_tol=1e-12)
-
-
 def chosen(seed, n=50, total=500):
     """People judged the queries of which the model's values are lowest."""
     generator = rng(seed)
@@ -375,22 +363,6 @@ def test_a_selection_is_told_from_five_trusted_queries_on(n):
         warnings.simplefilter("always")
         summarise(graded({"a": people}, {"a": values}), trusted="people")
     assert [each.category for each in caught] == [DataWarning.selection] * (n == 5)
-
-
-def test_a_gain_that_is_not_certain_is_told():
-    """Seven queries and a model that says little: what it is worth is an estimate of chance."""
-    certain = 0
-    for seed in range(60):
-        people, model = drawn(seed, 7, 60, noise=2)
-        found = summarise(graded(people, model), trusted="people")
-        assert all(note is not None for note in found["note"])
-        for row in found.rows(named=True):
-            no_gain = "there is no gain" in row["note"] or "not certain" in row["note"]
-            certain += not no_gain
-            assert ("less precise" in row["note"]) == (
-                row["worth"] is not None and row["worth"] < 0
-            )
-    assert certain <= 9
 
 
 def test_a_row_that_gains_has_no_note_of_the_contrary():
@@ -501,19 +473,6 @@ def test_a_papers_table_has_the_corrected_means_and_differences():
         x for x in pg.paper_table(results, grader="model").splitlines() if "s0" in x
     )
     assert "**" not in next(line for line in table.splitlines() if "| s0 |" in line)
-
-
-def test_a_papers_table_of_several_models_names_one():
-    people, model = drawn(4, 20, 60)
-    results = graded(people, model, other=model)
-    with pytest.raises(ValueError, match="one grader and the trusted 'people', got model, other"):
-        pg.paper_table(results, trusted="people")
-    named = pg.paper_table(results, trusted="people", grader="model")
-    assert named == pg.paper_table(graded(people, model), trusted="people")
-    with pytest.raises(ValueError, match="`test` must be 't' if `trusted` is passed"):
-        pg.paper_table(graded(people, model), trusted="people", test="wilcoxon")
-    with pytest.raises(ValueError, match="`letters` must be 'worse' if `trusted` is passed"):
-        pg.paper_table(graded(people, model), trusted="people", letters="groups")
 
 
 @pytest.mark.parametrize("refuses", [pg.gate, pg.assert_no_worse, pg.rank_strategies])

@@ -145,13 +145,6 @@ def test_nan_is_refused_also_where_all_have_it():
         pg.summarise(nan)
 
 
-def test_the_default_of_roc_auc_needs_no_switch():
-    values = pg.evaluate(logged().drop("doc"), "roc_auc", query=KEYS, by=["x", "y"])
-    defined = values["roc_auc"].count() // 2
-    assert 0 < defined < 40
-    assert pg.summarise(values)["queries"].to_list() == [defined] * 2
-
-
 def test_a_column_called_query_may_be_one_of_several():
     frame = RESULTS.rename({"session": "query"})
     found = pg.compare(frame)

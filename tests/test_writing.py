@@ -92,23 +92,6 @@ def test_a_link_stays(tmp_path):
     assert path.read_text() == "after"
 
 
-@pytest.mark.parametrize("length", [10, 255])
-def test_a_name_may_be_as_long_as_any(tmp_path, length):
-    path = tmp_path / ("é" * 5 + "x" * (length - 10))
-    with write_atomically(path) as part:
-        part.touch()
-    assert path.exists()
-
-
-@pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs a device to write to")
-def test_what_is_no_file_is_written_itself():
-    path = Path("/dev/null")
-    check_writable(path)
-    with write_atomically(path) as part:
-        assert part == path
-    assert path.is_char_device()
-
-
 @pytest.mark.parametrize(
     ("name", "error"),
     [
