@@ -401,7 +401,7 @@ ROWS = {
     "explore": Row(
         charts.explore,
         results,
-        {"measure": "mu_ap", "curve": DCG_20, **KEYS},
+        {"measure": "mu_ap", **KEYS},
         {"missing": "drop", "colour": None, **PAIR},
         "mu_ap",
         fewest=2,

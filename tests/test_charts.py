@@ -1717,10 +1717,10 @@ def test_a_curve_states_the_queries_that_are_drawn():
 
 
 def test_a_baseline_is_no_grey_line():
-    rows = [(f"s{n}", query, [0.1 * n, 0.2]) for n in range(9) for query in range(3)]
+    rows = [(f"s{n}", query, [0.1 * n, 0.2]) for n in range(13) for query in range(3)]
     frame = pl.DataFrame(rows, schema=["strategy", "query", "dcg_curve@2"], orient="row")
     assert "grey" not in " ".join(charts.dcg_curves(frame, baseline="s0").title["subtitle"])
-    assert "grey: 1 other" in " ".join(charts.dcg_curves(frame).title["subtitle"])
+    assert "grey: 5 others" in " ".join(charts.dcg_curves(frame).title["subtitle"])
 
 
 def test_a_renamed_similarity_is_not_mirrored():

@@ -218,9 +218,9 @@ def test_a_line_joins_a_document_to_itself_in_the_next_column():
             100,
             [
                 *["up to 100.2"] * 2,
-                *["up to 100.45"] * 2,
-                *["up to 100.68"] * 2,
-                *["up to 101"] * 3,
+                *["up to 100.5"] * 3,
+                *["up to 100.7"] * 2,
+                *["up to 100.9"] * 2,
             ],
         ),
         (
@@ -320,7 +320,9 @@ def test_a_query_of_several_columns_is_a_tuple():
     of_one = charts.rankings(frame, 2, "ap", by=keys["by"]).data
     assert chart.data.drop("query").equals(of_one.drop("query"))
     assert chart.data["query"].unique().to_list() == ["FR, 2"]
-    assert chart.to_dict()["title"]["text"] == "2 rankings of country FR, query 2, ap"
+    assert (
+        chart.to_dict()["title"]["text"] == "2 rankings of country FR, query 2, average precision"
+    )
     expected = side_by_side(frame, 2, by=keys["by"])
     assert side_by_side(both, ("FR", 2), **keys).equals(expected)
     with pytest.raises(

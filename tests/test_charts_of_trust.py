@@ -53,10 +53,10 @@ def test_beside_a_measure_stands_the_share_of_pairs_at_most_at_alpha():
     frame = levels(ap=[1.0, 0.3, 0.05, 0.04, 0.0, 0.0], ndcg=[1.0, 0.9, 0.8, 0.06, 0.051, 0.0])
     drawn = charts.significance_curves(frame).data.drop_nulls("label")
     # Four of six, the third just so; and one of six.
-    assert drawn["label"].to_list() == ["ap: 4 of 6", "ndcg: 1 of 6"]
+    assert drawn["label"].to_list() == ["average precision: 4 of 6", "NDCG: 1 of 6"]
     assert drawn["place"].to_list() == [6, 6]
     wider = charts.significance_curves(frame, confidence=0.94).data["label"].drop_nulls()
-    assert wider.to_list() == ["ap: 4 of 6", "ndcg: 3 of 6"]
+    assert wider.to_list() == ["average precision: 4 of 6", "NDCG: 3 of 6"]
 
 
 def test_the_shares_are_those_of_discriminative_power():
@@ -66,7 +66,7 @@ def test_the_shares_are_those_of_discriminative_power():
     drawn = charts.significance_curves(found).data.drop_nulls("label")["label"]
     assert drawn.to_list() == [
         f"{name}: {round(21 * share)} of 21"
-        for name, share in zip(["mu_ap", "ndcg"], shares, strict=True)
+        for name, share in zip(["μAP", "NDCG"], shares, strict=True)
     ]
     assert 0 < shares.min() < 1
 
@@ -77,7 +77,7 @@ def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
     assert few.data.height <= chart_checks.MAX_DRAWN_ROWS < 5 * 1035
     # exp(-place / 10) is at most 0.05 from the 30th pair on.
     assert few.data["label"].drop_nulls().to_list() == [
-        f"{name}: {1035 - 29} of 1035" for name in ("mu_ap", "ndcg")
+        f"{name}: {1035 - 29} of 1035" for name in ("μAP", "NDCG")
     ]
     three = pl.concat([frame, frame.with_columns(pl.col("measure") + " again")])
     drawn = charts.significance_curves(three)

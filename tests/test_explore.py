@@ -14,13 +14,13 @@ import vl_convert
 from browser import console_errors, waited
 from scipy import stats
 
-from polars_graded import charts, datasets, differences, evaluate, summarise
+from polars_graded import charts, differences, summarise
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
 
-def results(n: int, ranks: int = 10) -> pl.DataFrame:
+def results(n: int) -> pl.DataFrame:
     """What `evaluate` returns of two strategies, and the country of each query."""
     rng = np.random.default_rng(n)
     parts = []
@@ -32,11 +32,9 @@ def results(n: int, ranks: int = 10) -> pl.DataFrame:
                     "strategy": name,
                     "query": np.arange(n),
                     "ndcg": ndcg,
-                    "dcg_curve@10": np.cumsum(rng.random((n, ranks)), axis=1),
                     "country": [["se", "de", "fr"][query % 3] for query in range(n)],
                 },
-                schema_overrides={"dcg_curve@10": pl.Array(pl.Float64, ranks)},
-            ).with_columns(pl.col("dcg_curve@10").arr.to_list())
+            )
         )
     return pl.concat(parts)
 
@@ -62,31 +60,6 @@ def test_the_rows_are_those_of_differences():
     assert data["position"].to_list() == list(range(1, 51))
 
 
-def test_ranks_have_the_differences_of_the_curve():
-    frame = results(20)
-    data = charts.explore(frame, "ours", "bm25").data.sort(pl.col("query").cast(pl.Int64))
-    one, other = (
-        np.array(frame.filter(strategy=name)["dcg_curve@10"].to_list()) for name in ("ours", "bm25")
-    )
-    for rank in range(1, 11):
-        assert data[f"rank_{rank}"].to_list() == pytest.approx(
-            list((one - other)[:, rank - 1]), rel=1e-5
-        )
-
-
-def test_of_a_long_curve_some_ranks_stand_for_all():
-    data = charts.explore(results(5, ranks=1000), "ours", "bm25").data
-    ranks = [int(name[5:]) for name in data.columns if name.startswith("rank_")]
-    assert (len(ranks), ranks[0], ranks[-1]) == (20, 1, 1000)
-
-
-def test_the_number_of_ranks_is_that_of_the_drawn_ones():
-    for ranks, where in ((10, "each rank"), (50, "20 of 50 ranks")):
-        spec = charts.explore(results(9, ranks), "ours", "bm25").to_dict()
-        assert spec["vconcat"][2]["title"]["text"] == f"Mean difference at {where}"
-    assert len(charts.explore(results(9).drop("dcg_curve@10"), "ours", "bm25").vconcat) == 2
-
-
 # Errors
 
 
@@ -109,7 +82,6 @@ def two_measures(frame: pl.DataFrame) -> pl.DataFrame:
             ValueError,
             "`colour` must have one value for each query, got several in 'country' for 9 queries",
         ),
-        (None, {"curve": "ndcg"}, TypeError, "`curve` must be a column of lists, one per query"),
     ],
 )
 def test_what_is_wrong_is_an_error_that_says_so(change, options, error, sentence):
@@ -177,7 +149,7 @@ def expected(
 
 @pytest.mark.parametrize("confidence", [0.95, 0.8])
 def test_a_rectangle_in_any_view_changes_means_to_those_of_its_queries(drawn, confidence):
-    frame = results(150).drop("dcg_curve@10")
+    frame = results(150)
     chart = charts.explore(frame, "ours", "bm25", confidence=confidence)
     every = chart.data["query"].to_list()
     page = drawn(chart)
@@ -205,12 +177,8 @@ def test_a_rectangle_in_any_view_changes_means_to_those_of_its_queries(drawn, co
 
 
 def test_a_rectangle_without_a_query_has_no_mean_and_with_one_no_interval(drawn):
-    frame = (
-        results(30)
-        .drop("dcg_curve@10")
-        .with_columns(
-            ndcg=pl.when(pl.col("query") == 0).then(pl.lit(1.0)).otherwise(pl.col("ndcg") * 0.5)
-        )
+    frame = results(30).with_columns(
+        ndcg=pl.when(pl.col("query") == 0).then(pl.lit(1.0)).otherwise(pl.col("ndcg") * 0.5)
     )
     page = drawn(charts.explore(frame, "ours", "bm25"))
     drag(page, "points", (0.7, 0.3), (0.8, 0.2))
@@ -240,39 +208,11 @@ def test_a_name_in_the_legend_chooses_its_queries(drawn):
     assert 2 <= len(both) < 20
 
 
-def test_the_difference_by_rank_is_of_the_chosen_and_its_band_of_all(drawn):
-    frame = results(80)
-    chart = charts.explore(frame, "ours", "bm25")
-    page = drawn(chart)
-    drawn = page.execute_script(RANKS)
-    for row in drawn:
-        wanted = interval_of(chart.data[f"rank_{row['rank']:.0f}"])
-        assert (row["mean"], row["low"], row["high"]) == pytest.approx(wanted)
-    drag(page, "points", (0.2, 0.95), (0.8, 0.2))
-    waited(page, lambda: "80 of 80 queries" not in shown(page))
-    queries = brushed(page, chart.data)
-    drawn = page.execute_script(RANKS)
-    chosen = chart.data.filter(pl.col("query").is_in(queries))
-    assert 2 < chosen.height < 80
-    assert [row["rank"] for row in drawn] == list(range(1, 11))
-    for row in drawn:
-        assert row["mean"] == pytest.approx(chosen[f"rank_{row['rank']:.0f}"].mean())
-        assert row["low"] is row["high"] is None
-
-
-RANKS = (
-    "return Object.values(view._runtime.data).map((each) => each.values?.value ?? [])"
-    ".find((rows) => rows.length && 'rank' in rows[0] && 'low' in rows[0])"
-    ".map(({ rank, mean, low, high }) => ({ rank, mean, low, high }));"
-)
-"""Script that returns the mean differences by rank, with the ends of their intervals."""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("colour", [None, "country"])
 def test_queries_in_a_rectangle_have_means_without_an_interval(colour):
     """Queries that are chosen by their values are no sample; those of a colour are."""
-    frame = results(60).drop("dcg_curve@10")
+    frame = results(60)
     chart = charts.explore(frame, "ours", "bm25", colour=colour)
     spec = chart.to_dict()
 
@@ -296,15 +236,8 @@ def test_queries_in_a_rectangle_have_means_without_an_interval(colour):
 
 
 def test_the_means_of_all_queries_are_those_of_summarise(drawn):
-    frame = results(200).drop("dcg_curve@10")
+    frame = results(200)
     means = summarise(frame, "ndcg").filter(strategy="ours")
     [mean], [low], [high] = (means[name] for name in ("mean", "ci_low", "ci_high"))
     page = drawn(charts.explore(frame, "ours", "bm25"))
     assert shown(page)[0] == f"{mean:.4f} ({low:.4f} to {high:.4f})   ours"
-
-
-def test_a_curve_by_recall_is_refused():
-    values = evaluate(datasets.example(), "ap", "interpolated_precision", by=["strong", "weak"])
-    assert charts.explore(values, "strong", "weak", "ap") is not None
-    with pytest.raises(ValueError, match="`curve` must have a value per rank, got"):
-        charts.explore(values, "strong", "weak", "ap", curve="interpolated_precision")

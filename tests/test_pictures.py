@@ -242,7 +242,7 @@ def test_the_best_of_many_strategies_have_colours_and_a_legend():
     chart = charts.trade_off(summary, "ndcg", "ap")
     best = summary.filter(measure="ap").top_k(style.MAX_COLOURS, by="mean")["strategy"]
     assert {*best} <= {*texts_of(scene_of(chart))}
-    assert "grey: 17 others, with lower ap" in subtitle_of(chart)
+    assert "grey: 17 others, with lower average precision" in subtitle_of(chart)
     steps = [0.0, 0.5, 1.0]
     curves = pl.concat(
         pl.DataFrame(

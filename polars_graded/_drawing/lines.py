@@ -17,6 +17,7 @@ from polars_graded._drawing.style import MAX_COLOURS, Chart, LayerChart
 from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import shorten_names
+from polars_graded._sentences.titles import name_measure
 
 BAND_OPACITY = 0.2
 """Opacity of a band around a line."""
@@ -26,6 +27,9 @@ MAX_BANDS = 3
 
 MAX_MARKED_POINTS = 30
 """A curve with more points than this is a line without marks at its points."""
+
+MAX_LABELS = 12
+"""Maximum number of lines or points that all have a name, even if some of them are grey."""
 
 NAME_HEIGHT = 12
 """Minimum distance between the names of two lines, in pixels."""
@@ -76,7 +80,7 @@ def draw_lines(
         The axes, whose shorthands name the fields of a point. `ends` are the ends of the y axis.
     names, best
         All names, which determine the colours, and the names of the drawn lines, the most important
-        first. Of more than `MAX_COLOURS` lines, only the most important have a colour and a name.
+        first. Of more than `MAX_COLOURS` lines, only the most important have a colour.
     title, field
         The title of a legend, and the field of names.
     labels
@@ -95,8 +99,10 @@ def draw_lines(
     keys = ["panel", field] if has_panels else [field]
     x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
     notes = [*words.notes, *write_coinciding(table, x_field, y_field, keys)]
-    words = words._replace(notes=[*notes, *style.write_rest_note(drawn)])
-    labelled = style.choose_coloured(best, colours, highlight)
+    labelled = choose_labelled(best, colours, highlight)
+    if has_panels or len(labelled) < len(drawn):
+        notes += style.write_rest_note(drawn)
+    words = words._replace(notes=notes)
     if len(drawn) > MAX_COLOURS or highlight is not None:
         table = sort_to_front(table, field, labelled)
     color = style.encode_names(
@@ -147,10 +153,22 @@ def draw_lines(
     return _reserve_width(chart, table["label"])
 
 
+def choose_labelled(
+    best: Sequence[str], colours: Mapping[str, str] | None, highlight: Any
+) -> list[str]:
+    """Return the names that are drawn beside their marks, the most important first.
+
+    All names are drawn if there are at most `MAX_LABELS`. Otherwise, only those of coloured marks
+    are drawn, since most of the grey marks are close to another one.
+    """
+    coloured = style.choose_coloured(best, colours, highlight)
+    return coloured if len(best) > MAX_LABELS else [*dict.fromkeys([*coloured, *best])]
+
+
 def sort_to_front(table: pl.DataFrame, field: str, labelled: Sequence[str]) -> pl.DataFrame:
     """Sort the rows so that Vega draws grey marks first, and the first labelled name last."""
     front = {name: -place for place, name in enumerate(labelled)}
-    order = pl.col(field).replace_strict(front, default=-MAX_COLOURS, return_dtype=pl.Int64)
+    order = pl.col(field).replace_strict(front, default=-len(front), return_dtype=pl.Int64)
     return table.sort(order, maintain_order=True)
 
 
@@ -174,7 +192,7 @@ def write_coinciding(table: pl.DataFrame, x: str, y: str, keys: Sequence[str]) -
     panels = several["panel"].to_list() if "panel" in keys else [""] * several.height
     notes = []
     for panel, names in zip(panels, several["names"].to_list(), strict=True):
-        short = shorten_names(names)
+        short = shorten_names([*map(name_measure, names)] if keys[-1] == "measure" else names)
         more = len(short) - MAX_LISTED_LINES
         listed = short if more <= 0 else [*short[:MAX_LISTED_LINES], f"{more} more"]
         where = f"{panel}: " if panel else ""
@@ -282,7 +300,7 @@ def spread_names(
     the two moves, and thus after their mean. The weight is the mean height of the names, so that
     names at the top of the frame move down, and names at its bottom move up.
     """
-    neighbours, at = range(1, MAX_COLOURS), height or y
+    neighbours, at = range(1, MAX_LABELS), height or y
     fields: Any = [
         alt.WindowFieldDef(op=op, field=at, param=k, **{"as": f"{op}_{k}"})
         for op in ("lag", "lead")
@@ -339,9 +357,14 @@ def draw_point_names(
     up = alt.ExprRef(f"({move.expr}) - {rise}")
     leader = base.mark_rule(x2Offset=across, y2Offset=up, opacity=0.6, clip=False)
     align = alt.ExprRef(f"{side} < 0 ? 'right' : 'left'")
-    text = base.mark_text(align=align, dx=across, dy=up, limit=MAX_NAME_WIDTH, clip=False)
-    text = text.encode(text=alt.Text(f"{label}:N"), color=style.draw_ink())
-    return [leader.encode(x2=alt.X2(x), y2=alt.Y2(y)), text]
+    look: dict[str, Any] = {"align": align, "dx": across, "dy": up, "limit": MAX_NAME_WIDTH}
+    base = base.encode(text=alt.Text(f"{label}:N"))
+    # The colour of the background around a name separates it from points and lines below.
+    halo = base.mark_text(
+        stroke=alt.ExprRef(style.PAPER), strokeWidth=3, clip=False, aria=False, **look
+    )
+    text = base.mark_text(clip=False, **look).encode(color=style.draw_ink())
+    return [leader.encode(x2=alt.X2(x), y2=alt.Y2(y)), halo.encode(color=style.draw_paper()), text]
 
 
 def _reserve_width(chart: LayerChart, labels: pl.Series) -> LayerChart:

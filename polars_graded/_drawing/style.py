@@ -52,9 +52,6 @@ MAX_COLOURS = len(OKABE_ITO)
 REST = "#b4b8bf"
 """Colour of the outlines of symbols in a legend of grades."""
 
-FAINT = "#d5d8dc"
-"""Colour of queries that are not selected, and of the outlines of cells."""
-
 INK = "#30363d"
 """Colour of text and of significant results. No strategy has this colour."""
 
@@ -86,6 +83,9 @@ def choose_by_background(light: str, dark: str) -> alt.ExprRef:
 TEXT_COLOUR = choose_by_background(INK, LIGHT_INK)
 """Expression of the colour of text on the background of the chart."""
 
+FAINT_COLOUR = choose_by_background("#d5d8dc", "#3b424c")
+"""Expression of the colour of queries that are not selected, and of grids and frames."""
+
 REST_COLOUR = choose_by_background("#acaeb1", "#6d7073")
 """Expression of the colour of strategies beside a highlighted one, or without one of their own."""
 
@@ -112,7 +112,37 @@ class Words(NamedTuple):
     """Description that a screen reader reads after the finding; by default the axes."""
 
 
-class LayerChart(alt.LayerChart):
+TEXTS = ("guide-label", "guide-title", "group-title", "group-subtitle")
+"""Vega's names for the texts of axes, legends, panels and titles."""
+
+BACKGROUND_SETTINGS: dict[str, Any] = {
+    "axis": {"domainColor": DOUBT, "tickColor": DOUBT, "gridColor": FAINT_COLOUR},
+    "style": {name: {"fill": choose_by_background("black", LIGHT_INK)} for name in TEXTS},
+    "view": {"stroke": FAINT_COLOUR},
+}
+"""Settings with which axes, titles and legends are legible on the configured background."""
+
+
+class Configurable:
+    """A chart that a caller may configure."""
+
+    def configure(self, **settings: Any) -> Any:
+        """Return a copy with other settings; texts are legible on another background."""
+        if "background" in settings:
+            settings = BACKGROUND_SETTINGS | settings
+        return super().configure(**settings)  # type: ignore[misc]
+
+    def configure_range(self, **ranges: Any) -> Any:
+        """Return a copy with other colours."""
+        chart = super().configure_range(**ranges)  # type: ignore[misc]
+        if "category" in ranges:
+            chart = chart.copy(deep=True)
+            for view in chart.list_coloured_views():
+                view.encoding = drop_default_colours(view.encoding)
+        return chart
+
+
+class LayerChart(Configurable, alt.LayerChart):  # type: ignore[misc]
     """A layered chart whose layers share the channels that a caller may replace by `encode`."""
 
     def __add__(self, other: Any) -> LayerChart:
@@ -144,15 +174,12 @@ class LayerChart(alt.LayerChart):
         chart.title, chart.spec.title = chart.spec.title, alt.Undefined
         return chart
 
-    def configure_range(self, *ranges: Any, **named_ranges: Any) -> LayerChart:
-        """Return a copy with other colours."""
-        chart: LayerChart = super().configure_range(*ranges, **named_ranges)
-        if "category" in named_ranges:
-            chart.encoding = drop_default_colours(chart.encoding)
-        return chart
+    def list_coloured_views(self) -> list[Any]:
+        """Return the parts of the chart whose encoding has colours."""
+        return [self]
 
 
-class FacetChart(alt.FacetChart):
+class FacetChart(Configurable, alt.FacetChart):  # type: ignore[misc]
     """A chart with a panel per value, in which sizes and encodings are those of every panel."""
 
     def properties(self, **properties: Any) -> FacetChart:
@@ -168,13 +195,9 @@ class FacetChart(alt.FacetChart):
         chart.spec = chart.spec.encode(*channels, **named_channels)
         return chart
 
-    def configure_range(self, *ranges: Any, **named_ranges: Any) -> FacetChart:
-        """Return a copy with other colours."""
-        chart: FacetChart = super().configure_range(*ranges, **named_ranges)
-        if "category" in named_ranges:
-            chart.spec = chart.spec.copy()
-            chart.spec.encoding = drop_default_colours(chart.spec.encoding)
-        return chart
+    def list_coloured_views(self) -> list[Any]:
+        """Return the parts of the chart whose encoding has colours."""
+        return [self.spec]
 
 
 def check_facets(channels: Iterable[Any], columns: Collection[str]) -> None:
@@ -241,7 +264,8 @@ def draw_panels(
     side = PANEL_SIZES.get(columns, 300) if are_large else 180
     size = {"width": side} | ({} if _has_names(layers) else {"height": side}) | size
     # Without a sort, panels would be in alphabetical order.
-    header = alt.Header(labelLimit=300)
+    labels = {name: name_measure(name) if panel == "measure" else name for name in panel_names}
+    header = alt.Header(labelLimit=300, labelExpr=replace_labels(labels))
     facet = alt.Facet("panel:N", title=None, sort=panel_names, header=header)
     chart = _combine_layers(layers, table, Words(described=""), independent, **size)
     described = f"{words.described or describe_axes(layers)}, {len(panel_names)} panels"
@@ -445,8 +469,10 @@ def encode_names(
         scale = alt.Scale(domain=coloured, range=[*(range_ | chosen).values()])
     if isinstance(legend, bool):
         # A chart beside this one shares the legend, and may add up to `MAX_NAMED_MARKS` names.
-        n_symbols = len(coloured) + MAX_NAMED_MARKS
-        legend_or_none = build_legend(coloured, symbolLimit=n_symbols) if legend else None
+        look: dict[str, Any] = {"symbolLimit": len(coloured) + MAX_NAMED_MARKS}
+        if field == "measure":
+            look["labelExpr"] = replace_labels({name: name_measure(name) for name in coloured})
+        legend_or_none = build_legend(coloured, **look) if legend else None
     else:
         legend_or_none = legend
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=legend_or_none)
@@ -484,7 +510,8 @@ def find_category_colours() -> list[Any]:
 
 def _list_colours() -> list[Any]:
     """Return the colours of Okabe and Ito; none if the active theme has its own colours."""
-    return [] if has_theme_colours() else CATEGORY_COLOURS
+    theme_name, config = _read_theme()
+    return [] if theme_name or config.get("range", {}).get("category") else CATEGORY_COLOURS
 
 
 def encode_few_names(
@@ -500,12 +527,6 @@ def encode_few_names(
     return encode_names(sort_naturally(names), title, **chosen)
 
 
-def has_theme_colours() -> bool:
-    """Return whether the active theme has its own colours for names."""
-    theme_name, config = _read_theme()
-    return bool(theme_name or config.get("range", {}).get("category"))
-
-
 def _read_theme() -> tuple[str | None, dict[str, Any]]:
     """Return the name of the active theme and its settings."""
     theme = alt.theme.get()
@@ -516,6 +537,11 @@ def _read_theme() -> tuple[str | None, dict[str, Any]]:
 def draw_ink() -> Any:
     """Return the colour of text, which is legible on the background of the chart."""
     return alt.ColorValue(TEXT_COLOUR)
+
+
+def draw_paper() -> Any:
+    """Return the colour of the background."""
+    return alt.ColorValue(alt.ExprRef(PAPER))
 
 
 BLUE_CELL = choose_by_background("#08306b", "#9ecae1")
@@ -608,11 +634,16 @@ def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
     if names is not None:
         texts = sorted({*map(str, names)})
         pairs = zip(texts, shorten_names(texts, MAX_LABEL_LETTERS), strict=True)
-        short = {name: label for name, label in pairs if name != label}
-        return f"{json.dumps(short)}[{text}] || {text}" if short else text
+        return replace_labels(dict(pairs), text)
     start, end = MAX_LABEL_LETTERS // 2 - 1, MAX_LABEL_LETTERS // 2
     middle = f"slice({text}, 0, {start}) + '…' + slice({text}, -{end})"
     return f"length({text}) > {MAX_LABEL_LETTERS} ? {middle} : {text}"
+
+
+def replace_labels(texts: Mapping[str, str], text: str = "datum.label") -> str:
+    """Write a Vega expression that replaces some texts of another expression."""
+    other = {name: label for name, label in texts.items() if name != label}
+    return f"{json.dumps(other)}[{text}] || ({text})" if other else text
 
 
 MAX_PAIR_LABEL_LETTERS = MAX_LABEL_LETTERS // 2 + 2
@@ -631,11 +662,8 @@ def build_pairs_axis(table: pl.DataFrame, pair: str = "pair", **axis: Any) -> al
     short = pl.col(*columns).replace_strict(names, shorten_names(names.to_list(), max_letters))
     label = build_pair_name(versus=has_several).alias("label")
     labels = table.select(pair, *columns).unique().sort(pair).with_columns(short)
-    cut = labels.with_columns(label).filter(pl.col("label") != pl.col(pair))
-    if not cut.is_empty():
-        texts = dict(cut.select(pair, "label").rows())
-        axis["labelExpr"] = f"{json.dumps(texts)}[datum.label] || datum.label"
-    return alt.Axis(labelLimit=600, **axis)
+    texts = dict(labels.select(pair, label).rows())
+    return alt.Axis(labelLimit=600, labelExpr=replace_labels(texts), **axis)
 
 
 def order_axis(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
@@ -738,7 +766,8 @@ def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any
     A name of k letters fits in a `step` of 6 k + 4 pixels or more.
     """
     fits = all(len(name) * 6 <= step - 4 for name in names)
-    return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
+    # By default, the title of an axis is over labels that are longer than 200 pixels.
+    return {"labelAngle": 0 if fits else -90, "labelLimit": 250, "maxExtent": 300} | axis
 
 
 def write_labels(texts: Mapping[Any, str]) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -81,9 +80,7 @@ def compute_column_width(n: int) -> int:
     return max(24, min(280, 700 // n))
 
 
-def build_tile_rows(
-    documents: pl.DataFrame, values: pl.DataFrame, n: int, label: str
-) -> pl.DataFrame:
+def build_tile_rows(documents: pl.DataFrame, values: pl.DataFrame, n: int) -> pl.DataFrame:
     """Return the rows to draw, each a tile, a line or the head of a column.
 
     `values` has the `value` of the measure for each query and strategy. `part` is "document" for a
@@ -94,10 +91,8 @@ def build_tile_rows(
     names = values["strategy"].unique(maintain_order=True)
     places = pl.DataFrame({"strategy": names}).with_row_index("column")
     places = places.with_columns(pl.col("column").cast(pl.Int64))
-    texts = ["" if value is None else f"{label} {value:.4f}" for value in values["value"]]
-    heads = values.with_columns(label=pl.Series(texts, dtype=pl.String))
-    heads = heads.join(places, on="strategy", maintain_order="left")
-    documents = documents.join(heads.drop("label"), on=["query", "strategy"], maintain_order="left")
+    heads = values.join(places, on="strategy", maintain_order="left")
+    documents = documents.join(heads, on=["query", "strategy"], maintain_order="left")
     y = pl.col("rank").cast(pl.Float64).alias("y")
     top_documents = documents.filter(pl.col("rank") <= n).with_columns(y)
     max_rank: Any = top_documents["rank"].max()
@@ -178,12 +173,13 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     low_grades = grades.filter(grades <= irrelevant)
     if len(relevant) <= MAX_COLOURED_GRADES:
         ends = relevant
-        lowest_level, *names = format_distinct([irrelevant, *ends])
+        names = [_format_grade(end) for end in ends]
     else:
         width = (relevant[-1] - irrelevant) / 4
-        ends = [irrelevant + width * step for step in (1, 2, 3)] + [relevant[-1]]
-        lowest_level = f"{irrelevant:g}"
-        names = [f"up to {_format_limit(end, relevant)}" for end in ends]
+        limits = (float(f"{irrelevant + width * step:.4g}") for step in (1, 2, 3))
+        ends = [*sorted({limit for limit in limits if limit < relevant[-1]}), relevant[-1]]
+        names = [f"up to {_format_grade(end)}" for end in ends]
+    lowest_level = _format_grade(irrelevant)
     if not (low_grades == irrelevant).all():
         lowest_level += " or below"
     # Each grade gets the level whose range contains it; a range includes its upper end.
@@ -204,27 +200,13 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     }
 
 
-def format_distinct(values: Sequence[float]) -> list[str]:
-    """Format different numbers with six digits, or more if two texts would be equal."""
-    digits = range(6, 18)
-    texts = ([f"{value:.{n}g}" for value in values] for n in digits)
-    # Integers above 2**53 may differ in further digits.
-    return next((each for each in texts if len({*each}) == len(each)), [*map(str, values)])
-
-
-def _format_limit(limit: float, grades: Sequence[float]) -> str:
-    """Format a limit with three digits, or more if needed.
-
-    The rounded limit must divide the grades at the same place as the exact limit.
-    """
-    n_within = bisect_right(grades, limit)
-    texts = (f"{limit:.{digits}g}" for digits in range(3, 18))
-    is_within = (each for each in texts if bisect_right(grades, float(each)) == n_within)
-    return next(is_within, str(limit))
+def _format_grade(grade: float) -> str:
+    """Return the shortest text that only this number has, such as "2" or "0.5"."""
+    return repr(grade).removesuffix(".0")
 
 
 def draw_tiles(  # noqa: PLR0915 (one layer after the other)
-    table: pl.DataFrame, n: int, colours: Mapping[str, Any], grade: str
+    table: pl.DataFrame, n: int, colours: Mapping[str, Any], grade: str, measure: str
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
     """Return the layers of the chart, and its shared encoding, width and height.
 
@@ -233,7 +215,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     of `add_levels` to its colour.
     """
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
-    names, labels = heads["strategy"].unique(maintain_order=True).to_list(), heads["label"]
+    names = heads["strategy"].unique(maintain_order=True).to_list()
     last_rank, lowest, max_added = documents.select(
         pl.col("rank").filter(pl.col("rank") <= n).max().fill_null(0),
         pl.col("y").max().fill_null(0),
@@ -343,11 +325,11 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         head = _select_part("strategy", y="above", above="-0.75", head=name)
         limit = alt.ExprRef(f"0.95 * {column_width}")
         layers.append(draw_text(head, fontWeight="bold", fontSize=11, limit=limit))
-        fits = width >= TILE_LETTER_WIDTH * max(map(len, labels))
-        number = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
         value_text = _select_part("strategy", "isValid(datum.value)", y="at", at="0")
-        layers.append(draw_text(value_text).encode(text=number))
-        layers[-2], layers[-1] = layers[-1], layers[-2]
+        fits = f"{column_width} >= {TILE_LETTER_WIDTH * len(f'{measure} 0.0000')}"
+        number = f"{json.dumps(measure)} + format(datum.value, ' .4f')"
+        fitting = alt.ExprRef(f"{fits} ? {number} : format(datum.value, '.3f')")
+        layers.insert(-1, draw_text(value_text, text=fitting))
     layers[-1] = layers[-1].encode(text=alt.Text("head:N"), tooltip=value_tooltip)
     if lowest > last_rank:
         # A line separates the first n documents from the tiles below. A caption under the line
@@ -355,14 +337,11 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         separator = style.build_one_row().transform_calculate(y=f"{last_rank + 0.5}")
         ends: dict[str, Any] = {"x": alt.XValue(0), "x2": alt.X2Value("width")}
         separator = separator.mark_rule(color="gray").encode(y=alt.Y("y:Q"), **ends)
-        is_wide, is_narrow = width >= MIN_CAPTION_WIDTH, width < MIN_HORIZONTAL_NAME_WIDTH
-        unit = " relevant below" if is_wide else "" if is_narrow else " below"
-        caption = {"at": f"{last_rank + 1}", "caption": f"datum.below + '{unit}'"}
-        counts = _select_part("strategy", "datum.below > 0", y="at", **caption)
-        layers += [
-            separator,
-            draw_text(counts, color=style.DOUBT).encode(text=alt.Text("caption:N")),
-        ]
+        counts = _select_part("strategy", "datum.below > 0", y="at", at=f"{last_rank + 1}")
+        unit = f"{column_width} >= {MIN_CAPTION_WIDTH} ? ' relevant below' : "
+        unit += f"{column_width} >= {MIN_HORIZONTAL_NAME_WIDTH} ? ' below' : ''"
+        caption = alt.ExprRef(f"datum.below + ({unit})")
+        layers += [separator, draw_text(counts, color=style.DOUBT, text=caption)]
     size = {"width": width * len(names), "height": ROW_HEIGHT * (rows[1] - rows[0])}
     return layers, size | {"encoding": shared}
 

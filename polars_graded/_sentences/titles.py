@@ -198,7 +198,9 @@ def title_measures(what: str, drawn: Drawn) -> str:
     """Return a title such as "p values by ap and ndcg"."""
     are_listed = len(drawn.measures) <= 3  # noqa: PLR2004
     measures = (
-        list_names(drawn.measures) if are_listed else format_count(len(drawn.measures), "measures")
+        list_names([*map(name_measure, drawn.measures)])
+        if are_listed
+        else format_count(len(drawn.measures), "measures")
     )
     return f"{what} by {measures}"
 

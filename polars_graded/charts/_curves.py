@@ -76,7 +76,7 @@ def dcg_curves(
         highest. Curves that nearly coincide can then be distinguished.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
-        those of the theme; in Vega, they are those of Tableau 10.
+        those of Okabe and Ito, or those of the theme.
     highlight
         The strategy whose curve has a colour; the other curves are grey.
 
@@ -249,7 +249,7 @@ def recall_precision_curves(
     LayerChart or FacetChart
         The rows contain `strategy`, `recall` and `value`. They also contain `ci_low`, `ci_high` and
         `panel` if these are drawn. If there are no panels, they contain `label`, the name at the
-        end of a line. The labels of both axes reach from 0 to 1.
+        end of a line.
 
     Examples
     --------
@@ -351,7 +351,9 @@ def _draw_background(table: pl.DataFrame, position: str) -> list[alt.Chart]:
         end = end.transform_joinaggregate(last=f"max({position})", groupby=[])
         end = end.transform_filter(f"datum['{position}'] === datum.last")
         end = end.transform_aggregate(ideal="max(ideal)", groupby=[position])
-        text = end.mark_text(align="right", dy=-7, clip=False).encode(text=alt.TextValue("ideal"))
+        text = end.mark_text(align="right", dy=-7, clip=False).encode(
+            text=alt.TextValue("ideal"), color=style.draw_ink()
+        )
         layers = [base.mark_line(strokeDash=IDEAL_DASH).encode(detail="strategy:N"), text]
     if table["value"].min() < 0:  # type: ignore[operator]
         layers.append(marks.draw_level("value"))

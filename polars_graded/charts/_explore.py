@@ -15,13 +15,12 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_columns, check_number
-from polars_graded._drawing import axis_ends, chart_rows, curve_rows, marks, style
+from polars_graded._drawing import axis_ends, chart_rows, marks, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._results.keys import Columns, run_one_grader, takes_results
 from polars_graded._results.per_query import (
     MeasureColumns,
     Missing,
-    check_list_length,
     compute_mean_margin,
     find_measures_and_curves,
     list_named_columns,
@@ -48,9 +47,6 @@ MAX_EXPLORED_QUERIES = 5000
 MAX_AXIS_NAME_LETTERS = 20
 """Maximum length of a name in the title of an axis or above an interval, in letters."""
 
-MAX_CURVE_RANKS = 20
-"""Maximum number of ranks at which the differences of a curve are drawn."""
-
 
 @takes_results(run_one_grader)
 def explore(
@@ -59,7 +55,6 @@ def explore(
     b: Any,
     measure: MeasureColumns | None = None,
     *,
-    curve: str | None = None,
     colour: str | None = None,
     confidence: float = 0.95,
     query: Columns = "query",
@@ -94,10 +89,6 @@ def explore(
         The two strategies; a difference is the value of `a` minus the value of `b`.
     measure
         The column to compare; by default the only measure in the frame.
-    curve
-        A column of lists with a value per rank. A third view then shows the mean difference at up
-        to 20 ranks. A band around it shows an interval at each of them, unless a rectangle selects
-        queries. By default, it is the only curve by rank in the frame, apart from ideal curves.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
         rows of the query. If there are more than eight different names, the seven most frequent
@@ -119,8 +110,7 @@ def explore(
         A chart whose `data` has one row per query, with the columns `query`, `value_a`, `value_b`,
         `difference`, `better` (the better strategy, null for a tie) and `position` (by descending
         difference). With `colour`, the column `group` holds the value
-        of the `colour` column, "others" or a range. With a curve, the columns `rank_1` and so on
-        hold the difference at each of up to 20 evenly spaced ranks.
+        of the `colour` column, "others" or a range.
 
     See Also
     --------
@@ -151,7 +141,7 @@ def explore(
     confidence = check_number("confidence", confidence, above=0, below=1)
     colour_columns = [] if colour is None else [colour]
     check_columns("per_query", colour_columns, per_query.columns, argument="colour")
-    measure, curves = _choose_measure(per_query, measure, colour_columns, query, strategy)
+    measure = _choose_measure(per_query, measure, colour_columns, query, strategy)
     table, both, measure = build_compared_queries(
         per_query, measure, a, b, query, strategy=strategy, missing=missing
     )
@@ -163,11 +153,8 @@ def explore(
     if colour is not None:
         table = _add_group(table, per_query, colour, query)
         field, names, title = "group", sort_naturally(table["group"].unique()), colour
-    ranks: dict[str, int] = {}
-    if (drawn_curve := curve or _find_only_rank_curve(curves)) is not None:
-        table, ranks, n_ranks = _add_ranks(table, per_query, drawn_curve, a, b, query, strategy)
     query_columns = ["query", "value_a", "value_b", "difference", "better", "position"]
-    table = table.select(*query_columns, "^group$", *ranks)
+    table = table.select(*query_columns, "^group$")
     legend = style.build_legend(names, orient="top")
     look = style.encode_names(
         names, title, field=field, colours=colours, highlight=highlight, legend=legend
@@ -175,10 +162,6 @@ def explore(
     short = shorten_names(both, MAX_AXIS_NAME_LETTERS)
     views = _Views(table, look, short, titles.name_measure(measure), confidence)
     rows: list[Any] = [views.draw_queries(), views.draw_means()]
-    if drawn_curve is not None:
-        where = "each rank" if len(ranks) == n_ranks else f"{len(ranks)} of {n_ranks} ranks"
-        name = f"difference of {titles.write_axis_title(drawn_curve)}"
-        rows.append(views.draw_by_rank(ranks, f"Mean difference at {where}", name))
     # Each row has its own colour scale. Otherwise, a chart beside this one would add its values to
     # the legend.
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
@@ -195,18 +178,12 @@ def explore(
     return style.escape_chart(chart)
 
 
-class ViewsChart(alt.VConcatChart):
-    """Linked views of queries, in which the caller may configure other colours."""
+class ViewsChart(style.Configurable, alt.VConcatChart):  # type: ignore[misc]
+    """Linked views of queries."""
 
-    def configure_range(self, *ranges: Any, **named_ranges: Any) -> ViewsChart:
-        """Return a copy with other colours."""
-        chart: Any = super().configure_range(*ranges, **named_ranges)
-        if "category" in named_ranges:
-            chart = chart.copy(deep=True)
-            for view in chart.vconcat[0].hconcat:
-                view.layer[0].encoding = style.drop_default_colours(view.layer[0].encoding)
-        views: ViewsChart = chart
-        return views
+    def list_coloured_views(self) -> list[Any]:
+        """Return the parts of the chart whose encoding has colours."""
+        return [view.layer[0] for view in self.vconcat[0].hconcat]
 
 
 class _Views:
@@ -320,30 +297,13 @@ class _Views:
             texts.encode(x=alt.XValue(WIDTH / 2), text="printed:N"),
         ]
 
-    def draw_by_rank(self, ranks: dict[str, int], title: str, name: str) -> alt.LayerChart:
-        """Draw the mean difference of the selected queries at some ranks, and its interval."""
-        base, interval = self.summarise(ranks)
-        last = max(2, *ranks.values())
-        limits = style.bound_axis(
-            (1, last), zero=False, format=",d", values=axis_ends.choose_rank_ticks(last)
-        )
-        x = alt.X("label:Q", title="rank", **limits)
-        base = base.encode(x=x, y=alt.Y("mean:Q", title=name), color=style.draw_ink())
-        band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title=name), y2="high:Q")
-        rank, mean = alt.Tooltip("label:Q", title="rank"), style.format_decimals("mean")
-        points = base.mark_point(filled=True, opacity=1)
-        points = points.encode(tooltip=style.list_tooltips(rank, "queries:Q", *mean, interval))
-        layers = [band, base.mark_line(), points, style.draw_rule(y=0)]
-        return _lay(layers, title, 2 * WIDTH + SPACING, 160)
-
     def encode_query(self) -> dict[str, Any]:
         """Return the colour and the tooltip of queries in a view.
 
         Queries that are not selected are faint, and ties are grey.
         """
         colour = self.look.copy()
-        faint = style.choose_by_background(style.FAINT, "#3b424c")
-        colour["condition"] = [{"test": (~self.is_selected).to_dict(), "value": faint}]
+        colour["condition"] = [{"test": (~self.is_selected).to_dict(), "value": style.FAINT_COLOUR}]
         if not self.has_groups:
             colour["condition"] += [{"test": "!isValid(datum.better)", "value": style.DOUBT}]
         numbers = (alt.Tooltip(f"{f}:Q", title=t, format=".4f") for f, t in self.labels.items())
@@ -401,68 +361,15 @@ def _choose_measure(
     colour_columns: list[str],
     query: str,
     strategy: str,
-) -> tuple[MeasureColumns, list[str]]:
-    """Return the measure, by default the only one, and the names of all curves."""
+) -> MeasureColumns:
+    """Return the measure, by default the only one."""
     measures = [] if measure is None else [measure]
     others = per_query.drop({*colour_columns} - {*list_named_columns(measures)})
-    numbers, curves = find_measures_and_curves(
-        others, measures, query=query, strategy=strategy, curves=True
-    )
+    numbers, _ = find_measures_and_curves(others, measures, query=query, strategy=strategy)
     if measure is None and len(numbers) != 1:
         msg = f"`measure` must name the column to compare, got {', '.join(numbers) or 'none'}"
         raise ValueError(msg)
-    return numbers[0] if measure is None else measure, curves
-
-
-def _find_only_rank_curve(curves: list[str]) -> str | None:
-    """Return the only curve by rank that is not an ideal curve.
-
-    Return None if there is no such curve, or more than one.
-    """
-    by_rank = [name for name in curves if curve_rows.find_curve_kind(name) == "rank"]
-    return by_rank[0] if len(by_rank) == 1 else None
-
-
-def _add_ranks(
-    table: pl.DataFrame,
-    per_query: pl.DataFrame,
-    curve: str,
-    a: Any,
-    b: Any,
-    query: str,
-    strategy: str,
-) -> tuple[pl.DataFrame, dict[str, int], int]:
-    """Add a column for each drawn rank, with differences of `a` and `b`.
-
-    Return the queries with these columns, a mapping from the name of each column to its rank, and
-    the number of all ranks.
-    """
-    check_columns("per_query", [curve], per_query.columns, argument="curve")
-    if curve_rows.find_curve_kind(curve) == "recall":
-        msg = f"`curve` must have a value per rank, got {curve!r}, with a value per level of recall"
-        raise ValueError(msg)
-    dtype = per_query.schema[curve]
-    if not isinstance(dtype, pl.List):
-        msg = f"`curve` must be a column of lists, one per query, got {dtype} in {curve!r}"
-        raise TypeError(msg)
-    for name, compared in (("list_a", a), ("list_b", b)):
-        lists = per_query.filter(pl.col(strategy) == compared)
-        values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
-        lists = lists.select(pl.col(query).alias("key"), values)
-        table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
-    n = check_list_length(table, ["list_a", "list_b"], repr(curve))
-    positions = curve_rows.find_positions(curve, "rank", n)
-    ranks = {
-        f"rank_{positions[index]}": index
-        for index in curve_rows.choose_equal_steps(n, MAX_CURVE_RANKS)
-    }
-    difference = pl.col("list_a") - pl.col("list_b")
-    table = table.with_columns(
-        # Rounding halves the size of a page with many queries; further digits would be invisible.
-        chart_rows.build_number_column(difference.list.get(index)).round_sig_figs(6).alias(name)
-        for name, index in ranks.items()
-    )
-    return table, {name: int(positions[index]) for name, index in ranks.items()}, n
+    return numbers[0] if measure is None else measure
 
 
 def _add_group(

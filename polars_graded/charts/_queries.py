@@ -22,6 +22,7 @@ from polars_graded._drawing import (
 )
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.sorting import in_order
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import Columns, run_one_grader, takes_results
 from polars_graded._results.per_query import (
@@ -110,8 +111,8 @@ def precision_histogram(
     query, strategy, missing, grader
         As for `differences`.
     colours
-        The colours of the strategies by name, such as `{"ours": "#c00"}`. By default, `a` and `b`
-        have the first two colours of the theme, which are blue and orange in Vega.
+        The colours of the strategies by name, such as `{"ours": "#c00"}`. By default, `a` is blue
+        and `b` is orange, or both have the first two colours of the theme.
     highlight
         The strategy whose bars have a colour; the other bars are grey.
 
@@ -304,7 +305,10 @@ def _draw_differences(rows: pl.DataFrame) -> list[alt.Chart]:
         limit=400,
         clip=False,
     )
-    bars = base.mark_bar(minBandSize=1).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip)
+    # Narrower bars would be pale. A mark ignores `minBandSize`, and a scale has other names in
+    # concatenated charts.
+    width = alt.ExprRef("max(1, 0.9 * item.mark.group.width / datum.bars)")
+    bars = base.mark_bar(width=width).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip)
     layers = [bars, marks.draw_level("difference")]
     # Vega warns of an infinite extent if a layer has no rows.
     if rows["better"].has_nulls():
@@ -353,6 +357,9 @@ def build_compared_queries(
     if table.is_empty():
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
+    if options.get("order") == "query":
+        in_natural_order = in_order(table[query]).to_frame()
+        table = in_natural_order.join(table, on=query, nulls_equal=True, maintain_order="left")
     is_won = pl.col("winner").is_not_null()
     table = table.select(
         pl.col(query).alias("key"),

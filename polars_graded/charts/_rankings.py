@@ -151,13 +151,14 @@ def draw_rankings(
     documents = documents.with_columns(chart_rows.build_name_column(name) for name in text_columns)
     documents, colours = tiles.add_levels(documents, irrelevant)
     values = values.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
-    table = tiles.build_tile_rows(documents, values, n, parsed_measure.name)
+    table = tiles.build_tile_rows(documents, values, n)
     chart_checks.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
     table = table.with_columns(
         names.alias("name"), pl.col("^title$").str.slice(0, tiles.MAX_TOOLTIP_LETTERS)
     )
-    layers, look = tiles.draw_tiles(table, n, colours, grade)
+    measure_name = titles.name_measure(parsed_measure.name)
+    layers, look = tiles.draw_tiles(table, n, colours, grade, measure_name)
     notes = [f"+: what a document adds to {titles.measure_in_words(parsed_measure.name)}"]
     if documents["tied"].any():
         notes.append("bar at the left: tied")
@@ -174,7 +175,7 @@ def describe_rankings(query: str, values: pl.DataFrame, measure: str) -> tuple[s
 
     `values` has the `value` of the query for each `strategy`.
     """
-    columns = format_count(values.height, "rankings")
+    columns, measure = format_count(values.height, "rankings"), titles.name_measure(measure)
     pairs = values.select("strategy", "value").rows()
     described = style.list_values(f"rankings of {query}, {measure}", pairs)
     return f"{columns} of {query}, {measure}", described

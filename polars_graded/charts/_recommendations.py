@@ -13,13 +13,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import sort_naturally
-from polars_graded._sentences import (
-    format_count,
-    format_percent,
-    shorten_name,
-    shorten_names,
-    titles,
-)
+from polars_graded._sentences import format_count, format_percent, shorten_names, titles
 
 
 def trade_off(
@@ -59,7 +53,7 @@ def trade_off(
         The rows contain `strategy`, `x`, `y` and `label`, the name at the point. They contain
         `x_low`, `x_high`, `y_low` and `y_high` if intervals are drawn, and `panel` if panels are
         drawn. A strategy that lacks one of the two measures is left out. The axes fit the points
-        and intervals, and need not start at 0. With more than eight strategies, those with the
+        and intervals, and need not start at 0. With more than twelve strategies, the eight with the
         highest `y` have a name.
 
     See Also
@@ -105,16 +99,17 @@ def trade_off(
     chart_checks.check_row_count("summary", table)
     names = sort_naturally(table["strategy"].unique())
     highest_first = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
-    labelled = style.choose_coloured(highest_first, colours, highlight)
+    labelled = lines.choose_labelled(highest_first.to_list(), colours, highlight)
     labels = dict(zip(labelled, shorten_names(labelled), strict=True))
     label = pl.col("strategy").replace_strict(labels, default=None, return_dtype=pl.String)
     table = table.with_columns(label.alias("label"))
     if len(names) > style.MAX_COLOURS or highlight is not None:
         table = lines.sort_to_front(table, "strategy", labelled)
+    x_name, y_name = map(titles.name_measure, (x, y))
     axes = {side: _choose_axis_ends(table, side) for side in ("x", "y")}
     shared = alt.Encoding(
-        x=alt.X("x:Q", title=x, **style.bound_axis(axes["x"], zero=False)),
-        y=alt.Y("y:Q", title=y, **style.bound_axis(axes["y"], zero=False)),
+        x=alt.X("x:Q", title=x_name, **style.bound_axis(axes["x"], zero=False)),
+        y=alt.Y("y:Q", title=y_name, **style.bound_axis(axes["y"], zero=False)),
         color=style.encode_names(
             names,
             strategy,
@@ -125,7 +120,7 @@ def trade_off(
     )
     position: dict[str, Any] = {"x": alt.X("x:Q"), "y": alt.Y("y:Q")}
     points, tooltips, layers = alt.Chart(), [], []
-    for side, each in (("x", x), ("y", y)):
+    for side, each in (("x", x_name), ("y", y_name)):
         tooltips.append(alt.Tooltip(f"{side}:Q", title=each, format=".4f"))
         if has_intervals:
             low, high = f"{side}_low", f"{side}_high"
@@ -156,9 +151,9 @@ def trade_off(
     if has_intervals:
         confidence = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
         notes.append(f"lines: {confidence}interval of each value alone")
-    notes += style.write_rest_note(names, f"lower {shorten_name(y)}")
-    measures = f"{shorten_name(y)} against {shorten_name(x)}"
-    headline = f"{measures} of {format_count(len(names), 'strategies')}"
+    if len(labelled) < len(names):
+        notes += style.write_rest_note(names, f"lower {y_name}")
+    headline = f"{y_name} against {x_name} of {format_count(len(names), 'strategies')}"
     words = style.Words(headline, notes, f"{y} against {x}: {len(names)} strategies")
     return style.draw_panels(layers, table, panel, words, encoding=shared)
 

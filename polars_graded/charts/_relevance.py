@@ -15,7 +15,7 @@ from polars_graded._drawing.style import Chart
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import sort_naturally
-from polars_graded._sentences import format_count, shorten_name
+from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
 MIN_NAME_POSITION = 0.25
@@ -269,10 +269,12 @@ def sample_quantiles(
     frame = chart_rows.collect_one_grader("frame", frame, group, panel)
     frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
-    reference_column = {"reference": reference} if isinstance(reference, str) else {}
+    reference_column, reference_name = {}, ""
+    if isinstance(reference, str):
+        reference_column = {"reference": reference}
+        reference_name = f"mean {titles.name_measure(reference)}"
     samples = chart_rows.build_query_rows(frame, keys, {"value": value}, reference_column)
     mean = pl.col("reference").mean()
-    reference_name = f"mean {reference}"
     if reference is not None and not isinstance(reference, str):
         number = check_number("reference", reference)
         mean, reference_name = pl.lit(number).alias("reference"), f"{number:g}"
@@ -290,7 +292,8 @@ def sample_quantiles(
     amounts, constant = style.build_amounts_axis(drawn, scale, samples["value"])
     marks = ["mark: median", "bands: middle 50 %, 90 %"]
     marks += [] if reference is None else [f"diamond: {reference_name}"]
-    title = [f"{value} (symlog scale)" if constant else value]
+    name = titles.name_measure(value)
+    title = [f"{name} (symlog scale)" if constant else name]
     title += marks if panel else ["; ".join(marks)]
     x = alt.X("median:Q", title=title, **amounts)
     color = style.encode_names(
@@ -317,7 +320,7 @@ def sample_quantiles(
     counts = table["samples"].unique().sort().to_list()
     count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     group_word = "strategies" if group == "strategy" else f"values of {group}"
-    headline = f"Distribution of {shorten_name(value)}, {format_count(len(groups), group_word)}"
+    headline = f"Distribution of {name}, {format_count(len(groups), group_word)}"
     notes = [f"{count} values per {group}", *style.write_rest_note(groups, "lower medians")]
     words = style.Words(headline, notes, style.list_values(f"median {value}", medians.rows()))
     step = min(36, style.compute_name_step(len(groups)))

@@ -101,7 +101,7 @@ def significance_curves(
     )
     is_distinguished = pl.col("p_corrected") <= level
     counts = table.group_by("measure").agg(is_distinguished.sum(), pl.len())
-    labels = {name: f"{name}: {k} of {n}" for name, k, n in counts.rows()}
+    labels = {name: f"{titles.name_measure(name)}: {k} of {n}" for name, k, n in counts.rows()}
     table = _thin_lines(table, "place")
     table = table.with_columns((pl.col("p_corrected") / SYMLOG_P).log1p().alias("height"))
     p_title = name_p(table)
@@ -263,7 +263,7 @@ def _draw_measures(
         best=measures,
         title="measure",
         field="measure",
-        **options,
+        **({"labels": {name: titles.name_measure(name) for name in measures}} | options),
     )
 
 

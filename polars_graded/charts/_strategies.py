@@ -656,7 +656,7 @@ def similarity_matrix(
     ]
     facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
     notes = [
-        *titles.write_subtitle(facts),
+        titles.count_queries(facts),
         *(["similar strategies side by side"] if is_clustered else []),
     ]
     description = (
