@@ -84,15 +84,15 @@ def significance_curves(
     >>> curves = levels.pipe(significance_curves, confidence=0.75)
     >>> curves.data.select("place", "p_corrected", "label")
     shape: (3, 3)
-    ┌───────┬─────────────┬────────────┐
-    │ place ┆ p_corrected ┆ label      │
-    │ ---   ┆ ---         ┆ ---        │
-    │ u32   ┆ f64         ┆ str        │
-    ╞═══════╪═════════════╪════════════╡
-    │ 1     ┆ 1.0         ┆ null       │
-    │ 2     ┆ 0.5         ┆ null       │
-    │ 3     ┆ 0.25        ┆ ap: 1 of 3 │
-    └───────┴─────────────┴────────────┘
+    ┌───────┬─────────────┬───────────────────────────┐
+    │ place ┆ p_corrected ┆ label                     │
+    │ ---   ┆ ---         ┆ ---                       │
+    │ u32   ┆ f64         ┆ str                       │
+    ╞═══════╪═════════════╪═══════════════════════════╡
+    │ 1     ┆ 1.0         ┆ null                      │
+    │ 2     ┆ 0.5         ┆ null                      │
+    │ 3     ┆ 0.25        ┆ average precision: 1 of 3 │
+    └───────┴─────────────┴───────────────────────────┘
     """
     level = check_level(confidence)
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "baseline"]}
@@ -174,14 +174,14 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
     >>> drawn = sample_size_curves(curve).data
     >>> drawn.select("queries", pl.col("power").round(4), "at_hand", "label")
     shape: (2, 4)
-    ┌─────────┬────────┬─────────┬───────┐
-    │ queries ┆ power  ┆ at_hand ┆ label │
-    │ ---     ┆ ---    ┆ ---     ┆ ---   │
-    │ u64     ┆ f64    ┆ bool    ┆ str   │
-    ╞═════════╪════════╪═════════╪═══════╡
-    │ 4       ┆ 0.1113 ┆ true    ┆ null  │
-    │ 34      ┆ 0.8078 ┆ false   ┆ ap    │
-    └─────────┴────────┴─────────┴───────┘
+    ┌─────────┬────────┬─────────┬───────────────────┐
+    │ queries ┆ power  ┆ at_hand ┆ label             │
+    │ ---     ┆ ---    ┆ ---     ┆ ---               │
+    │ u64     ┆ f64    ┆ bool    ┆ str               │
+    ╞═════════╪════════╪═════════╪═══════════════════╡
+    │ 4       ┆ 0.1113 ┆ true    ┆ null              │
+    │ 34      ┆ 0.8078 ┆ false   ┆ average precision │
+    └─────────┴────────┴─────────┴───────────────────┘
     """
     power = check_number("power", power, above=0, below=1)
     curve = check_collected("curve", curve)
