@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 from report_page import Report, interval, number
 from results import drawn, frame_of, of_few
 
-from polars_graded import charts, compare, datasets, differences, evaluate, report, summarise
+from polars_graded import (
+    DataWarning,
+    charts,
+    compare,
+    datasets,
+    differences,
+    evaluate,
+    report,
+    summarise,
+)
 from polars_graded._report import drawing
 from polars_graded._sentences import format_p
 
@@ -518,3 +527,23 @@ def test_without_vl_convert_it_is_said_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(ImportError, match=re.escape('pip install "vl-convert-python>=1.9"')):
         report(frame_of(FOUR), tmp_path / "page.html")
+
+
+def test_a_page_treats_the_queries_of_a_cluster_as_dependent(tmp_path):
+    terms = [f"term {n}" for n in range(40) for _ in range(5)]
+    rows = {
+        "term": terms * 2,
+        "device": [*range(5)] * 80,
+        "strategy": ["new"] * 200 + ["old"] * 200,
+    }
+    better = [0.5 + (0.1 if n % 5 < 3 else -0.1) for n in range(40) for _ in range(5)]
+    frame = pl.DataFrame(rows).with_columns(ap=pl.Series([*better, *[0.5] * 200]))
+    keys = {"query": ["term", "device"], "baseline": "old"}
+    with pytest.warns(DataWarning.clusters):
+        alone = report(frame, tmp_path / "r.html", **keys).read_text("utf-8")
+    clustered = report(frame, tmp_path / "r.html", cluster="term", **keys).read_text("utf-8")
+    assert "new is better than the baseline old" in alone
+    assert "Undecided whether new is better than the baseline old" in clustered
+    row = compare(frame, "ap", cluster="term", **keys).row(0, named=True)
+    assert f"{row['ci_low']:.4f} to {row['ci_high']:.4f}".replace("-", "−") in clustered
+    assert "200 queries in 40 clusters" in clustered

@@ -288,6 +288,7 @@ def report(
     rankings: Rankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
+    cluster: Texts = None,
     title: str = "Strategies compared",
     measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
@@ -296,6 +297,8 @@ def report(
 
     Parameters
     ----------
+    cluster
+        Columns of --query that identify independent units, as for compare.
     title
         The title of the page.
     measure
@@ -307,7 +310,9 @@ def report(
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.inputs, PAGE, *RESULTS)
     results = evaluate_rankings(rankings, measure)
-    keywords = results.keywords | vars(comparison) | results.keys | {"title": title}
+    keywords = (
+        results.keywords | vars(comparison) | results.keys | {"title": title, "cluster": cluster}
+    )
     doc = keywords.get("doc", "doc")
     keywords["doc"] = doc if doc in results.frame.columns else None
     if comparison.trusted is not None:

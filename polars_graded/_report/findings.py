@@ -91,8 +91,11 @@ def _find_needed_queries(
 ) -> QueriesNeeded | None:
     """Return the number of queries that would show the observed difference.
 
-    The result is None if there are fewer than two queries, or if the difference does not vary.
+    The result is None if there are fewer than two queries, if the difference does not vary, or if
+    queries depend on each other in clusters.
     """
+    if grid.clusters is not None:
+        return None
     indices = np.array([[pair["strategy"]], [pair["baseline"]]])
     both, difference = Pairs(grid.get_results(measure), *indices), abs(pair["difference"] or 0)
     if not difference or both.n < 2 or not both.statistics.std.any():  # noqa: PLR2004

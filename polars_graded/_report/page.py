@@ -17,6 +17,7 @@ from polars_graded._frames.request import Request
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._report.file import ReportFile
+from polars_graded._results.clusters import check_independence, read_clusters
 from polars_graded._results.keys import (
     run_all_graders,
     select_grader,
@@ -55,6 +56,7 @@ def report(
     correction: CorrectionName | None = None,
     missing: Missing = "error",
     segments: Columns | None = None,
+    cluster: Columns | None = None,
     grader: str | None = None,
     trusted: str | None = None,
     frame: Any = None,
@@ -108,10 +110,12 @@ def report(
     test, correction
         The test of differences and the correction of p values, as for `compare`.
     missing
-        The treatment of missing values of a measure or curve, as for `compare`. With `"drop"`, all
-        charts and tables of the measure leave out the query.
+        The treatment of missing values, as for `compare`. `"drop"` leaves out the query in all
+        charts and tables of the measure.
     segments
         The column of segments of queries, or several columns, as for `compare`.
+    cluster
+        The columns of independent units, as for `compare`.
     grader
         The grader whose values are shown; by default the grader in `trusted`.
     trusted
@@ -124,7 +128,7 @@ def report(
     doc
         The column of documents in `frame`. With None, the page shows no rankings.
     titles
-        A column of `frame` to show in place of the document.
+        A column of `frame` to show for the document.
     settings
         Further settings to show, each with its name, such as `{"Judgments": "those of 2004"}`.
     title
@@ -175,7 +179,13 @@ def report(
     all_results = per_query = per_query.lazy().collect()
     given = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
     grader, per_query = select_grader(split_by_grader(all_results, given), grader or trusted)
+    if cluster is None:
+        check_independence(per_query, query=query, strategy=strategy)
     per_query, one = chart_rows.join_query_columns("per_query", per_query, query, strategy)
+    clusters = None
+    if cluster is not None:
+        clusters = read_clusters(per_query, cluster, one, [])
+        clusters = clusters.rename({clusters.columns[0]: "query"})
     numbers, curves = find_measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
     )
@@ -193,14 +203,14 @@ def report(
     text = pl.col(strategy).cast(pl.String).fill_null("null").alias("strategy")
     results = results.select(text, pl.col(one).alias("query"), *numbers, *curves)
     names = strategies.cast(pl.String).fill_null("null").alias("strategy")
-    grid = Grid(results.drop(curves), missing, names, measures)
+    grid = Grid(results.drop(curves), missing, names, measures, clusters=clusters)
     contents = Contents(grid, Grid(results.drop(numbers), missing, names, measures), place, tests)
     keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
     contents.segments = build_segments(per_query, grid, segments, keys)
     page_settings = contents.settings
     if grader is not None:
         page_settings["Grades"] = f"of {grader}"
-        contents.add_graders(all_results, trusted, baseline, keys | {"query": query})
+        contents.add_graders(all_results, trusted, baseline, keys | {"query": query}, cluster)
     if frame is not None:
         ranked = RankedFrame.of(frame, doc, titles, strategy=strategy, query=query, **options)
         contents.documents = ranked

@@ -71,6 +71,8 @@ class Contents:
         """Figures below the measures by heading, which are closed when the page opens."""
         queries = format_count(len(grid.queries), "queries")
         self.about = f"{format_count(len(self.names), 'strategies')}, {queries}"
+        if grid.clusters is not None:
+            self.about += f" in {format_count(len(np.unique(grid.clusters)), 'clusters')}"
         self.comparison, n_pairs = None, 0
         if grid.measures and (len(self.names) > 1 or baseline is not None):
             name = None if baseline is None else self.names[baseline]
@@ -96,14 +98,20 @@ class Contents:
 
     @use_own_theme()
     def add_graders(
-        self, results: pl.DataFrame, trusted: str | None, baseline: Any, keys: dict[str, Any]
+        self,
+        results: pl.DataFrame,
+        trusted: str | None,
+        baseline: Any,
+        keys: dict[str, Any],
+        cluster: Any = None,
     ) -> None:
         """Add charts of graders, if there are several."""
         directions = self.grid.get_directions(self.grid.measures).items()
         best: Any = {name: best for name, best in directions if best != "none"}
         if not best or results[GRADER].n_unique() == 1:
             return
-        means, key = summarise(results, best, **keys), {"strategy": keys["strategy"]}
+        means = summarise(results, best, **keys, cluster=cluster)
+        key = {"strategy": keys["strategy"]}
         figures = [self.charts.draw(charts.grading_profile(means, show="places", **key))]
         if trusted is not None and len(self.names) > 1:
             # With a panel per grader, only the first measure is drawn.
@@ -189,6 +197,8 @@ class Contents:
         frame = self.grid.frame.select("strategy", "query", filled)
         frame = frame.filter(pl.col("query").is_in(results.queries.implode(), nulls_equal=True))
         best: Any = {name: results.best}
+        clusters = self.grid.clusters
+        cluster = None if clusters is None else "cluster"
         if n_shown < len(others):
             note = f"Histograms are shown for the first {n_shown} of {len(others)} pairs."
             part["notes"].append(note)
@@ -205,7 +215,11 @@ class Contents:
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
             part["pairs"].append({**shown, "queries": rows["query"].to_list()})
         if len(self.names) > 2 and not self.tested.of_ranks and results.n > 1:  # noqa: PLR2004
-            ranks = rank_strategies(frame, best, query="query", strategy="strategy", **self.tests)
+            if clusters is not None:
+                numbers = pl.DataFrame({"query": self.grid.queries, "cluster": clusters})
+                frame = frame.join(numbers, on="query", how="left", nulls_equal=True)
+            keys: Any = {"query": "query", "strategy": "strategy", "cluster": cluster}
+            ranks = rank_strategies(frame, best, **keys, **self.tests)
             height = _choose_height(ranks.height)
             part["ranks"] = self.charts.draw(charts.strategy_ranks(ranks), height)
 
@@ -240,7 +254,9 @@ class Contents:
         frame = self.curves.frame.filter(np.tile(used, len(self.names)))
         if self.curves.missing == "zero":
             frame = frame.with_columns(pl.col(both).fill_null(pl.lit([0.0] * length)))
-        options: dict[str, Any] = {"confidence": 1 - ALPHA if used.sum() > 1 else None}
+        # Bands of curves assume independent queries.
+        has_band = used.sum() > 1 and self.grid.clusters is None
+        options: dict[str, Any] = {"confidence": 1 - ALPHA if has_band else None}
         draw: Any = charts.recall_precision_curves
         if kind == "rank":
             draw, options["ideal"] = charts.dcg_curves, ideal or False

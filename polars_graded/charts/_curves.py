@@ -10,7 +10,6 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_collected
 from polars_graded._drawing import axis_ends, chart_rows, curve_rows, lines, marks, pair_rows, style
-from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.names import Measure
@@ -155,7 +154,10 @@ def dcg_curves(
     words = style.Words(headline, notes, description)
     chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
     return _draw_curves(
-        table, panel, x, title, names, strategy, words, is_cumulated=is_cumulated, **chosen
+        *(table, panel, x, title, names, strategy, words),
+        is_cumulated=is_cumulated,
+        are_differences=baseline is not None,
+        **chosen,
     )
 
 
@@ -308,6 +310,7 @@ def _draw_curves(
     words: style.Words,
     *,
     is_cumulated: bool = False,
+    are_differences: bool = False,
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
 ) -> Chart:
@@ -319,7 +322,10 @@ def _draw_curves(
         is_shown = (pl.col("strategy") == str(highlight)) | (n <= lines.MAX_BANDS)
         drawn = table.select("value", "^ideal$", pl.when(is_shown).then(pl.col(*band)))
     numbers = pl.concat(drawn.get_columns()).drop_nulls()
-    ends = _choose_curve_ends(numbers, table["value"], is_cumulated)
+    ends = axis_ends.choose_ends(numbers, 10)
+    # Without negative values, an axis has no negative part. Cumulated curves start at 0.
+    if not are_differences and (table["value"] >= 0).all():
+        ends = (0.0 if is_cumulated else max(0.0, ends[0])), ends[1]
     best = lines.find_best_lines(table, position if position == "rank" else None)
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     return lines.draw_lines(
@@ -358,17 +364,6 @@ def _draw_background(table: pl.DataFrame, position: str) -> list[alt.Chart]:
     if table["value"].min() < 0:  # type: ignore[operator]
         layers.append(marks.draw_level("value"))
     return layers
-
-
-def _choose_curve_ends(drawn: pl.Series, values: pl.Series, is_cumulated: bool) -> AxisEnds:  # noqa: FBT001
-    """Return ends that enclose the drawn numbers.
-
-    Cumulated curves start at 0. If no value is negative, the axis has no negative part.
-    """
-    low, high = axis_ends.choose_ends(drawn, 10)
-    if (values >= 0).all():
-        low = 0.0 if is_cumulated else max(0.0, low)
-    return low, high
 
 
 def _note_flat_lines(table: pl.DataFrame, position: str) -> dict[str, str]:

@@ -107,7 +107,8 @@ def precision_histogram(
         order, mean and interval.
     interval
         Both ends of the 95 % interval of the mean difference, such as those of `compare`, which
-        correct for several comparisons. The default is Student's interval of this pair alone.
+        correct for several comparisons, or for clusters of queries. The default is Student's
+        interval of this pair alone, for independent queries.
     query, strategy, missing, grader
         As for `differences`.
     colours
