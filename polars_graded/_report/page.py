@@ -119,8 +119,7 @@ def report(
     grader
         The grader whose values are shown; by default the grader in `trusted`.
     trusted
-        The grader whose grades are trusted, as for `compare`. This grader judged some of the
-        queries.
+        The grader whose grades are trusted, as for `compare`.
     frame
         The evaluated frame, of any kind, for its overview and the rankings of queries. If `by` has
         one score, and the frame has the column `strategy`, this column names the strategy of each
