@@ -105,13 +105,13 @@ def test_the_first_screen_is_a_sentence_and_a_picture(shown):
 
 def test_the_measure_is_selected_and_in_the_address(shown, file):
     shown.choose("#measure", "e_measure@5")
-    assert "e measure@5" in shown.seen("h2")[0]
+    assert "E-measure@5" in shown.seen("h2")[0]
     assert len(shown.seen(".measure .picture svg.marks")) == 2
     captions = shown.seen(".measure caption")
     assert captions[0] == "Means, ordered by e_measure@5"
     assert shown.run("return location.hash") == "#e_measure%405"
     shown.open(file, "#e_measure%405")
-    assert "e measure@5" in shown.seen("h2")[0]
+    assert "E-measure@5" in shown.seen("h2")[0]
     shown.open(file, "#another")
     assert "NDCG@10" in shown.seen("h2")[0]
     shown.quiet()
