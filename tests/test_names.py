@@ -263,6 +263,8 @@ TAKEN = [
         "place",
         "row",
         "index",
+        "depends on ties",
+        "depends_on_ties",
     ),
     *("count", "ranked", "grade", "doc", "literal", "count_up", "rank"),
 ]

@@ -19,10 +19,10 @@ from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._frames.notes import (
     AT_MAXIMUM,
     BELOW_ZERO,
-    DEPENDS_ON_TIES,
     HALVES,
     HIGHEST,
     LOWEST,
+    TIED_PAIR,
     Notes,
     depends_on_missed,
 )
@@ -516,7 +516,7 @@ class NotedData:
         names = [each.name for each in find_order_dependent_measures(self.request)]
         if not (names and self.request.compares_pairs):
             return
-        tied = self.values.filter(DEPENDS_ON_TIES)
+        tied = self.values.filter(TIED_PAIR)
         column = self.request.ties.document
         decider = "the order of rows" if column is None else f"column {column!r}"
         if n := tied.select(self.request.query).n_unique():

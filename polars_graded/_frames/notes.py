@@ -10,13 +10,14 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES
+from polars_graded._frames.grouping import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.request import Request
 
-KEY_TEMPLATE = "polars_graded: {}"
-"""Template of names for key columns in the table of notes. No note has such a name."""
+DEPENDS_ON_TIES = "depends_on_ties"
+"""Name of a note: True if a value of the ranking depends on the order of tied documents."""
 
-DEPENDS_ON_TIES = KEY_TEMPLATE.format("depends on ties")
-"""Name of a column: True if a value depends on the order of tied documents."""
+TIED_PAIR = TEMPORARY_NAME_TEMPLATE.format("depends on ties")
+"""Name of a column beside the values of pairs: True if these depend on the order of ties."""
 
 AT_MAXIMUM = "queries_at_maximum"
 """Name of a count of queries, for each strategy.
@@ -65,18 +66,18 @@ class Notes:
 
     request: Request
     table: pl.DataFrame
-    """Strategy and query, named by `KEY_TEMPLATE`, and the notes."""
+    """Strategy and query, named by `TEMPORARY_NAME_TEMPLATE`, and the notes."""
     grades: Mapping[str, Any]
 
     @property
     def strategy(self) -> str:
         """The column of strategies in the table."""
-        return KEY_TEMPLATE.format(self.request.key)
+        return TEMPORARY_NAME_TEMPLATE.format(self.request.key)
 
     @property
     def query(self) -> list[str]:
         """The columns of queries in the table."""
-        return [KEY_TEMPLATE.format(key) for key in self.request.query]
+        return [TEMPORARY_NAME_TEMPLATE.format(key) for key in self.request.query]
 
     @cached_property
     def judged(self) -> Notes:

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames.data_warnings import find_order_dependent_measures
-from polars_graded._frames.notes import DEPENDS_ON_TIES, KEY_TEMPLATE
+from polars_graded._frames.grouping import TEMPORARY_NAME_TEMPLATE
+from polars_graded._frames.notes import TIED_PAIR
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
@@ -37,7 +38,7 @@ HINT = (
     "stacked strategies"
 )
 
-PAIR_INDEX = KEY_TEMPLATE.format("index of a pair")
+PAIR_INDEX = TEMPORARY_NAME_TEMPLATE.format("index of a pair")
 
 
 @dataclass(frozen=True)
@@ -273,14 +274,14 @@ class PairPart(Part):
         pair_indices = [index for index, first in enumerate(firsts) if first == name]
         dtypes = {column: measure.definition.dtype for column, measure in request.measures.items()}
         dtypes = {PAIR_INDEX: pl.UInt32(), **self.queries.schema, **dtypes}
-        tables = [pl.DataFrame(schema={**dtypes, DEPENDS_ON_TIES: pl.Boolean})]
+        tables = [pl.DataFrame(schema={**dtypes, TIED_PAIR: pl.Boolean})]
         for index, values in zip(pair_indices, computed or (), strict=False):
             tables.append(
                 self.queries.select(
                     pl.lit(index, pl.UInt32).alias(PAIR_INDEX), pl.all()
                 ).with_columns(
                     **dict(zip(request.measures, values.columns, strict=True)),
-                    **{DEPENDS_ON_TIES: values.depends_on_ties},
+                    **{TIED_PAIR: values.depends_on_ties},
                 )
             )
         return pl.concat(tables), notes

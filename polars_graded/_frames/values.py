@@ -25,8 +25,8 @@ from polars_graded._frames.notes import (
     DEPENDS_ON_TIES,
     HALVES,
     HIGHEST,
-    KEY_TEMPLATE,
     LOWEST,
+    TIED_PAIR,
     Notes,
     depends_on_missed,
 )
@@ -263,7 +263,7 @@ class Part:
         strategy = keys.get_column(request.key) if request.strategy else self.make_constant(name)
         key_columns = [strategy.alias(request.key), *map(keys.get_column, request.query)]
         note_columns = [
-            *(key.alias(KEY_TEMPLATE.format(key.name)) for key in key_columns),
+            *(key.alias(TEMPORARY_NAME_TEMPLATE.format(key.name)) for key in key_columns),
             *(note.alias(column) for column, note in notes.items()),
         ]
         return (
@@ -449,7 +449,7 @@ def finish_requests(gathered: Sequence[Gathered]) -> pl.DataFrame:
     values = [each.in_order() for each in gathered]
     if len(gathered) > 1:
         data_warnings.warn_of_partial_judging([each.notes for each in gathered])
-    return pl.concat(map(_finish_request, gathered, values)).drop(DEPENDS_ON_TIES, strict=False)
+    return pl.concat(map(_finish_request, gathered, values)).drop(TIED_PAIR, strict=False)
 
 
 def _finish_request(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
