@@ -66,10 +66,10 @@ def join_rows(
             judged = select_judgments(judged.collect(), pair, grades, unjudged_below)
         columns = [name for name in schema if name in {*key, *wanted}]
         judged = judged.select(cs.by_name([name for name in columns if name in judgment_schema]))
-        run = runs.table.lazy().select(cs.by_name([name for name in columns if name in run_schema]))
-        rows = run.collect(engine="streaming")
-        check_no_nulls(rows, "run", pair if runs.strategy is None else key)
+        run = runs.table.select(cs.by_name([name for name in columns if name in run_schema]))
+        rows = run.collect(engine="streaming") if isinstance(run, pl.LazyFrame) else run
         is_single = runs.strategy is None
+        check_no_nulls(rows, "run", pair if is_single else key)
         names = [None] if is_single and rows.is_empty() else runs.names
         join = Join(rows, judged, query, doc, strategy, names)
         if is_single:
@@ -121,14 +121,18 @@ class Join:
         return NO_STRATEGY if self.given_strategy is None else self.given_strategy
 
     @cached_property
+    def numbered(self) -> pl.DataFrame:
+        """The judgments with their row numbers."""
+        return self.judged.with_row_index(ROW_NUMBER)
+
+    @cached_property
     def joined(self) -> pl.DataFrame:
         """All rows of the run, with the row numbers of their judgments."""
         run = self.run
         if self.given_strategy is None:
             # The nulls are Boolean, since Polars groups by a Boolean column fast.
             run = run.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
-        judged = self.judged.with_row_index(ROW_NUMBER)
-        return run.join(judged, on=[self.query, self.doc], how="left", maintain_order="left")
+        return run.join(self.numbered, on=[self.query, self.doc], how="left", maintain_order="left")
 
     @cached_property
     def queries(self) -> pl.DataFrame:
@@ -166,7 +170,13 @@ class Join:
     def missed(self) -> pl.DataFrame:
         """The judgments that each strategy missed, strategy by strategy."""
         matches = self.rows.select(self.strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
-        judged = self.judged.with_row_index(ROW_NUMBER)
-        expected = self.strategies.to_frame().join(judged, how="cross", maintain_order="left_right")
+        numbers = self.numbered.select(ROW_NUMBER)
+        expected = self.strategies.to_frame().join(
+            numbers, how="cross", maintain_order="left_right"
+        )
         keys = [self.strategy, ROW_NUMBER]
-        return expected.join(matches, on=keys, how="anti", nulls_equal=True, maintain_order="left")
+        # Only keys are joined, and the judgments are gathered by their row numbers.
+        missed = expected.join(
+            matches, on=keys, how="anti", nulls_equal=True, maintain_order="left"
+        )
+        return missed.select(self.strategy).hstack(self.judged[missed[ROW_NUMBER]])
