@@ -67,7 +67,7 @@ class Log:
     names: dict[str, str]
     """The user's column names by argument, such as `{"query": "text"}`."""
     takes_sums: bool
-    """Whether the function that reads the log takes a column of impressions."""
+    """True if the function that reads the log takes a column of impressions."""
 
     @classmethod
     def read(cls, log: Any, names: dict[str, str], takes_sums: bool) -> Log:  # noqa: FBT001

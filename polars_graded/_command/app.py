@@ -68,7 +68,10 @@ class Comparison:
     """The correction of p values for the number of tests: bonferroni, holm (by default),
     benjamini_hochberg or none."""
     missing: str = "error"
-    """What to do with a query that a strategy lacks: error; drop leaves it out; zero counts 0."""
+    """The treatment of a query that a strategy lacks: error; drop leaves it out; zero counts 0."""
+    cluster: Texts = None
+    """The columns of --query that identify independent units, such as the search term if the query
+    is a term on a device."""
     trusted: str | None = None
     """The grader whose grades are trusted and who judged a random sample of the queries. Results
     are estimates of this grader's means and differences over all queries."""
@@ -87,6 +90,8 @@ class Gate:
     """The test that gives the intervals: t, permutation or bootstrap."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
+    cluster: Texts = None
+    """The columns of --query that identify independent units, as for compare."""
     judgments: str = "same"
     """With changed, the baseline may be measured with other judgments."""
     formulas: str = "same"
@@ -203,7 +208,6 @@ def compare(
     rankings: Rankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    cluster: Texts = None,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -211,9 +215,6 @@ def compare(
 
     Parameters
     ----------
-    cluster
-        The columns of --query that identify independent units, such as the search term if the
-        query is a term on a device.
     measure
         Measures, as for evaluate.
     output
@@ -222,7 +223,7 @@ def compare(
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
     results = evaluate_rankings(rankings, measure)
-    options = vars(comparison) | {"cluster": cluster} | results.keys
+    options = vars(comparison) | results.keys
     table = pg.compare(results.values, results.measures, **options)
     columns = ["grader", "measure", results.keys["strategy"], "baseline", "queries"]
     columns += ["difference", "ci_low", "ci_high", "p_value", "p_corrected"]
@@ -239,7 +240,6 @@ def gate(
     rankings: Rankings = BUILT_IN,
     *,
     options: Gate,
-    cluster: Texts = None,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> int:
@@ -250,8 +250,6 @@ def gate(
 
     Parameters
     ----------
-    cluster
-        The columns of --query that identify independent units, as for compare.
     measure
         Measures, as for evaluate.
     output
@@ -264,7 +262,7 @@ def gate(
     try:
         with print_warnings() as warnings:
             values, measures, _, keys, *_ = results = evaluate_rankings(rankings, measure)
-            keywords = vars(options) | {"baseline": baseline, "cluster": cluster} | keys
+            keywords = vars(options) | {"baseline": baseline} | keys
             verdicts = pg.gate(values, measures, **keywords)
     except ERRORS as error:
         refusal = write_summary("The gate was refused", [write_sentence(error)])
@@ -288,7 +286,6 @@ def report(
     rankings: Rankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    cluster: Texts = None,
     title: str = "Strategies compared",
     measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
@@ -297,8 +294,6 @@ def report(
 
     Parameters
     ----------
-    cluster
-        Columns of --query that identify independent units, as for compare.
     title
         The title of the page.
     measure
@@ -310,9 +305,7 @@ def report(
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.inputs, PAGE, *RESULTS)
     results = evaluate_rankings(rankings, measure)
-    keywords = (
-        results.keywords | vars(comparison) | results.keys | {"title": title, "cluster": cluster}
-    )
+    keywords = results.keywords | vars(comparison) | results.keys | {"title": title}
     doc = keywords.get("doc", "doc")
     keywords["doc"] = doc if doc in results.frame.columns else None
     if comparison.trusted is not None:

@@ -61,8 +61,8 @@ class Rankings:
     strategy: str | None = None
     """The column of strategies, if their rows are stacked."""
     descending: Texts = None
-    """Whether the highest score ranks first: true by default, false for ranks; or for each
-    strategy, as in old_rank=false."""
+    """true, the default, ranks the highest score first, and false the lowest, as for ranks; or a
+    value for each strategy, as in old_rank=false."""
     ties: Texts = None
     """The columns that order tied documents, highest first; order for the order of rows; or a tool,
     such as trec_eval. By default the documents, with a warning if they decide a value."""

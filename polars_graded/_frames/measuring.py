@@ -47,7 +47,7 @@ def measure_eagerly(
     gathered = [gather(each) for each in requests]
     directions = Directions(request)
     duplicates = Duplicates(requests)
-    with progress("measured", "rows", None, shown=shown) as count_rows:
+    with progress(shown=shown) as count_rows:
         for part in parts:
             rows = add_computed_columns(requests, part)
             groups = group_rows(requests, rows)

@@ -14,10 +14,8 @@ SECONDS = 2.0
 
 
 @contextmanager
-def progress(
-    description: str, unit: str, total: int | None, *, shown: bool = True
-) -> Iterator[Callable[[int], None]]:
-    """Yield a function that counts progress, and draws a bar for long work.
+def progress(*, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Yield a function that counts measured rows, and draws a bar for long work.
 
     A bar is drawn only if tqdm is installed, and a terminal or a notebook shows the output.
     """
@@ -31,9 +29,7 @@ def progress(
             bar.update(n)
         elif is_visible and monotonic() - start >= SECONDS:
             # tqdm is imported only now, so that short evaluations do not wait for it.
-            bar = _make_bar(
-                desc=description, unit=f" {unit}", total=total, initial=done, unit_scale=True
-            )
+            bar = _make_bar(desc="measured", unit=" rows", initial=done, unit_scale=True)
 
     try:
         yield count
