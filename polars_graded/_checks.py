@@ -242,7 +242,7 @@ MAKERS = {
     "levels": "trust.significance_levels(per_query)",
     "stability": "trust.order_stability(per_query)",
     "rates": "trust.swap_rate(per_query)",
-    "estimates": "summarise(per_query, trusted='people')",
+    "estimates": "trust.prediction_powered_means(per_query, trusted='people')",
     "clicks": "clicks.count_clicks(log)",
     "bounds": "trust.unjudged_bounds(frame, 'ap', ...)",
 }

@@ -1,4 +1,4 @@
-"""Assess how reliable results are: power, stability, effect of judgments.
+"""Assess how reliable results are: power, stability, effect of judgments and of graders.
 
 Each function takes the frame that `evaluate` returns, except `robustness_to_grading` and
 `unjudged_bounds`, which take the frame that is passed to `evaluate`.
@@ -12,6 +12,10 @@ from polars_graded._results.power import (
     queries_needed,
     significance_levels,
 )
+from polars_graded._results.prediction_powered import (
+    prediction_powered_differences,
+    prediction_powered_means,
+)
 from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
 from polars_graded._results.reliability import order_stability, rank_correlation, swap_rate
 
@@ -19,6 +23,8 @@ __all__ = [
     "discriminative_power",
     "order_stability",
     "power_curve",
+    "prediction_powered_differences",
+    "prediction_powered_means",
     "queries_needed",
     "rank_correlation",
     "robustness_to_grading",

@@ -12,7 +12,16 @@ import numpy as np
 import polars as pl
 from altair.utils import schemapi
 
-from polars_graded import charts, clicks, compare, datasets, overview, rank_strategies, summarise
+from polars_graded import (
+    charts,
+    clicks,
+    compare,
+    datasets,
+    overview,
+    rank_strategies,
+    summarise,
+    trust,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,12 +249,14 @@ def summary_of_graders(k: int, n: int) -> pl.DataFrame:
 
 @cache
 def trusted_of(k: int, n: int) -> pl.DataFrame:
-    return summarise(results_of_graders(k, n), trusted="people")
+    return trust.prediction_powered_means(results_of_graders(k, n), trusted="people")
 
 
 @cache
 def trusted_pairs_of(k: int, n: int) -> pl.DataFrame:
-    return compare(results_of_graders(k, n), trusted="people", baseline="s1")
+    return trust.prediction_powered_differences(
+        results_of_graders(k, n), trusted="people", baseline="s1"
+    )
 
 
 def spec_of(chart: Any, *, validate: bool = False) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from polars_graded._results.gating import (
     VerdictInputs,
     decide_pairs,
 )
+from polars_graded._results.grid import Results
 from polars_graded._results.pairs import Pairs
-from polars_graded._results.per_query import Results
 from polars_graded._results.significance import Options, run_test
 
 MARGIN, LEVEL = 0.01, 0.05

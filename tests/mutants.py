@@ -102,7 +102,7 @@ MUTANTS = [
     Mutant(COMPARING, '"wins": higher if better else lower', '"wins": higher', TESTED),
     Mutant(COMPARING, "for direction in (up, -up)", "for direction in (mean, -mean)", TESTED),
     Mutant(COMPARING, "GEOMETRIC_FLOOR = 1e-5", "GEOMETRIC_FLOOR = 1e-6", f"{TESTED} peers"),
-    Mutant("_results/per_query.py", "deviations) / (n - 1)", "deviations) / n", TESTED),
+    Mutant("_results/means.py", "deviations) / (n - 1)", "deviations) / n", TESTED),
     Mutant(STRATEGIES, "if i != base and i not in bases[:rank]", "if i != base", TESTED),
     Mutant(
         "_results/reliability.py",
@@ -131,13 +131,13 @@ MUTANTS = [
         "regrading",
     ),
     Mutant(
-        "_results/per_query.py",
+        "_results/grid.py",
         "return ranks * self.sign",
         "return ranks",
         "correlation per_query reliability",
     ),
     Mutant(
-        "_results/per_query.py",
+        "_results/best_values.py",
         "np.diff(ascending) > ROUNDING * scale",
         "np.diff(ascending) > 0",
         "forms per_query verdicts findings",

@@ -58,7 +58,7 @@ from polars_graded import (
     trust,
 )
 from polars_graded._drawing import chart_checks, style
-from polars_graded._results.per_query import sort_naturally
+from polars_graded._frames.sorting import sort_naturally
 from polars_graded.charts._print import PRINT_COLOURS
 
 if TYPE_CHECKING:
@@ -935,7 +935,7 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
         )
     ),
     "comparison_forest of trusted grades": lambda frame: charts.comparison_forest(
-        compare(
+        trust.prediction_powered_differences(
             graded_twice(frame), "ndcg", trusted="people", baseline=frame["strategy"].unique()[0]
         )
     ),

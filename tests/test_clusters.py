@@ -141,9 +141,6 @@ def test_too_few_clusters_say_nothing_or_cannot_find_a_thing():
     assert [one[name] for name in ("p_value", "ci_low", "ci_high")] == [None] * 3
     with pytest.warns(pg.DataWarning.tests, match="with 4 clusters the smallest p value .* 0.125"):
         compare(results, "ap", cluster="term", test="permutation")
-    both = pl.concat(results.with_columns(grader=pl.lit(name)) for name in ("people", "model"))
-    with pytest.raises(ValueError, match="`cluster` must be None if `trusted` is passed"):
-        compare(both, "ap", cluster="term", trusted="people")
 
 
 FUNCTIONS = {

@@ -230,13 +230,6 @@ def test_grades_of_people_and_of_a_model(command):
     files += ("--measure", "ap")
     out, _ = command("evaluate", *files)
     assert {row[0] for row in cells(out)[1:]} == {"people", "model"}
-    out, _ = command("evaluate", *files, "--trusted", "people", "-o", "values.parquet")
-    values = pg.read_results("values.parquet")
-    means = pg.summarise(values, "ap", trusted="people")
-    assert column(out, "mean") == approximately(means["mean"])
-    out, _ = command("compare", *files, "--trusted", "people", "--baseline", "main")
-    expected = pg.compare(values, "ap", trusted="people", baseline="main")
-    assert column(out, "difference") == approximately(expected["difference"])
 
 
 def test_subtopics_are_the_second_field_of_judgments(command):

@@ -104,6 +104,18 @@ def of_results(function: Any, *args: Any, **options: Any) -> Callable[..., Any]:
     return call
 
 
+def of_graders(function: Any, **options: Any) -> Callable[..., Any]:
+    """Call a function with results of a model, and of people for every other query."""
+
+    def call(frame: pl.DataFrame, query: Any) -> Any:
+        people = frame.filter(pl.int_range(pl.len()).over("strategy") % 2 == 0)
+        graders = {"model": frame, "people": people}
+        both = pl.concat(each.with_columns(grader=pl.lit(name)) for name, each in graders.items())
+        return function(both, "ap", trusted="people", query=query, **options)
+
+    return call
+
+
 BY: dict[str, Any] = {"by": ["x", "y"], "ties": "doc"}
 PAIR: dict[str, Any] = {"a": "a", "b": "c"}
 RESULTS = {
@@ -117,6 +129,8 @@ RESULTS = {
     "summarise": of_results(pg.summarise, "ap", segments="half"),
     "discriminative_power": of_results(trust.discriminative_power, "ap"),
     "order_stability": of_results(trust.order_stability, "ap", sizes=[5, 10], samples=20),
+    "prediction_powered_differences": of_graders(trust.prediction_powered_differences),
+    "prediction_powered_means": of_graders(trust.prediction_powered_means),
     "power_curve": of_results(trust.power_curve, "ap", queries=[10, 20]),
     "queries_needed": of_results(trust.queries_needed, "ap"),
     "rank_correlation": of_results(trust.rank_correlation, "ap", "ndcg@3"),

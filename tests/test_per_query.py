@@ -10,7 +10,7 @@ from results import FRAME, frame_of, of_few
 
 import polars_graded as pg
 from polars_graded import compare, differences, summarise
-from polars_graded._results.per_query import find_best_places, find_places
+from polars_graded._results.best_values import find_best_places, find_places
 from polars_graded.trust import rank_correlation
 
 # Missing.

@@ -13,7 +13,7 @@ from chart_registry import ROWS
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from scenes import boxes_of, marks_of, scene_of, texts_of
 
-from polars_graded import charts, compare, overview, summarise
+from polars_graded import charts, compare, overview, summarise, trust
 from polars_graded._drawing import style
 from polars_graded.trust import order_stability, robustness_to_grading
 
@@ -95,9 +95,13 @@ def test_both_sides_of_zero_are_named_for_pairs_and_where_less_is_better():
     "draw",
     [
         lambda: charts.comparison_forest(
-            compare(graded_twice(long()), "ndcg", trusted="people", baseline=LONG_NAMES[3])
+            trust.prediction_powered_differences(
+                graded_twice(long()), "ndcg", trusted="people", baseline=LONG_NAMES[3]
+            )
         ),
-        lambda: charts.comparison_forest(compare(graded_twice(long()), "ndcg", trusted="people")),
+        lambda: charts.comparison_forest(
+            trust.prediction_powered_differences(graded_twice(long()), "ndcg", trusted="people")
+        ),
         lambda: charts.comparison_forest(compare(long(), "ndcg", baseline=LONG_NAMES[3])),
         lambda: charts.comparison_forest(compare(long(), "ndcg")),
         lambda: charts.grading_profile(summarise(graded_twice(long()), "ndcg")),

@@ -50,7 +50,8 @@ MAY_IMPORT = {
     },
     "datasets": {"polars", "_checks", "_clicks", "experiments"},
     "_drawing": {
-        *("numpy", "polars", "scipy", "altair", "_checks", "_measuring", "_results", "_sentences")
+        *("numpy", "polars", "scipy", "altair"),
+        *("_checks", "_frames", "_measuring", "_results", "_sentences"),
     },
     "charts": {
         *("altair", "numpy", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),

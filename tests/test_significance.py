@@ -20,8 +20,8 @@ from results import close, compared, drawn, frame_of, of_few, rng
 
 from polars_graded import DataWarning, compare, evaluate, read_letor
 from polars_graded._results import significance
+from polars_graded._results.grid import Results
 from polars_graded._results.pairs import Pairs, find_pairs
-from polars_graded._results.per_query import Results
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, compute_agreeing_levels
 
 pytestmark = of_few

@@ -158,13 +158,12 @@ def test_columns_that_pair_no_rows_are_asked_for_with_a_call_to_paste():
     """A number that differs between strategies is no part of a key."""
     frame = RESULTS.drop("dcg_curve@5").with_columns(size=pl.int_range(pl.len()))
     for call in (pg.summarise, pg.compare, pg.rank_strategies, pg.paper_table):
-        with pytest.raises(ValueError, match="several columns are possible") as refused:
+        with pytest.raises(ValueError, match=r"several columns .*\n\nHint: query=\[...\] names"):
             call(frame)
-        assert f"{call.__name__}(..., query=[...]) names the columns" in str(refused.value)
     named = RESULTS.drop("dcg_curve@5").rename({"strategy": "system"})
     # A call to paste would guess which of the columns holds the strategies.
     with pytest.raises(
-        ValueError, match=r"got system, user, session\n\n.* strategy=\.\.\., query="
+        ValueError, match=r"got system, user, session\n\nHint: strategy=\.\.\., query="
     ):
         pg.summarise(named)
     found = pg.summarise(named, strategy="system", query=["user", "session"])

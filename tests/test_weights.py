@@ -213,9 +213,6 @@ def test_a_missing_column_and_a_test_without_weights_are_refused():
     for test in ("wilcoxon", "randomised_tukey"):
         with pytest.raises(ValueError, match="'t', 'permutation' or 'bootstrap' if `weights` diff"):
             compare(world(0), "ap", weights="searches", test=test)
-    people = world(0).with_columns(grader=pl.lit("people"))
-    with pytest.raises(ValueError, match="`weights` must be None if `trusted` is passed"):
-        summarise(people, "ap", weights="searches", trusted="people")
 
 
 def test_the_column_of_weights_is_neither_a_key_nor_a_measure(recwarn):

@@ -18,8 +18,8 @@ from polars_graded._checks import (
 from polars_graded._clicks.logs import LISTS, Log, check_whole_type, refuse, takes_log
 from polars_graded._results.comparing import compare
 from polars_graded._results.keys import check_segment_columns
-from polars_graded._results.per_query import check_free_names
 from polars_graded._results.significance import CorrectionName, TestName
+from polars_graded._results.tables import check_free_names
 
 __all__ = ["compare_interleaved"]
 

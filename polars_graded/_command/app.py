@@ -72,9 +72,6 @@ class Comparison:
     cluster: Texts = None
     """The columns of --query that identify independent units, such as the search term if the query
     is a term on a device."""
-    trusted: str | None = None
-    """The grader whose grades are trusted and who judged a random sample of the queries. Results
-    are estimates of this grader's means and differences over all queries."""
 
 
 @Parameter(name="*", group=Group("Gate"))
@@ -144,7 +141,6 @@ def evaluate(
     rankings: Rankings = BUILT_IN,
     *,
     measure: Measures = MEASURES,
-    trusted: str | None = None,
     output: Outputs = None,
 ) -> None:
     """Measure rankings, and print the means of each strategy.
@@ -154,9 +150,6 @@ def evaluate(
     measure
         Measures, optionally renamed, as in 'AP=ap(threshold=2)'. A cutoff follows @, and options
         are in brackets: 'ndcg(gain=linear)@10'.
-    trusted
-        The grader whose grades are trusted and who judged a random sample of the queries. The means
-        estimate this grader's means over all queries.
     output
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the means, .md or .tex for a table with significant differences.
@@ -167,27 +160,20 @@ def evaluate(
     texts, summary = [], pl.DataFrame()
     if measures:
         # Means do not depend on clusters, so queries of several columns need no choice.
-        options = {"missing": "drop", "cluster": keys["query"]} if trusted is None else {}
-        summary = pg.summarise(values, measures, trusted=trusted, **keys, **options)
+        options = {"missing": "drop", "cluster": keys["query"]}
+        summary = pg.summarise(values, measures, **keys, **options)
         texts.append(format_means(summary, keys["strategy"]))
     for curve in curves:
         points = pg.average_curves(frame, curve, **keywords)
         *index, position, _ = points.columns
         texts.append(f"{curve}\n{format_table(points.pivot(index, index=position, values=curve))}")
     print_text("\n\n".join(texts))
-    draw = pg.charts.strategy_bars if trusted is None else pg.charts.comparison_forest
-    tabulate = partial(pg.paper_table, values, measures, trusted=trusted, **keys)
-    write_outputs(output, results.writers, lambda: draw(summary), tabulate)
+    tabulate = partial(pg.paper_table, values, measures, **keys)
+    write_outputs(output, results.writers, lambda: pg.charts.strategy_bars(summary), tabulate)
 
 
 def format_means(summary: pl.DataFrame, strategy: str) -> str:
-    """Return a table of means, the best strategy by the first measure first.
-
-    With a trusted grader, the means are estimates.
-    """
-    if "trusted_mean" in summary.columns:
-        estimates = ("mean", "ci_low", "ci_high", "trusted_mean", "model_mean", "worth", "note")
-        return format_table(summary.select("grader", "measure", strategy, *estimates))
+    """Return a table of means, the best strategy by the first measure first."""
     index = [name for name in ("grader", strategy) if name in summary.columns]
     means = summary.group_by(index).agg(pl.col("queries").max())
     means = means.join(summary.pivot("measure", index=index, values="mean"), on=index)
@@ -308,8 +294,6 @@ def report(
     keywords = results.keywords | vars(comparison) | results.keys | {"title": title}
     doc = keywords.get("doc", "doc")
     keywords["doc"] = doc if doc in results.frame.columns else None
-    if comparison.trusted is not None:
-        keywords["grade"] = comparison.trusted
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame}
 
     def write_page(file: Path) -> None:

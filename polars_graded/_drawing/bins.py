@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._drawing.axis_ends import AxisEnds, choose_step
 from polars_graded._drawing.chart_checks import MAX_DRAWN_ROWS
 from polars_graded._drawing.chart_rows import build_name_column
-from polars_graded._results.per_query import Results
+from polars_graded._results.grid import Results
 
 MAX_RANGE_IN_BINS = 40
 """Maximum of (range of the values) / (width of a bin) in a histogram."""

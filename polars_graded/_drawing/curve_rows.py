@@ -24,14 +24,10 @@ from polars_graded._drawing.chart_rows import (
     format_names,
     select_drawable,
 )
+from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Columns
-from polars_graded._results.per_query import (
-    check_list_length,
-    compute_curve_means,
-    compute_mean_margin,
-    find_index,
-)
+from polars_graded._results.means import check_list_length, compute_curve_means, compute_mean_margin
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import write_axis_title
 

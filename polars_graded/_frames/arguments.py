@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -14,11 +14,8 @@ from polars_graded._checks import (
     check_not_series,
     did_you_mean,
 )
-from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.names import Measure, check_distinct_names
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS
-from polars_graded._measuring.scale import Undefined
 
 Columns: TypeAlias = "str | Sequence[str]"
 Keys: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
@@ -31,66 +28,6 @@ Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
 
 NO_GRADE = pl.lit(None).alias("no grade")
 """Value of `grade` in calls that use rankings without grades."""
-
-
-class RankOptions(TypedDict, total=False):
-    """Keywords that define a ranking; none concerns grades."""
-
-    query: Columns
-    ties: TiesArgument
-    descending: Descending
-    doc: str | None
-
-
-class StrategyOptions(RankOptions, total=False):
-    """Keywords that define the rankings of strategies; none concerns grades."""
-
-    by: By
-    strategy: str | None
-
-
-class RelevanceOptions(StrategyOptions, total=False):
-    """`StrategyOptions`, and keywords that define relevant documents."""
-
-    irrelevant: float
-    relevant_from: float | None
-
-
-OF_GRADES = (
-    "grade",
-    "irrelevant",
-    "max_grade",
-    "relevant_from",
-    "undefined_as",
-    "condensed",
-    *DOCUMENT_INPUTS,
-)
-"""Keywords of `Request.of` that concern grades, or name a column that only some measures need.
-
-`popularity` names such a column.
-"""
-
-
-class RowOptions(TypedDict, total=False):
-    """Arguments of `evaluate` for grades, rankings and undefined values."""
-
-    grade: Grade
-    by: By
-    ties: TiesArgument
-    descending: Descending
-    irrelevant: float
-    max_grade: float | None
-    relevant_from: float | None
-    undefined_as: Undefined
-    condensed: bool
-    where: Column | None
-
-
-class RequestOptions(RowOptions, total=False):
-    """Arguments of `RowOptions`, and the columns of queries and strategies."""
-
-    query: Columns
-    strategy: str | None
 
 
 def parse_measures(

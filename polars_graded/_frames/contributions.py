@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_whole_number
-from polars_graded._frames.arguments import RequestOptions
 from polars_graded._frames.directions import check_directions_of_rows
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
@@ -79,7 +78,7 @@ def compute_added_by_rank(
     *,
     doc: str,
     others: dict[str, str],
-    **options: Unpack[RequestOptions],
+    **options: Any,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the documents of some queries, with what each adds at its rank, and the values.
 

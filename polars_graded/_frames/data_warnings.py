@@ -99,8 +99,8 @@ def warn_of_partial_judging(notes: Sequence[Notes]) -> None:
                 f"{request.grader!r} judged fewer than half as many documents as another grader in "
                 f"{partly_judged.height} of {judged_queries.height} queries, so their values are "
                 f"not comparable: {first_few(partly_judged.select(query).rows())}\n\n"
-                "Hint: compare graders on queries that both judged completely, or correct means "
-                "with trusted=",
+                "Hint: compare graders on queries that both judged completely, or use "
+                "trust.prediction_powered_means",
             )
 
 

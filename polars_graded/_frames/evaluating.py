@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import polars as pl
 
 from polars_graded._checks import check_flag
 from polars_graded._door import find_engine
-from polars_graded._frames.arguments import Column, Measures, RequestOptions
+from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
+from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.request import Request
-from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
-
-
-class DocumentOptions(RequestOptions, total=False):
-    """Keywords of `evaluate` that define the meaning of rows and their documents."""
-
-    doc: str | None
-    known: Column | None
-    subtopics: Column | None
-    popularity: Column | None
-    features: Column | None
-    reference: Column | None
-
-
-class FrameOptions(DocumentOptions, total=False):
-    """Keywords that other functions pass through to `evaluate`."""
-
-    consecutive: bool
-    progress: bool
+from polars_graded._frames.ties import TiesArgument
+from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
+from polars_graded._measuring.scale import Undefined
 
 
 @returns_lazy_for_lazy
-@takes_options_of(Request.of)
+@checks_keywords
 def evaluate(
     frame: Any,
     *measures: Measures,
+    query: Columns = "query",
+    grade: Grade = "grade",
+    by: By = "score",
+    strategy: str | None = None,
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    doc: str | None = DEFAULT_DOC,
+    irrelevant: float = 0.0,
+    max_grade: float | None = None,
+    relevant_from: float | None = None,
+    undefined_as: Undefined = "default",
+    condensed: bool = False,
+    where: Column | None = None,
+    known: Column | None = None,
+    subtopics: Column | None = None,
+    popularity: Column | None = None,
+    features: Column | None = None,
+    reference: Column | None = None,
     consecutive: bool = False,
     progress: bool = True,
     fingerprint: str | None = None,
-    **options: Unpack[DocumentOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
@@ -152,7 +154,27 @@ def evaluate(
     └──────────┴───────┴─────────────────┴─────────────┘
     """
     __tracebackhide__ = True
-    requests = Request.of_graders(measures, **options)
+    requests = Request.of_graders(
+        measures,
+        query=query,
+        grade=grade,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+        irrelevant=irrelevant,
+        max_grade=max_grade,
+        relevant_from=relevant_from,
+        undefined_as=undefined_as,
+        condensed=condensed,
+        where=where,
+        known=known,
+        subtopics=subtopics,
+        popularity=popularity,
+        features=features,
+        reference=reference,
+    )
     consecutive, shown = (
         check_flag("consecutive", consecutive),
         check_flag("progress", progress),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, Unpack, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
-from polars_graded._frames.arguments import NO_GRADE, OF_GRADES, By, RankOptions
+from polars_graded._frames.arguments import NO_GRADE, By, Column, Columns, Descending
+from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.measuring import measure_eagerly
 from polars_graded._frames.request import Request
+from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.expression import rank_rows
-from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
+from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 
 Method: TypeAlias = Literal[
     "rrf",
@@ -74,7 +76,7 @@ def _count_lists(scores: Sequence[pl.Expr]) -> pl.Expr:
 
 
 @returns_lazy_for_lazy
-@takes_options_of(Request.of, without=(*OF_GRADES, "strategy"))
+@checks_keywords
 def fuse(
     frame: Any,
     *,
@@ -84,7 +86,11 @@ def fuse(
     weights: Mapping[str, float] | Sequence[float] | None = None,
     k: float = 60,
     name: str = "fused",
-    **options: Unpack[RankOptions],
+    query: Columns = "query",
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    doc: str | None = DEFAULT_DOC,
+    where: Column | None = None,
 ) -> Any:
     r"""Fuse the scores of several strategies into one score per document.
 
@@ -177,7 +183,16 @@ def fuse(
     │ 1     ┆ z   ┆ null ┆ 0.4   ┆ 3.0   │
     └───────┴─────┴──────┴───────┴───────┘
     """
-    request = Request.of(["n_relevant"], grade=NO_GRADE, by=by, **options)
+    request = Request.of(
+        ["n_relevant"],
+        grade=NO_GRADE,
+        by=by,
+        query=query,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+        where=where,
+    )
     check_choice("method", method, get_args(Method))
     if normalise != "default" and normalise is not None:
         check_choice("normalise", normalise, get_args(Normalisation), instead="None")

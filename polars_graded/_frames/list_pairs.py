@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 import polars as pl
 
 from polars_graded._checks import check_column, check_flag
 from polars_graded._frames.arguments import (
     NO_GRADE,
-    OF_GRADES,
+    By,
     Column,
+    Columns,
+    Descending,
     Measures,
-    RelevanceOptions,
     parse_measures,
 )
+from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.pair_values import PairRequest
-from polars_graded._frames.request import Request
+from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.definitions import SIMILARITIES
-from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
+from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 
 
 @returns_lazy_for_lazy
-@takes_options_of(Request.of, without={*OF_GRADES} - {"irrelevant", "relevant_from"})
+@checks_keywords
 def similarity(
     frame: Any,
     *measures: Measures,
+    query: Columns = "query",
     grade: Column = "grade",
+    by: By = "score",
+    strategy: str | None = None,
     baseline: Any = None,
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    doc: str | None = DEFAULT_DOC,
+    irrelevant: float = 0.0,
+    relevant_from: float | None = None,
+    where: Column | None = None,
     consecutive: bool = False,
     progress: bool = True,
-    **options: Unpack[RelevanceOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
     """Compare the rankings of pairs of strategies, without grades.
 
@@ -140,7 +150,20 @@ def similarity(
     if needs_grades:
         check_column("grade", grade)
     given = grade if needs_grades else NO_GRADE
-    request = replace(PairRequest.of(measures, grade=given, **options), baseline=baseline)
+    request = PairRequest.of(
+        measures,
+        grade=given,
+        query=query,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+        irrelevant=irrelevant,
+        relevant_from=relevant_from,
+        where=where,
+    )
+    request = replace(request, baseline=baseline)
     request.check_pairs()
     consecutive, shown = (
         check_flag("consecutive", consecutive),

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Unpack
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_whole_number
-from polars_graded._frames.arguments import RequestOptions
+from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.request import Request
+from polars_graded._frames.ties import TiesArgument
 from polars_graded._frames.values import Gathered, group_rows
 from polars_graded._measuring.expression import rank_rows
-from polars_graded._measuring.keywords import takes_options_of
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.scale import Undefined
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["overview", "side_by_side"]
@@ -37,9 +38,23 @@ STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
 """Names of temporary columns, which no frame has."""
 
 
-@takes_options_of(Request.of, without=DOCUMENT_INPUTS)
+@checks_keywords
 def overview(
-    frame: Any, *, doc: str | None = DEFAULT_DOC, **options: Unpack[RequestOptions]
+    frame: Any,
+    *,
+    query: Columns = "query",
+    grade: Grade = "grade",
+    by: By = "score",
+    strategy: str | None = None,
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    doc: str | None = DEFAULT_DOC,
+    irrelevant: float = 0.0,
+    max_grade: float | None = None,
+    relevant_from: float | None = None,
+    undefined_as: Undefined = "default",
+    condensed: bool = False,
+    where: Column | None = None,
 ) -> pl.DataFrame:
     """Count what was retrieved, judged and relevant in a frame, before measuring.
 
@@ -113,7 +128,22 @@ def overview(
     │ score    ┆ 2       ┆ 1.0       ┆ 0.333333 ┆ 1           │
     └──────────┴─────────┴───────────┴──────────┴─────────────┘
     """
-    request = Request.of(["n_relevant", JUDGED_AT_THE_TOP.name], doc=doc, **options)
+    request = Request.of(
+        ["n_relevant", JUDGED_AT_THE_TOP.name],
+        query=query,
+        grade=grade,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+        irrelevant=irrelevant,
+        max_grade=max_grade,
+        relevant_from=relevant_from,
+        undefined_as=undefined_as,
+        condensed=condensed,
+        where=where,
+    )
     if request.key in COLUMNS:
         msg = f"`strategy` must not have the name of a column of an overview, got {request.key!r}"
         raise ValueError(msg)
@@ -190,9 +220,25 @@ def _divide_sums(part: pl.Expr, total: pl.Expr) -> pl.Expr:
     return pl.when(total > 0).then(part / total)
 
 
-@takes_options_of(Request.of, without=DOCUMENT_INPUTS)
+@checks_keywords
 def side_by_side(
-    frame: Any, of: Any, *, n: int = 10, doc: str = "doc", **options: Unpack[RequestOptions]
+    frame: Any,
+    of: Any,
+    *,
+    n: int = 10,
+    doc: str = "doc",
+    query: Columns = "query",
+    grade: Grade = "grade",
+    by: By = "score",
+    strategy: str | None = None,
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    irrelevant: float = 0.0,
+    max_grade: float | None = None,
+    relevant_from: float | None = None,
+    undefined_as: Undefined = "default",
+    condensed: bool = False,
+    where: Column | None = None,
 ) -> pl.DataFrame:
     """Return the rankings of one query by several strategies side by side.
 
@@ -241,7 +287,21 @@ def side_by_side(
     │ 3    ┆ z    ┆ null          ┆ null ┆ null          │
     └──────┴──────┴───────────────┴──────┴───────────────┘
     """
-    request = Request.of(["n_relevant"], **options)
+    request = Request.of(
+        ["n_relevant"],
+        query=query,
+        grade=grade,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        irrelevant=irrelevant,
+        max_grade=max_grade,
+        relevant_from=relevant_from,
+        undefined_as=undefined_as,
+        condensed=condensed,
+        where=where,
+    )
     check_whole_number("n", n)
     request, opened = request.open_frame(frame, doc=doc)
     rows = select_queries(request, opened, [of])

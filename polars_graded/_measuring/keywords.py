@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -64,50 +64,14 @@ def returns_lazy_for_lazy(function: Callable[Concatenate[Any, Given], Any]) -> F
 
 def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """Wrap a function so that its errors suggest the right keyword."""
-    return _wrap(function, inspect.signature(function))
+    parameters = inspect.signature(function).parameters
 
-
-def takes_options_of(
-    other: Callable[..., Any], without: Collection[str] = ()
-) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Return a decorator for functions that pass `**options` on to `other`.
-
-    The decorator checks keywords as `checks_keywords` does. Help and completion show `**options` of
-    the decorated function as the keyword-only arguments of `other`, except those in `without`.
-    """
-
-    def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
-        return _wrap(function, complete_signature(function, other, without))
-
-    return decorate
-
-
-def complete_signature(
-    function: Callable[..., Any], other: Callable[..., Any], without: Collection[str] = ()
-) -> inspect.Signature:
-    """Return a signature with the keyword arguments of `other` in place of `**options`."""
-    signature = inspect.signature(function)
-    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    if len(own) == len(signature.parameters):
-        return signature
-    further = [
-        each
-        for name, each in inspect.signature(other).parameters.items()
-        if each.kind is each.KEYWORD_ONLY and name not in {*signature.parameters, *without}
-    ]
-    return signature.replace(parameters=[*own, *further])
-
-
-def _wrap(
-    function: Callable[Given, Result], signature: inspect.Signature
-) -> Callable[Given, Result]:
     @wraps(function)
     def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
         __tracebackhide__ = True  # IPython and pytest leave such layers out of a traceback
-        check_keywords(kwargs, signature.parameters)
+        check_keywords(kwargs, parameters)
         return function(*args, **kwargs)
 
-    call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 
@@ -133,8 +97,8 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
         return f"\n\nHint: did you mean {own_name!r}?"
     if name == "trusted":
         return (
-            "\n\nHint: compare(..., trusted='people') and summarise(..., trusted='people') correct "
-            "a model's grades by people's; grader='people' uses only their grades"
+            "\n\nHint: trust.prediction_powered_means(..., trusted='people') corrects a model's "
+            "grades by people's; grader='people' uses only their grades"
         )
     if name == "ascending" and "descending" in keywords:
         return "\n\nHint: descending=False means ascending"

@@ -20,7 +20,7 @@ from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request
 from polars_graded._report.drawing import Charts, Figure
-from polars_graded._results.per_query import Grid
+from polars_graded._results.grid import Grid
 from polars_graded._sentences import capitalise
 from polars_graded._sentences.titles import write_many_ties
 from polars_graded.charts._rankings import describe_rankings, draw_rankings

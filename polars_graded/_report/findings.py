@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from polars_graded._results.best_values import find_best_places
 from polars_graded._results.findings import find_undefeated, is_significant
+from polars_graded._results.grid import Grid
 from polars_graded._results.pairs import Pairs
-from polars_graded._results.per_query import Grid, find_best_places
 from polars_graded._results.power import compute_needs
 from polars_graded._sentences.titles import name_measure
 from polars_graded._sentences.verdicts import ALPHA, POWER, Facts, QueriesNeeded, Tested

@@ -5,35 +5,26 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._drawing import chart_rows
-from polars_graded._frames.arguments import Columns, RowOptions
-from polars_graded._frames.request import Request
-from polars_graded._measuring.keywords import takes_options_of
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS
+from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade
+from polars_graded._frames.strategies import find_index
+from polars_graded._frames.ties import TiesArgument
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.scale import Undefined
 from polars_graded._report.file import ReportFile
-from polars_graded._results.clusters import check_independence, read_clusters
-from polars_graded._results.keys import (
-    run_all_graders,
-    select_grader,
-    split_by_grader,
-    takes_results,
-)
-from polars_graded._results.per_query import (
-    Grid,
-    MeasureColumns,
-    Missing,
-    collect_rows,
-    find_index,
-    find_measures_and_curves,
-    order_strategies,
-)
+from polars_graded._results.best_values import MeasureColumns
+from polars_graded._results.grid import Grid, Missing, order_strategies
+from polars_graded._results.keys import check_segment_columns
+from polars_graded._results.result_sets import collect_rows, open_results
 from polars_graded._results.significance import CorrectionName, Options, TestName
+from polars_graded._results.units import check_independence, read_clusters
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
 
@@ -43,14 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-@takes_results(run_all_graders)
-@takes_options_of(Request.of, without=DOCUMENT_INPUTS)
+@checks_keywords
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
     *measures: MeasureColumns,
-    query: Columns = "query",
-    strategy: str = "strategy",
+    query: Columns | None = None,
+    strategy: str | None = None,
     baseline: Any = None,
     test: TestName = "t",
     correction: CorrectionName | None = None,
@@ -58,14 +48,22 @@ def report(
     segments: Columns | None = None,
     cluster: Columns | None = None,
     grader: str | None = None,
-    trusted: str | None = None,
     frame: Any = None,
     doc: str | None = "doc",
     titles: str | None = None,
     settings: Mapping[str, str] | None = None,
     title: str = "Strategies compared",
     date: dt.date | None = None,
-    **options: Unpack[RowOptions],
+    grade: Grade = "grade",
+    by: By = "score",
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    irrelevant: float = 0.0,
+    max_grade: float | None = None,
+    relevant_from: float | None = None,
+    undefined_as: Undefined = "default",
+    condensed: bool = False,
+    where: Column | None = None,
 ) -> ReportFile:
     """Write an HTML page with charts and tables of strategies.
 
@@ -85,9 +83,8 @@ def report(
     - with `segments`, the means in each segment.
 
     Below are charts of curves, if the results contain curves; with several graders,
-    `charts.grading_profile`, and with `trusted`, the estimates from trusted grades, from a model's
-    grades and from both; with `frame`, `charts.overview` and `charts.similarity_matrix`; then the
-    settings: test, correction, level, the order of ties, versions and date.
+    `charts.grading_profile`; with `frame`, `charts.overview` and `charts.similarity_matrix`; then
+    the settings: test, correction, level, the order of ties, versions and date.
 
     Parameters
     ----------
@@ -118,8 +115,6 @@ def report(
         The columns of independent units, as for `compare`.
     grader
         The grader whose values are shown; by default the grader in `trusted`.
-    trusted
-        The grader whose grades are trusted, as for `compare`.
     frame
         The evaluated frame, of any kind, for its overview and the rankings of queries. If `by` has
         one score, and the frame has the column `strategy`, this column names the strategy of each
@@ -175,21 +170,29 @@ def report(
     check_choice("missing", missing, get_args(Missing))
     tests = Options(test, correction)
     scripts = load_drawing_scripts()
-    all_results = per_query = per_query.lazy().collect()
-    given = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
-    grader, per_query = select_grader(split_by_grader(all_results, given), grader or trusted)
+    graders = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        cluster=cluster,
+        missing=missing,
+    )
+    results = graders.select(grader).only
+    [grader] = graders.select(grader).by_grader
+    query, strategy = results.keys.query, results.keys.strategy
     if cluster is None:
-        check_independence(per_query, query=query, strategy=strategy)
-    per_query, one = chart_rows.join_query_columns("per_query", per_query, query, strategy)
+        check_independence(results.rows, results.keys)
+    rows, one = chart_rows.join_query_columns("per_query", results.rows, query, strategy)
+    results = replace(results, rows=rows, keys=replace(results.keys, query=one, segments=()))
     clusters = None
     if cluster is not None:
-        clusters = read_clusters(per_query, cluster, one, [])
+        clusters = read_clusters(rows, results.keys)
         clusters = clusters.rename({clusters.columns[0]: "query"})
-    numbers, curves = find_measures_and_curves(
-        per_query, measures, query=one, strategy=strategy, curves=True
-    )
-    results = collect_rows(per_query, [*numbers, *curves], query=one, strategy=strategy)
-    if results.is_empty():
+    numbers, curves = results.find_measures(curves=True)
+    values = collect_rows(rows, [*numbers, *curves], results.keys)
+    if values.is_empty():
         msg = "`per_query` must have a row per strategy and query to show, got none"
         raise ValueError(msg)
     # These modules import Altair, which `import polars_graded` does not load.
@@ -197,21 +200,36 @@ def report(
     from polars_graded._report.parts import Contents
     from polars_graded._report.tables import build_segments
 
-    strategies = order_strategies(results[strategy])
+    strategies = order_strategies(values[strategy])
     place = None if baseline is None else find_index(strategies, baseline)
     text = pl.col(strategy).cast(pl.String).fill_null("null").alias("strategy")
-    results = results.select(text, pl.col(one).alias("query"), *numbers, *curves)
+    values = values.select(text, pl.col(one).alias("query"), *numbers, *curves)
     names = strategies.cast(pl.String).fill_null("null").alias("strategy")
-    grid = Grid(results.drop(curves), missing, names, measures, clusters=clusters)
-    contents = Contents(grid, Grid(results.drop(numbers), missing, names, measures), place, tests)
-    keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
-    contents.segments = build_segments(per_query, grid, segments, keys)
+    grid = Grid(values.drop(curves), missing, names, measures, clusters=clusters)
+    contents = Contents(grid, Grid(values.drop(numbers), missing, names, measures), place, tests)
+    contents.segments = build_segments(results, grid, check_segment_columns(segments))
     page_settings = contents.settings
     if grader is not None:
         page_settings["Grades"] = f"of {grader}"
-        contents.add_graders(all_results, trusted, baseline, keys | {"query": query}, cluster)
+        contents.add_graders(graders)
     if frame is not None:
-        ranked = RankedFrame.of(frame, doc, titles, strategy=strategy, query=query, **options)
+        ranked = RankedFrame.of(
+            frame,
+            doc,
+            titles,
+            query=query,
+            strategy=strategy,
+            grade=grade,
+            by=by,
+            ties=ties,
+            descending=descending,
+            irrelevant=irrelevant,
+            max_grade=max_grade,
+            relevant_from=relevant_from,
+            undefined_as=undefined_as,
+            condensed=condensed,
+            where=where,
+        )
         contents.documents = ranked
         page_settings |= ranked.settings
     page = _render_page(title, contents, page_settings | dict(settings or {}), date, scripts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -15,17 +16,11 @@ from polars_graded._report import tables
 from polars_graded._report.documents import RankedFrame, Rankings
 from polars_graded._report.drawing import Charts, Figure, use_own_theme
 from polars_graded._report.findings import collect_facts, find_interval, list_pairs
-from polars_graded._results.comparing import (
-    compare,
-    compare_grid,
-    differences,
-    summarise,
-    summarise_grid,
-)
+from polars_graded._results.comparing import compare_grid, differences, summarise_grid
 from polars_graded._results.findings import describe_test
-from polars_graded._results.keys import GRADER
-from polars_graded._results.per_query import Grid
+from polars_graded._results.grid import Grid
 from polars_graded._results.ranks import rank_strategies
+from polars_graded._results.result_sets import ResultSet, ResultSets
 from polars_graded._results.significance import Options
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import ALPHA, Facts, write_details, write_headline
@@ -97,28 +92,22 @@ class Contents:
         return settings | {name: formula for name, formula in formulas if name != formula}
 
     @use_own_theme()
-    def add_graders(
-        self,
-        results: pl.DataFrame,
-        trusted: str | None,
-        baseline: Any,
-        keys: dict[str, Any],
-        cluster: Any = None,
-    ) -> None:
-        """Add charts of graders, if there are several."""
+    def add_graders(self, graders: ResultSets) -> None:
+        """Add a chart of graders, if there are several."""
         directions = self.grid.get_directions(self.grid.measures).items()
         best: Any = {name: best for name, best in directions if best != "none"}
-        if not best or results[GRADER].n_unique() == 1:
+        if not best or len(graders.by_grader) == 1:
             return
-        means = summarise(results, best, **keys, cluster=cluster)
-        key = {"strategy": keys["strategy"]}
-        figures = [self.charts.draw(charts.grading_profile(means, show="places", **key))]
-        if trusted is not None and len(self.names) > 1:
-            # With a panel per grader, only the first measure is drawn.
-            both, key["panel"] = {"trusted": trusted, "baseline": baseline}, GRADER
-            estimates = compare(results, dict([*best.items()][:1]), **keys, **both)
-            figures.append(self.charts.draw(charts.comparison_forest(estimates, **key)))
-        self.sections["Graders"] = figures
+
+        def summarise_grader(results: ResultSet) -> pl.DataFrame:
+            keys = replace(results.keys, segments=())
+            grid = replace(results, measures=[best], keys=keys).read_grid("ignore")
+            return summarise_grid(grid, 1 - ALPHA)
+
+        means = graders.stack(summarise_grader)
+        strategy = next(iter(graders.by_grader.values())).keys.strategy
+        chart = charts.grading_profile(means, show="places", strategy=strategy)
+        self.sections["Graders"] = [self.charts.draw(chart)]
 
     @use_own_theme()
     def build(self) -> dict[str, Any]:

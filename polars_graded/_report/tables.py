@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from polars_graded._report.findings import find_interval
 from polars_graded._results.comparing import summarise_grid
-from polars_graded._results.keys import check_segment_columns
-from polars_graded._results.per_query import Grid, check_per_query
+from polars_graded._results.grid import Grid
+from polars_graded._results.result_sets import ResultSet
 from polars_graded._sentences import format_number, format_p
 from polars_graded._sentences.verdicts import ALPHA, Facts
 
@@ -118,19 +119,20 @@ def build_extremes(rows: pl.DataFrame, names: Sequence[str], measure: str, n: in
     return Table(caption, ["query", *names, "difference"], cells, names_queries=True)
 
 
-def build_segments(
-    per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
-) -> dict[str, Table]:
+def build_segments(results: ResultSet, grid: Grid, columns: Sequence[str]) -> dict[str, Table]:
     """Return the means of each segment by measure; {} without segments."""
-    columns = check_segment_columns(segments)
     if not columns or not grid.measures:
         return {}
-    parts = check_per_query(per_query, [grid.get_directions(grid.measures)], segments, **keys)
+    keys, directions = (
+        replace(results.keys, segments=columns),
+        grid.get_directions(grid.measures),
+    )
+    parts = replace(results, keys=keys, measures=[directions]).read_grid("ignore")
     means = summarise_grid(parts, 1 - ALPHA)
     tables = {}
     for name in grid.measures:
         wide = means.filter(measure=name).pivot(
-            keys["strategy"], index=[*columns, "queries"], values="mean"
+            results.keys.strategy, index=[*columns, "queries"], values="mean"
         )
         rows = [
             [

@@ -28,7 +28,7 @@ from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
 from polars_graded._results.keys import Columns
 from polars_graded._results.pairs import split_into_parts
-from polars_graded._results.per_query import check_named_once, make_table
+from polars_graded._results.tables import check_named_once, make_table
 from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import polars as pl
 
 from polars_graded._checks import check_frame, check_number
-from polars_graded._frames.evaluating import FrameOptions, evaluate
+from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import returns_lazy_for_lazy
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import check_segment_columns
-from polars_graded._results.per_query import check_free_names, compute_curve_means
+from polars_graded._results.means import compute_curve_means
+from polars_graded._results.tables import check_free_names
 
 __all__ = ["average_curves", "count_retrieved"]
 
 
-@returns_lazy_for_lazy
+@returns_lazy_for_lazy  # type: ignore[arg-type]
 def average_curves(
     frame: Any,
     *curves: str,
     segments: str | Sequence[str] | None = None,
-    **options: Unpack[FrameOptions],
+    **options: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Average curves over queries: one row per strategy and rank.
 
@@ -133,9 +134,9 @@ def _find_positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
     return name, pl.Series(name, position_values, dtype=pl.UInt32 if name == "rank" else pl.Float64)
 
 
-@returns_lazy_for_lazy
+@returns_lazy_for_lazy  # type: ignore[arg-type]
 def count_retrieved(
-    frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
+    frame: Any, *, threshold: float | None = None, **options: Any
 ) -> pl.DataFrame | pl.LazyFrame:
     """Count retrieved and relevant documents over all queries.
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,16 +20,18 @@ from polars_graded._checks import (
     check_whole_number,
     first_few,
 )
-from polars_graded._frames.arguments import NO_GRADE, OF_GRADES, StrategyOptions
+from polars_graded._frames.arguments import NO_GRADE, By, Column, Columns, Descending
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies
 from polars_graded._frames.directions import check_directions
+from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.request import Request
+from polars_graded._frames.ties import TiesArgument
 from polars_graded._frames.values import group_rows
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
-from polars_graded._results.per_query import check_free_names
+from polars_graded._results.tables import check_free_names
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["catalogue", "catalogue_curve"]
@@ -41,7 +43,7 @@ MIN_USERS = 50
 """Minimum number of users for an interval. With fewer, too many intervals miss the true value."""
 
 
-@takes_options_of(Request.of, without=OF_GRADES)
+@checks_keywords
 def catalogue(
     frame: Any,
     *,
@@ -50,7 +52,13 @@ def catalogue(
     popularity: str | None = None,
     head: float = 0.2,
     confidence: float = 0.95,
-    **ranking: Unpack[StrategyOptions],
+    query: Columns = "query",
+    by: By = "score",
+    strategy: str | None = None,
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    doc: str | None = DEFAULT_DOC,
+    where: Column | None = None,
 ) -> pl.DataFrame:
     r"""Measure what each strategy recommends to all users combined.
 
@@ -159,7 +167,17 @@ def catalogue(
     └──────────────────────┴──────────┴─────────┴──────┘
     """
     level, head = check_level(confidence), check_number("head", head, above=0, below=1)
-    request = Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
+    request = Request.of(
+        ["n_retrieved"],
+        grade=NO_GRADE,
+        query=query,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+        where=where,
+    )
     numbers = ("mean", "ci_low", "ci_high", "confidence")
     check_free_names(("measure", "queries", *numbers, "note"), strategy=request.key)
     tables = []
@@ -192,13 +210,19 @@ def catalogue(
     return table.sort(pl.col("measure").cast(pl.Enum(names)), maintain_order=True)
 
 
-@takes_options_of(Request.of, without=OF_GRADES)
+@checks_keywords
 def catalogue_curve(
     frame: Any,
     *,
     n: int = 10,
     items: Any = None,
-    **ranking: Unpack[StrategyOptions],
+    query: Columns = "query",
+    by: By = "score",
+    strategy: str | None = None,
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    doc: str | None = DEFAULT_DOC,
+    where: Column | None = None,
 ) -> pl.DataFrame:
     """Return the Lorenz curve of the recommendations of each strategy.
 
@@ -260,7 +284,17 @@ def catalogue_curve(
     │ score    ┆ 1.0   ┆ 1.0             │
     └──────────┴───────┴─────────────────┘
     """
-    request = Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
+    request = Request.of(
+        ["n_retrieved"],
+        grade=NO_GRADE,
+        query=query,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+        where=where,
+    )
     check_free_names(("items", "recommendations"), strategy=request.key)
     curves = []
     for name, recommended in _recommend(request, frame, n, items, None, 0.0):

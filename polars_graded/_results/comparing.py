@@ -7,31 +7,20 @@ column per query. All statistics are computed from these arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_list, check_number
-from polars_graded._results.keys import Columns, Keys, Missing, takes_results
+from polars_graded._frames.strategies import find_index
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._results.best_values import MeasureColumns, find_places
+from polars_graded._results.grid import Grid, Missing, Results
+from polars_graded._results.keys import Columns
+from polars_graded._results.means import compute_mean_and_std, compute_mean_margin, divide
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
-from polars_graded._results.per_query import (
-    Grid,
-    MeasureColumns,
-    Results,
-    check_clustered_results,
-    check_free_names,
-    check_graders,
-    collect_rows,
-    compute_mean_and_std,
-    compute_mean_margin,
-    count_units,
-    divide,
-    find_index,
-    find_measures_and_curves,
-    find_places,
-    make_measure_table,
-)
+from polars_graded._results.result_sets import ResultSet, collect_rows, open_results
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
@@ -44,8 +33,8 @@ from polars_graded._results.significance import (
     run_test,
     warn_of_tests,
 )
-from polars_graded._results.trusting import check_trusted_options, make_trusted_table
-from polars_graded._results.weights import compute_weighted_medians
+from polars_graded._results.tables import check_free_names, count_units, make_measure_table
+from polars_graded._results.units import compute_weighted_medians
 
 __all__ = ["compare", "differences", "summarise"]
 
@@ -53,12 +42,11 @@ GEOMETRIC_FLOOR = 1e-5
 """Value that replaces smaller ones in a geometric mean, as in trec_eval."""
 
 
-@takes_results()
+@checks_keywords
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
     segments: str | Sequence[str] | None = None,
-    trusted: str | None = None,
     baseline: Any = None,
     test: TestName = "t",
     correction: CorrectionName | None = None,
@@ -69,7 +57,10 @@ def compare(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Compare strategies in pairs: differences, intervals and p values.
 
@@ -91,8 +82,6 @@ def compare(
     segments
         The column of segments of queries, such as countries, or several. Each segment is compared
         separately.
-    trusted
-        The grader whose grades count, as for `summarise`.
     baseline
         The strategy with which all others are compared, or a list of several.
     test
@@ -140,9 +129,6 @@ def compare(
           `p_corrected`: it excludes 0 if, and only if, `p_corrected` is at most 1 - `confidence`;
         - `confidence`; `difference`, and its own interval, `ci_low` to `ci_high`; `p_corrected`.
 
-        With `trusted`, the columns of `summarise(trusted=...)`, `trusted_difference` and
-        `model_difference` replace means and counts.
-
     Raises
     ------
     ValueError
@@ -181,26 +167,32 @@ def compare(
     """
     options = Options(test, correction, confidence, seed, resamples, progress)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
-    if trusted is not None:
-        check_trusted_options(
-            rope=(rope, None), cluster=(cluster, None), weights=(weights, None), test=(test, "t")
-        )
-        graders = check_graders(per_query, measures, segments, **keys)
-        return make_trusted_table(graders, trusted, confidence, (baseline, options.correction))
-    grid = check_clustered_results(per_query, measures, segments, cluster, weights, **keys)
-    return compare_grid(grid, options, baseline, margin)
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
+    )
+    return results.stack(lambda each: compare_grid(each.read_grid(), options, baseline, margin))
 
 
-@takes_results()
+@checks_keywords
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
     segments: str | Sequence[str] | None = None,
-    trusted: str | None = None,
     confidence: float = 0.95,
     cluster: Columns | None = None,
     weights: str | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Summarise each strategy's results: mean, interval, median and deviation.
 
@@ -219,10 +211,6 @@ def summarise(
         The column that states how much each query counts, such as its number of searches. All
         statistics are then weighted. A query of weight 0 is left out, and its weight must not be
         null or negative. The page "Compare strategies" has the formulas.
-    trusted
-        The grader whose grades count. This grader judged some queries, which must be **a random
-        sample of all queries**, and a model judged all. `DataWarning.selection` warns if the
-        model's values of these queries differ clearly from its other values.
     confidence
         The confidence of the interval, between 0 and 1.
 
@@ -243,18 +231,9 @@ def summarise(
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null if there are fewer than two queries or all
           values are equal.
 
-        With `trusted` one row per model, measure, segment and strategy: `grader` (the model), the
-        numbers of `queries` of both graders and of `model_queries` of the model alone; the means
-        from either grader's grades with intervals, `trusted_mean` and `model_mean`; the `weight` of
-        the model, the `correlation` of both graders, and the `worth` of the model's grades in
-        further queries; `mean`, the estimate of what the trusted grader would find in all queries,
-        with `ci_low` and `ci_high`; and `note` (String), null or warnings. The notebook "A model
-        judged all queries" of the documentation has the formulas.
-
     References
     ----------
-    Robertson: On GMAP, and other transformations, 2006. Angelopoulos, Duchi, Zrnic: PPI++:
-    efficient prediction-powered inference, 2023.
+    Robertson: On GMAP, and other transformations, 2006.
 
     Examples
     --------
@@ -285,38 +264,23 @@ def summarise(
     ╞══════════╪═════════╪═══════════════════╪════════╪══════╡
     │ bm25     ┆ 3       ┆ 2.666667          ┆ 0.375  ┆ 0.5  │
     └──────────┴─────────┴───────────────────┴────────┴──────┘
-
-    A model grades all forty queries, and its values are 0.25 too high. People grade every fifth
-    query. By chance, these queries are harder than the others:
-
-    >>> model = pl.DataFrame({"query": range(40)}).with_columns(ap=pl.col("query") / 52 + 0.25)
-    >>> people = model.filter(pl.col("query") % 5 == 0).with_columns(pl.col("ap") - 0.25)
-    >>> both = pl.concat(
-    ...     each.select(pl.lit(name).alias("grader"), pl.lit("bm25").alias("strategy"), "*")
-    ...     for name, each in {"people": people, "model": model}.items()
-    ... )
-    >>> summarise(both, trusted="people").select("trusted_mean", "model_mean", "weight", "mean")
-    shape: (1, 4)
-    ┌──────────────┬────────────┬──────────┬──────────┐
-    │ trusted_mean ┆ model_mean ┆ weight   ┆ mean     │
-    │ ---          ┆ ---        ┆ ---      ┆ ---      │
-    │ f64          ┆ f64        ┆ f64      ┆ f64      │
-    ╞══════════════╪════════════╪══════════╪══════════╡
-    │ 0.336538     ┆ 0.625      ┆ 0.873693 ┆ 0.378543 │
-    └──────────────┴────────────┴──────────┴──────────┘
-
-    The mean of all forty, as people would have judged them, is 0.375.
     """
     check_level(confidence)
-    if trusted is not None:
-        check_trusted_options(cluster=(cluster, None), weights=(weights, None))
-        graders = check_graders(per_query, measures, segments, **keys)
-        return make_trusted_table(graders, trusted, confidence)
-    grid = check_clustered_results(per_query, measures, segments, cluster, weights, **keys)
-    return summarise_grid(grid, confidence)
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
+    )
+    return results.stack(lambda each: summarise_grid(each.read_grid(), confidence))
 
 
-@takes_results()
+@checks_keywords
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: MeasureColumns | Sequence[MeasureColumns],
@@ -324,10 +288,10 @@ def differences(
     b: Any,
     *,
     order: Literal["difference", "query"] = "difference",
-    query: Columns = "query",
-    strategy: str = "strategy",
+    query: Columns | None = None,
+    strategy: str | None = None,
     missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    grader: str | None = None,
 ) -> pl.DataFrame:
     """Return the values of two strategies and their difference, by query.
 
@@ -386,18 +350,34 @@ def differences(
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
     check_choice("order", order, ("difference", "query"))
-    alone = isinstance(measures, str | Mapping)
-    measure_list: list[MeasureColumns] = check_list("measures", [measures] if alone else measures)
-    check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=query)
-    names, _ = find_measures_and_curves(per_query, measure_list, query=query, strategy=strategy)
-    rows = collect_rows(per_query, names, query=query, strategy=strategy)
-    available = rows[strategy].unique().sort()
+    is_alone = isinstance(measures, str | Mapping)
+    results = open_results(
+        per_query,
+        check_list("measures", [measures] if is_alone else measures),
+        query=query,
+        strategy=strategy,
+        missing=missing,
+        grader=grader,
+    )
+    return results.stack(lambda each: _list_differences(each, a, b, order, is_alone=is_alone))
+
+
+def _list_differences(
+    results: ResultSet, a: Any, b: Any, order: str, *, is_alone: bool
+) -> pl.DataFrame:
+    """Return the differences of one grader, without a column of measures if there is one alone."""
+    keys = results.keys
+    check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=keys.query)
+    names, _ = results.find_measures()
+    rows = collect_rows(results.rows, names, keys)
+    available = rows[keys.strategy].unique().sort()
     both = available[[find_index(available, a), find_index(available, b)]]
     if both.n_unique() == 1:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
-    rows = rows.filter(pl.col(strategy).is_in(both.implode()))
-    grid = Grid(rows, missing, measures=measure_list)
+    # Values that other strategies lack do not matter.
+    rows = rows.filter(pl.col(keys.strategy).is_in(both.implode()))
+    grid = Grid(rows, results.missing, measures=results.measures)
     i, j = find_index(grid.strategies, a), find_index(grid.strategies, b)
     tables = [pair_values(grid.get_results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
@@ -405,7 +385,7 @@ def differences(
             each.sort(find_places(each["difference"]), descending=True, maintain_order=True)
             for each in tables
         ]
-    if alone and len(names) == 1:
+    if is_alone and len(names) == 1:
         return tables[0]
     first = (pl.lit(name).alias("measure") for name in names)
     return pl.concat(each.select(name, "*") for name, each in zip(first, tables, strict=True))

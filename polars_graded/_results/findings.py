@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Mask
+from polars_graded._results.best_values import find_direction_of_rows
 from polars_graded._results.pairs import Pairs
-from polars_graded._results.per_query import find_direction_of_rows
 from polars_graded._results.significance import (
     CORRECTIONS,
     RANK_COLUMN,

@@ -6,32 +6,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from textwrap import fill
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from polars_graded._checks import (
-    check_choice,
-    check_column_names,
-    check_columns,
-    check_flag,
-    check_whole_number,
-)
+from polars_graded._checks import check_choice, check_columns, check_flag, check_whole_number
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
+from polars_graded._results.best_values import MeasureColumns, check_direction, find_best_places
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import find_single_unit, is_significant
-from polars_graded._results.keys import GRADER, Columns, Keys, run_one_grader, takes_results
-from polars_graded._results.per_query import (
-    EFFECTIVE,
-    Grid,
-    MeasureColumns,
-    check_clustered_results,
-    check_direction,
-    check_graders,
-    find_best_places,
-    find_measures_and_curves,
-)
+from polars_graded._results.grid import Missing
+from polars_graded._results.keys import Columns
 from polars_graded._results.ranks import LETTERS, check_test_of_means, rank_grid
+from polars_graded._results.result_sets import ResultSet, open_results
 from polars_graded._results.significance import (
     CORRECTIONS,
     TESTS,
@@ -39,7 +27,7 @@ from polars_graded._results.significance import (
     Options,
     TestName,
 )
-from polars_graded._results.trusting import check_trusted_options, make_trusted_table
+from polars_graded._results.tables import EFFECTIVE
 from polars_graded._sentences import escape_markdown, format_count
 
 __all__ = ["long_form", "paper_table"]
@@ -50,13 +38,13 @@ LONG_COLUMNS = ("measure", "cutoff", "value")
 """Columns that `long_form` adds to the columns that are not measures."""
 
 
-@takes_results()
+@checks_keywords
 def long_form(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    query: Columns | None = None,
+    strategy: str | None = None,
+    grader: str | None = None,
 ) -> pl.DataFrame:
     """Stack the columns of measures, with cutoffs in a column of their own.
 
@@ -95,9 +83,16 @@ def long_form(
     │ ours     ┆ 1     ┆ ndcg    ┆ 10     ┆ 0.75  │
     └──────────┴───────┴─────────┴────────┴───────┘
     """
-    numbers, _ = find_measures_and_curves(per_query, measures, query=query, strategy=strategy)
-    frame = per_query.lazy()
-    keys = [strategy, *check_column_names("query", query)]
+    return open_results(per_query, measures, query=query, strategy=strategy, grader=grader).stack(
+        _list_values
+    )
+
+
+def _list_values(results: ResultSet) -> pl.DataFrame:
+    """Return one row per value of a strategy, a query and a measure."""
+    numbers, _ = results.find_measures()
+    frame = results.rows.lazy()
+    keys = [results.keys.strategy, *results.keys.queries]
     others = [
         name
         for name in frame.collect_schema()
@@ -126,12 +121,11 @@ def long_form(
     )
 
 
-@takes_results(run_one_grader)
+@checks_keywords
 def paper_table(
     per_query: Any,
     *measures: MeasureColumns,
     segments: Columns | None = None,
-    trusted: str | None = None,
     format: Format = "markdown",  # noqa: A002
     digits: int = 3,
     test: TestName = "t",
@@ -142,7 +136,10 @@ def paper_table(
     caption: bool = True,
     cluster: Columns | None = None,
     weights: str | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> str:
     """Return the table of a paper: strategies, measures, significant pairs.
 
@@ -155,10 +152,6 @@ def paper_table(
     ----------
     per_query, *measures, query, strategy, segments, test, correction, confidence, missing, grader
         As for `compare`. With segments, there is one column per measure and segment.
-    trusted
-        The grader whose grades are trusted, as for `compare`. The table then estimates the means
-        and differences that this grader would find in all queries. The test must be `"t"`, and
-        `letters` must be `"worse"`. If there are several other graders, `grader` selects one.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
     digits
@@ -187,8 +180,6 @@ def paper_table(
         If more than 25 superscript letters are needed. Each group needs a letter with
         `letters="groups"`. Each strategy needs a letter with `letters="worse"` and no baseline.
         If `letters` is `"groups"` and a baseline is passed.
-        With `trusted`: if the test is not the t test, if `letters` is `"groups"`, or if there are
-        several other graders and `grader` selects none of them.
 
     Examples
     --------
@@ -217,20 +208,19 @@ def paper_table(
     options = Options(test, correction, confidence)
     if letters == "groups":
         check_test_of_means(options)
-    graders: Mapping[str, Grid] = {}
-    if trusted is None:
-        grid = check_clustered_results(per_query, measures, segments, cluster, weights, **keys)
-        means = summarise_grid(grid, confidence)
-    else:
-        check_trusted_options(
-            test=(test, "t"),
-            letters=(letters, "worse"),
-            cluster=(cluster, None),
-            weights=(weights, None),
-        )
-        graders = check_graders(per_query, measures, segments, **keys)
-        grid = _select_model_grid(graders, trusted)
-        means = make_trusted_table(graders, trusted, confidence)
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
+    )
+    grid = results.only.read_grid()
+    means = summarise_grid(grid, confidence)
     parts = ["measure", *grid.segment_columns]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
     if not names:
@@ -246,11 +236,7 @@ def paper_table(
     signs = dict(zip(names, LETTERS, strict=False)) if needs_signs else {}
     marked, is_tested = means.select(*parts, strategy, mark=pl.lit("")), False
     if len(names) > 1 or baseline is not None:
-        pairs = (
-            compare_grid(grid, options, baseline)
-            if trusted is None
-            else make_trusted_table(graders, trusted, confidence, (baseline, options.correction))
-        )
+        pairs = compare_grid(grid, options, baseline)
         is_tested = pairs["p_corrected"].count() > 0
     if is_tested and letters == "groups":
         marked = rank_grid(grid, options, pairs).select(*parts, strategy, mark="group")
@@ -284,7 +270,7 @@ def paper_table(
         for name, *cells in zip(names, *columns, strict=True)
     ]
     meaning = _write_meaning(letters, baseline) if is_tested else ""
-    caption_text = _write_caption(means, options, meaning, trusted) if caption else ""
+    caption_text = _write_caption(means, options, meaning) if caption else ""
     return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))
 
 
@@ -305,22 +291,6 @@ def _write_meaning(letters: str, baseline: Any) -> str:
     if baseline is not None:
         return f"+ stands for significantly better than {baseline}, - for worse"
     return "a letter stands for a strategy that is significantly worse"
-
-
-def _select_model_grid(graders: Mapping[str, Grid], trusted: str) -> Grid:
-    """Return the grid of the only grader besides the trusted one.
-
-    If there is no other grader, return the grid of the trusted grader. Raise if there are several
-    other graders.
-    """
-    models = [name for name in graders if name != trusted]
-    if len(models) > 1:
-        msg = (
-            f"a table takes one grader and the trusted {trusted!r}, got {', '.join(models)}\n\n"
-            f"Hint: grader={models[0]!r} selects one"
-        )
-        raise ValueError(msg)
-    return graders[models[0] if models else trusted]
 
 
 def _find_superscripts(
@@ -344,7 +314,7 @@ def _find_superscripts(
     return marks.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
-def _write_caption(means: pl.DataFrame, options: Options, meaning: str, trusted: str | None) -> str:
+def _write_caption(means: pl.DataFrame, options: Options, meaning: str) -> str:
     """Return the caption: the meaning of bold numbers and superscripts."""
     queries = _format_range(means["queries"], "queries")
     if "clusters" in means.columns:
@@ -354,12 +324,6 @@ def _write_caption(means: pl.DataFrame, options: Options, meaning: str, trusted:
         queries += f", weighted ({_format_range(effective, 'effective queries')})"
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
     corrected = "" if test.simultaneous else f", p values {correction.words}"
-    if trusted is not None:
-        totals = _format_range(means["queries"] + means["model_queries"], "queries")
-        queries = (
-            f"{totals} as {trusted} would judge them, from grades of "
-            f"{means.get_column(GRADER)[0]} for all and of {trusted} for {queries}"
-        )
     if means["best"].is_in(["highest", "lowest"]).not_().all():
         return f"Means of {queries}; of these measures, no value is best."
     text = f"Means of {queries}, the best of each column in bold"

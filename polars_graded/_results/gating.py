@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,48 +20,42 @@ from polars_graded._checks import (
     check_number,
     first_few,
 )
+from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
+from polars_graded._results.best_values import (
+    ROUNDING,
+    MeasureColumns,
+    check_has_best,
+    list_declared_measures,
+)
 from polars_graded._results.careful_intervals import (
     MIN_CHANGED_QUERIES,
     compute_careful_intervals,
     compute_skewness,
     count_deciding_queries,
 )
-from polars_graded._results.clusters import check_independence
 from polars_graded._results.comparability import (
     Change,
     check_queries,
     check_same_conditions,
     unify_keys,
 )
-from polars_graded._results.keys import (
-    Columns,
-    Keys,
-    check_one_grader,
-    check_segment_columns,
-    run_one_grader,
-    split_by_grader,
-    takes_results,
-)
+from polars_graded._results.grid import Grid, Missing, Results, order_strategies
+from polars_graded._results.keys import Columns
+from polars_graded._results.means import divide
 from polars_graded._results.pairs import Pairs, name_pairs
-from polars_graded._results.per_query import (
-    EFFECTIVE,
-    ROUNDING,
-    Grid,
-    MeasureColumns,
-    Results,
-    check_has_best,
-    check_per_query,
-    divide,
-    find_index,
-    find_measures_and_curves,
-    list_declared_measures,
-    make_measure_table,
-    order_strategies,
-)
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
+from polars_graded._results.result_sets import (
+    ResultSet,
+    check_one_grader,
+    open_results,
+    split_by_grader,
+)
 from polars_graded._results.significance import TESTS, Options, TestName
+from polars_graded._results.tables import EFFECTIVE, make_measure_table
+from polars_graded._results.units import check_independence
 from polars_graded._sentences.gates import (
     BEYOND,
     EFFECTIVE_CHANGED,
@@ -88,7 +82,7 @@ DEFAULT_MARGIN = 0.01
 """Default margin: the largest accepted loss of a mean, in the unit of the measure."""
 
 
-@takes_results(run_one_grader)
+@checks_keywords
 def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -104,7 +98,10 @@ def gate(
     scale: Change = "same",
     cluster: Columns | None = None,
     weights: str | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Decide for each strategy whether it is better, no worse or worse.
 
@@ -206,11 +203,19 @@ def gate(
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
-    changes["missing"] = keys["missing"]
-    matched = pair_with_baseline(
-        per_query, measures, baseline, segments, keys, changes, cluster, weights
+    changes["missing"] = missing
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
     )
-    return decide_verdicts(matched, margin, options)
+    return decide_verdicts(pair_with_baseline(results.only, baseline, changes), margin, options)
 
 
 def decide_verdicts(
@@ -312,46 +317,29 @@ class Matched(NamedTuple):
     """Differences that an argument allowed, and conditions that could not be checked."""
 
 
-def pair_with_baseline(
-    per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[MeasureColumns],
-    baseline: Any,
-    segments: Columns | None,
-    keys: Keys,
-    changes: Mapping[str, str],
-    cluster: Columns | None = None,
-    weights: str | None = None,
-) -> Matched:
+def pair_with_baseline(results: ResultSet, baseline: Any, changes: Mapping[str, str]) -> Matched:
     """Return each strategy with its baseline.
 
     The baseline is another strategy of the same results, or comes from other results. Raise if
     queries probably depend on each other and `cluster` is not passed.
     """
-    rows = per_query.lazy().collect()
-    if cluster is None:
-        check_independence(
-            rows,
-            query=keys["query"],
-            strategy=keys["strategy"],
-            segments=check_segment_columns(segments),
-            decides=True,
-        )
+    rows = results.rows.lazy().collect()
+    results = replace(results, rows=rows)
     if _are_results(baseline):
-        units = {"cluster": cluster, "weights": weights}
-        return _pair_with_results(rows, measures, baseline, segments, keys, changes, units)
-    name, queries = keys["strategy"], check_column_names("query", keys["query"])
-    identity = [*dict.fromkeys([*queries, *check_segment_columns(segments)])]
-    grid = check_per_query(rows, measures, segments, cluster=cluster, weights=weights, **keys)
+        return _pair_with_results(results, rows, baseline, changes)
+    grid = results.read_grid("refuse")
     baseline_index = find_index(grid.strategies, baseline)
     a = np.array([place for place in range(len(grid.strategies)) if place != baseline_index])
     if not len(a):
         msg = f"there must be a strategy to compare with the baseline {baseline!r}, got none"
         raise ValueError(msg)
-    declared = list_declared_measures(measures)
+    declared = list_declared_measures(results.measures)
     formulas = {name: declared.get(name) for name in grid.measures}
-    is_baseline = pl.col(name) == pl.lit(baseline)
+    is_baseline = pl.col(results.keys.strategy) == pl.lit(baseline)
     both = rows.filter(~is_baseline), rows.filter(is_baseline)
-    comparable = check_same_conditions(*both, identity, formulas, changes, is_other_file=False)
+    comparable = check_same_conditions(
+        *both, results.keys.identity, formulas, changes, is_other_file=False
+    )
     b = np.full(len(a), baseline_index)
     names = name_pairs(grid.strategies, a, b)
     return Matched(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
@@ -368,28 +356,21 @@ def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) ->
 
 
 def _pair_with_results(
-    rows: pl.DataFrame,
-    measures: Sequence[MeasureColumns],
-    baseline: Any,
-    segments: Columns | None,
-    keys: Keys,
-    changes: Mapping[str, str],
-    units: dict[str, Any],
+    results: ResultSet, rows: pl.DataFrame, baseline: Any, changes: Mapping[str, str]
 ) -> Matched:
     """Return each strategy with its baseline in older results.
 
     If the older results contain one strategy, all new strategies are compared with this strategy.
-    Otherwise each new strategy is compared with the older strategy of the same name. `units` are
-    the keywords `cluster` and `weights`.
+    Otherwise each new strategy is compared with the older strategy of the same name. `rows` are the
+    collected rows of the new results.
     """
-    name, queries = keys["strategy"], check_column_names("query", keys["query"])
-    cluster, weights = units["cluster"], units["weights"]
-    weight_columns = [] if weights is None else [check_column_name("weights", weights)]
-    measure_columns, _ = find_measures_and_curves(
-        rows, measures, query=queries, strategy=name, weights=weights
-    )
-    identity = [*dict.fromkeys([*queries, *check_segment_columns(segments)])]
-    clusters = [] if cluster is None else check_column_names("cluster", cluster)
+    keys = results.keys
+    name, queries, identity = keys.strategy, keys.queries, keys.identity
+    if keys.cluster is None:
+        check_independence(rows, keys, keys.segments, decides=True)
+    weight_columns = [] if keys.weights is None else [check_column_name("weights", keys.weights)]
+    measure_columns, _ = results.find_measures()
+    clusters = [] if keys.cluster is None else check_column_names("cluster", keys.cluster)
     check_columns("per_query", clusters, rows.schema, argument="cluster")
     check_columns("per_query", weight_columns, rows.schema, argument="weights")
     key_columns = [*dict.fromkeys([name, *identity, *clusters])]
@@ -401,7 +382,7 @@ def _pair_with_results(
         measure_columns,
         key_columns,
     )
-    graders = [*split_by_grader(older, {**keys, "measures": measure_columns, "segments": segments})]
+    graders = [*split_by_grader(older, keys, measure_columns)]
     check_one_grader(
         "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one grader"
     )
@@ -419,7 +400,7 @@ def _pair_with_results(
     ]
     baselines = older_strategies[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(baselines.implode()))
-    declared = list_declared_measures(measures)
+    declared = list_declared_measures(results.measures)
     formulas = {name: declared.get(name) for name in measure_columns}
     comparable = check_same_conditions(rows, older, identity, formulas, changes, is_other_file=True)
     check_queries(comparable, rows, older, queries)
@@ -433,7 +414,7 @@ def _pair_with_results(
         older.select(columns).with_columns(text + suffix),
     ]
     together = pl.concat(both, how="vertical_relaxed")
-    grid = check_per_query(together, measures, segments, **units, **keys)
+    grid = replace(results, rows=together).read_grid("ignore")
     a, b = (
         np.array([find_index(grid.strategies, each) for each in names])
         for names in (names_of_new, baselines.cast(pl.String) + suffix)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._results.per_query import ROUNDING
+from polars_graded._results.best_values import ROUNDING
 
 __all__ = ["SAME_VALUE", "compute_jackknife_margin", "compute_margin"]
 

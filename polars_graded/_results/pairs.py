@@ -16,7 +16,8 @@ import polars as pl
 
 from polars_graded._frames import strategies
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.per_query import Results, compute_mean_and_std, divide
+from polars_graded._results.grid import Results
+from polars_graded._results.means import compute_mean_and_std, divide
 
 MAX_PART_NUMBERS = 2**16
 """Maximum number of values in a part, half a megabyte."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -17,19 +17,13 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._measuring.kernels.ragged import Floats
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._results.best_values import ROUNDING, MeasureColumns
 from polars_graded._results.findings import find_agreeing_pairs
-from polars_graded._results.keys import Columns, Keys, takes_results
+from polars_graded._results.grid import ALL_QUERIES, Grid, Missing
+from polars_graded._results.keys import Columns
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
-from polars_graded._results.per_query import (
-    ALL_QUERIES,
-    ROUNDING,
-    Grid,
-    MeasureColumns,
-    check_clustered_results,
-    check_per_query,
-    make_measure_table,
-    make_table,
-)
+from polars_graded._results.result_sets import ResultSet, open_results
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
@@ -40,6 +34,7 @@ from polars_graded._results.significance import (
     run_test,
     warn_of_tests,
 )
+from polars_graded._results.tables import make_measure_table, make_table
 
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
@@ -52,7 +47,7 @@ MAX_QUERIES = 2**40
 """Maximum number of queries to search for, far more than any data set contains."""
 
 
-@takes_results()
+@checks_keywords
 def discriminative_power(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -62,7 +57,10 @@ def discriminative_power(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     """Return the share of pairs that each measure distinguishes.
 
@@ -125,8 +123,15 @@ def discriminative_power(
     │ precision@1 ┆ 3          ┆ 3     ┆ 2                 ┆ 0.666667             │
     └─────────────┴────────────┴───────┴───────────────────┴──────────────────────┘
     """
-    grid = check_per_query(per_query, measures, **keys)
     options = Options(test, correction, confidence, seed, resamples, progress)
+    results = open_results(
+        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+    )
+    return results.stack(lambda each: _count_findings(each.read_grid("ignore"), options))
+
+
+def _count_findings(grid: Grid, options: Options) -> pl.DataFrame:
+    """Return the numbers of pairs, and of significant pairs, by measure."""
     rows, messages = [], dict[str, None]()
     for pairs, p in _compute_p_values(grid, options):
         messages |= dict.fromkeys(find_weak_tests([pairs], options))
@@ -146,7 +151,7 @@ def discriminative_power(
     return make_table(rows)
 
 
-@takes_results()
+@checks_keywords
 def significance_levels(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -155,7 +160,10 @@ def significance_levels(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     """Return the p values of all pairs of strategies, in descending order.
 
@@ -211,8 +219,15 @@ def significance_levels(
     │ ap      ┆ 3     ┆ x        ┆ y        ┆ 0.25        │
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
-    grid = check_per_query(per_query, measures, **keys)
     options = Options(test, correction, seed=seed, resamples=resamples, progress=progress)
+    results = open_results(
+        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+    )
+    return results.stack(lambda each: _list_p_values(each.read_grid("ignore"), options))
+
+
+def _list_p_values(grid: Grid, options: Options) -> pl.DataFrame:
+    """Return the p values of all pairs, the largest of each measure first."""
     tables = []
     for pairs, p in _compute_p_values(grid, options):
         order = np.argsort(-p, kind="stable")
@@ -249,7 +264,7 @@ def _list_pairs(grid: Grid, min_strategies: int) -> Iterator[Pairs]:
 # Numbers of queries
 
 
-@takes_results()
+@checks_keywords
 def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -258,7 +273,10 @@ def queries_needed(
     power: float = 0.8,
     confidence: float = 0.95,
     cluster: Columns | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Return the number of queries that make a difference significant.
 
@@ -355,15 +373,27 @@ def queries_needed(
     """
     target_power = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
-    grid = check_clustered_results(per_query, measures, None, cluster, **keys)
-    rows = [
-        compute_needs(
-            pairs, _find_target_difference(pairs, difference, unit)[0], target_power, level
-        )
-        for pairs in _list_pairs(grid, 2)
-    ]
-    needed = "queries_needed" if cluster is None else "clusters_needed"
-    return make_table(rows, **{needed: pl.UInt64()})
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        cluster=cluster,
+        missing=missing,
+        grader=grader,
+    )
+
+    def list_needs(each: ResultSet) -> pl.DataFrame:
+        rows = [
+            compute_needs(
+                pairs, _find_target_difference(pairs, difference, unit)[0], target_power, level
+            )
+            for pairs in _list_pairs(each.read_grid(), 2)
+        ]
+        needed = "queries_needed" if cluster is None else "clusters_needed"
+        return make_table(rows, **{needed: pl.UInt64()})
+
+    return results.stack(list_needs)
 
 
 def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
@@ -384,7 +414,7 @@ def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -
     }
 
 
-@takes_results()
+@checks_keywords
 def power_curve(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -392,7 +422,10 @@ def power_curve(
     difference: float = 0.02,
     unit: Unit = "measure",
     confidence: float = 0.95,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     """Return the power to show a difference, for several numbers of queries.
 
@@ -451,7 +484,18 @@ def power_curve(
             check_whole_number("queries", number, at_least=2, at_most=MAX_QUERIES)
             for number in check_list("queries", queries)
         ]
-    grid = check_per_query(per_query, measures, **keys)
+    results = open_results(
+        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+    )
+    return results.stack(
+        lambda each: _list_powers(each.read_grid("ignore"), numbers, difference, unit, level)
+    )
+
+
+def _list_powers(
+    grid: Grid, numbers: Sequence[int] | None, difference: float, unit: Unit, level: float
+) -> pl.DataFrame:
+    """Return the power at several numbers of queries, by measure."""
     tables = []
     for pairs in _list_pairs(grid, 2):
         std, n = _compute_pooled_std(pairs), pairs.n

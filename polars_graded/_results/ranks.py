@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Integers, Mask
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._results.best_values import MeasureColumns, check_has_best, find_places
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import Columns, Keys, takes_results
-from polars_graded._results.per_query import (
-    EFFECTIVE,
-    Grid,
-    MeasureColumns,
-    check_clustered_results,
-    check_free_names,
-    check_has_best,
-    find_places,
-)
+from polars_graded._results.grid import Grid, Missing
+from polars_graded._results.keys import Columns
+from polars_graded._results.result_sets import open_results
 from polars_graded._results.significance import TESTS, CorrectionName, Options, Progress, TestName
+from polars_graded._results.tables import EFFECTIVE, check_free_names
 
 __all__ = ["rank_strategies"]
 
@@ -32,7 +27,7 @@ LETTERS = "abcdefghijklmnoprstuvwxyz"
 """Names of groups, and of strategies in a table. "q" is left out: it has no superscript form."""
 
 
-@takes_results()
+@checks_keywords
 def rank_strategies(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -45,7 +40,10 @@ def rank_strategies(
     progress: Progress | None = None,
     cluster: Columns | None = None,
     weights: str | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Rank strategies by mean, with intervals of ranks and groups.
 
@@ -137,7 +135,22 @@ def rank_strategies(
     """
     options = Options(test, correction, confidence, seed, resamples, progress)
     check_test_of_means(options)
-    grid = check_clustered_results(per_query, measures, segments, cluster, weights, **keys)
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
+    )
+    return results.stack(lambda each: _rank_results(each.read_grid(), options))
+
+
+def _rank_results(grid: Grid, options: Options) -> pl.DataFrame:
+    """Return the ranks of strategies by all pairwise comparisons."""
     return rank_grid(grid, options, compare_grid(grid, options))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -21,21 +21,19 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.arguments import Measures, parse_scalar_measures
 from polars_graded._frames.directions import name_columns
-from polars_graded._frames.evaluating import FrameOptions, evaluate
+from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._results.comparing import compare_grid
 from polars_graded._results.findings import is_significant
+from polars_graded._results.grid import ALL_QUERIES
+from polars_graded._results.keys import Keys
 from polars_graded._results.pairs import find_pairs
-from polars_graded._results.per_query import (
-    ALL_QUERIES,
-    check_free_names,
-    check_per_query,
-    make_measure_table,
-)
 from polars_graded._results.reliability import compute_tau_ap, compute_tau_b
+from polars_graded._results.result_sets import ResultSet
 from polars_graded._results.significance import Options
+from polars_graded._results.tables import check_free_names, make_measure_table
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["robustness_to_grading", "unjudged_bounds"]
@@ -56,7 +54,7 @@ MAX_LEVELS = 5
 
 
 def unjudged_bounds(
-    frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
+    frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Any
 ) -> pl.DataFrame:
     r"""Bound measures by two gradings of unjudged documents.
 
@@ -230,7 +228,7 @@ def robustness_to_grading(
     moved: float = 0.1,
     confidence: float = 0.95,
     seed: int = 0,
-    **options: Unpack[FrameOptions],
+    **options: Any,
 ) -> pl.DataFrame:
     """Compare strategies under the given grades and other gradings.
 
@@ -373,9 +371,8 @@ class _Conclusions:
         confidence: float,
     ) -> None:
         directions = {name: measure.definition.best for name, measure in measures.items()}
-        self.grid = check_per_query(
-            values, [directions], query=query, strategy=strategy, missing="drop"
-        )
+        keys = Keys(query, strategy)
+        self.grid = ResultSet(values, [directions], keys, "drop").read_grid("ignore")
         options = Options("t", "holm", confidence)
         compared = compare_grid(self.grid, options)
         is_finding = is_significant(compared.columns, options.level)
@@ -407,7 +404,7 @@ class _Conclusions:
 
 
 def _resolve_rows(
-    frame: Any, options: FrameOptions
+    frame: Any, options: Mapping[str, Any]
 ) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
     """Return rows with computed columns, keywords of `evaluate`, and keys.
 

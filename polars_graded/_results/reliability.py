@@ -4,40 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import (
     check_choice,
-    check_column_names,
     check_level,
     check_list,
     check_number,
     check_whole_number,
 )
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.keys import (
-    Keys,
-    ResultsByGrader,
-    run_all_graders,
-    select_grader,
-    split_by_grader,
-    takes_results,
-)
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._results.best_values import MeasureColumns, list_named_columns
+from polars_graded._results.grid import Grid, Missing, Results, check_same_strategies
+from polars_graded._results.keys import Columns
+from polars_graded._results.means import compute_central_interval, compute_mean
 from polars_graded._results.pairs import split_into_parts
-from polars_graded._results.per_query import (
-    MeasureColumns,
-    Results,
-    check_per_query,
-    check_same_strategies,
-    compute_central_interval,
-    compute_mean,
-    list_named_columns,
-    make_table,
-)
+from polars_graded._results.result_sets import ResultSet, ResultSets, open_results
+from polars_graded._results.tables import make_table
 
 __all__ = ["order_stability", "rank_correlation", "swap_rate"]
 
@@ -48,7 +37,7 @@ DEFAULT_SIZE_COUNT = 10
 """Maximum number of sizes of samples if the caller passes none."""
 
 
-@takes_results()
+@checks_keywords
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -56,7 +45,10 @@ def swap_rate(
     width: float = 0.01,
     samples: int = 1000,
     seed: int = 0,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     """Return how often two samples of queries reverse a pair of strategies.
 
@@ -124,7 +116,18 @@ def swap_rate(
     step = check_number("width", width, above=0)
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
-    grid = check_per_query(per_query, measures, **keys)
+    results = open_results(
+        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+    )
+    return results.stack(
+        lambda each: _count_swaps(each.read_grid("ignore"), sizes, step, draws, seed)
+    )
+
+
+def _count_swaps(
+    grid: Grid, sizes: int | Sequence[int] | None, step: float, draws: int, seed: int
+) -> pl.DataFrame:
+    """Return the numbers of comparisons and swaps, by class of differences."""
     class_number, comparisons, swaps = pl.col("class"), pl.col("comparisons"), pl.col("swaps")
     tables = []
     for results in grid.list_results():
@@ -151,7 +154,7 @@ def swap_rate(
     return pl.concat(tables)
 
 
-@takes_results()
+@checks_keywords
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -160,7 +163,10 @@ def order_stability(
     samples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Correlate orders of strategies in samples with the order in all queries.
 
@@ -231,13 +237,20 @@ def order_stability(
     draws = check_whole_number("samples", samples)
     check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
-    grid = check_per_query(per_query, measures, **keys)
-    rows = [
-        compute_stability(results, size, draws, method, confidence, seed)
-        for results in grid.list_results()
-        for size in _choose_sizes(sizes, results.n)
-    ]
-    return make_table(rows)
+    results = open_results(
+        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+    )
+
+    def list_stabilities(each: ResultSet) -> pl.DataFrame:
+        return make_table(
+            [
+                compute_stability(values, size, draws, method, confidence, seed)
+                for values in each.read_grid("ignore").list_results()
+                for size in _choose_sizes(sizes, values.n)
+            ]
+        )
+
+    return results.stack(list_stabilities)
 
 
 def compute_stability(
@@ -330,13 +343,16 @@ def _compute_taus_ap(signs: Floats, full_order: Floats) -> Floats:
 # Correlations of orders
 
 
-@takes_results(run_all_graders)
+@checks_keywords
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
     reference: str | None = None,
     method: Literal["kendall", "ap"] = "kendall",
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Return the correlation of the orders of strategies by two measures.
 
@@ -414,13 +430,15 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    results_by_grader = split_by_grader(per_query, {**keys, "measures": measures})
-    if len(results_by_grader) > 1 and keys["grader"] is None:
-        return _correlate_graders(results_by_grader, measures, reference, method, keys)
-    _, per_query = select_grader(results_by_grader, keys["grader"])
+    results = open_results(
+        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+    )
+    if len(results.by_grader) > 1:
+        return _correlate_graders(results, reference, method)
+    chosen = results.only
     if reference is not None and measures and reference not in list_named_columns(measures):
-        measures = (*measures, reference)
-    grid = check_per_query(per_query, measures, **keys)
+        chosen = replace(chosen, measures=(*measures, reference))
+    grid = chosen.read_grid("ignore")
     order = {measure: grid.get_results(measure).order for measure in grid.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
@@ -436,27 +454,15 @@ def rank_correlation(
     )
 
 
-def _correlate_graders(
-    results_by_grader: ResultsByGrader,
-    measures: Sequence[MeasureColumns],
-    reference: str | None,
-    method: str,
-    keys: Keys,
-) -> pl.DataFrame:
+def _correlate_graders(results: ResultSets, reference: str | None, method: str) -> pl.DataFrame:
     """Return a row for each measure and pair of graders.
 
     Queries that only one of the two graders judged are left out.
     """
-    query = check_column_names("query", keys["query"])
     rows = []
-    for x, y in _list_pairs([str(name) for name in results_by_grader], reference):
-        shared = (
-            results_by_grader[one].join(
-                results_by_grader[other], on=query, how="semi", nulls_equal=True
-            )
-            for one, other in ((x, y), (y, x))
-        )
-        grids = [check_per_query(each, measures, **keys) for each in shared]
+    for x, y in _list_pairs([str(name) for name in results.by_grader], reference):
+        sets = results.by_grader[x], results.by_grader[y]
+        grids = [one.restrict(other).read_grid("ignore") for one, other in (sets, sets[::-1])]
         strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
         for measure in grids[0].measures:
             results_x, results_y = (grid.get_results(measure) for grid in grids)

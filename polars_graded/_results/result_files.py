@@ -91,9 +91,8 @@ def write_results(
     frame = check_frame("per_query", per_query).lazy().collect()
     # Only the columns of queries are needed here. Since a column of strategies is given,
     # `find_keys` raises no error if it cannot tell which column holds the strategies.
-    given = {"strategy": "strategy"} | ({"query": query} if query else {})
-    keys = find_keys(frame, given, "write_results")
-    columns = check_column_names("query", keys["query"])
+    query, _ = find_keys(frame, query=query, strategy="strategy")
+    columns = check_column_names("query", query)
     check_columns("per_query", columns, frame.schema, argument="query")
     metadata: dict[str, Any] = {METADATA_KEY: __version__, "query": columns}
     metadata["queries"] = frame.select(columns).n_unique()

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.keys import Columns, Keys, takes_results
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._results.best_values import MeasureColumns
+from polars_graded._results.grid import ALL_QUERIES, Grid, Missing
+from polars_graded._results.keys import Columns
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
-from polars_graded._results.per_query import (
-    ALL_QUERIES,
-    EFFECTIVE,
-    Grid,
-    MeasureColumns,
-    check_clustered_results,
-    make_measure_table,
-)
+from polars_graded._results.result_sets import open_results
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, correct_p_values
+from polars_graded._results.tables import EFFECTIVE, make_measure_table
 
 __all__ = ["compare_segments"]
 
@@ -28,7 +25,7 @@ MAX_CONDITION = 1e12
 """Maximum condition number of covariances; with a larger one they count as singular."""
 
 
-@takes_results()
+@checks_keywords
 def compare_segments(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -37,7 +34,10 @@ def compare_segments(
     correction: CorrectionName = "holm",
     cluster: Columns | None = None,
     weights: str | None = None,
-    **keys: Unpack[Keys],
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Test whether a difference of two strategies varies between segments.
 
@@ -132,10 +132,20 @@ def compare_segments(
     └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    grid = check_clustered_results(
-        per_query, measures, segments, cluster, weights, apart=False, **keys
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
     )
-    return compute_interactions(grid, baseline, correction)
+    return results.stack(
+        lambda each: compute_interactions(each.read_grid(apart=False), baseline, correction)
+    )
 
 
 def compute_interactions(

@@ -18,8 +18,10 @@ from numpy.random import Generator
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._results.best_values import ROUNDING
+from polars_graded._results.grid import Results
+from polars_graded._results.means import divide
 from polars_graded._results.pairs import Pairs, split_into_parts
-from polars_graded._results.per_query import ROUNDING, Results, divide
 from polars_graded._sentences import COMPARES_RANKS, conjugate, name_one
 from polars_graded._warnings import DataWarning, warn_the_caller
 

@@ -170,7 +170,7 @@ def _collect_curves(frame: Frame, query: Columns | None, strategy: str) -> tuple
     frame = check_collected("frame", frame)
     has_lists = any(isinstance(dtype, pl.List) for dtype in frame.schema.values())
     if query is None and has_lists and strategy in frame.columns:
-        query = find_keys(frame, {"strategy": strategy})["query"]
+        query, _ = find_keys(frame, strategy=strategy)
     query = "query" if query is None else query
     return chart_rows.join_query_columns("frame", frame, query, strategy)
 

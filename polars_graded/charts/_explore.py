@@ -17,15 +17,13 @@ import polars as pl
 from polars_graded._checks import check_columns, check_number
 from polars_graded._drawing import axis_ends, chart_rows, marks, style
 from polars_graded._drawing.chart_rows import Frame
-from polars_graded._results.keys import Columns, run_one_grader, takes_results
-from polars_graded._results.per_query import (
-    MeasureColumns,
-    Missing,
-    compute_mean_margin,
-    find_measures_and_curves,
-    list_named_columns,
-    sort_naturally,
-)
+from polars_graded._frames.sorting import sort_naturally
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._results.best_values import MeasureColumns, list_named_columns
+from polars_graded._results.grid import Missing
+from polars_graded._results.keys import Columns, Keys
+from polars_graded._results.means import compute_mean_margin
+from polars_graded._results.result_sets import ResultSet, open_results
 from polars_graded._sentences import format_count, format_percent, shorten_names, titles
 from polars_graded.charts._queries import build_compared_queries
 
@@ -48,7 +46,7 @@ MAX_AXIS_NAME_LETTERS = 20
 """Maximum length of a name in the title of an axis or above an interval, in letters."""
 
 
-@takes_results(run_one_grader)
+@checks_keywords
 def explore(
     per_query: Frame,
     a: Any,
@@ -57,10 +55,10 @@ def explore(
     *,
     colour: str | None = None,
     confidence: float = 0.95,
-    query: Columns = "query",
-    strategy: str = "strategy",
+    query: Columns | None = None,
+    strategy: str | None = None,
     missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    grader: str | None = None,
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
 ) -> alt.VConcatChart:
@@ -137,7 +135,18 @@ def explore(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
+    results = open_results(
+        per_query,
+        [] if measure is None else [measure],
+        query=query,
+        strategy=strategy,
+        missing=missing,
+        grader=grader,
+    ).only
+    strategy = results.keys.strategy
+    per_query, query = chart_rows.join_query_columns(
+        "per_query", results.rows, results.keys.query, strategy
+    )
     confidence = check_number("confidence", confidence, above=0, below=1)
     colour_columns = [] if colour is None else [colour]
     check_columns("per_query", colour_columns, per_query.columns, argument="colour")
@@ -365,7 +374,7 @@ def _choose_measure(
     """Return the measure, by default the only one."""
     measures = [] if measure is None else [measure]
     others = per_query.drop({*colour_columns} - {*list_named_columns(measures)})
-    numbers, _ = find_measures_and_curves(others, measures, query=query, strategy=strategy)
+    numbers, _ = ResultSet(others, measures, Keys(query, strategy)).find_measures()
     if measure is None and len(numbers) != 1:
         msg = f"`measure` must name the column to compare, got {', '.join(numbers) or 'none'}"
         raise ValueError(msg)

@@ -23,16 +23,14 @@ from polars_graded._drawing import (
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.sorting import in_order
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._results.best_values import MeasureColumns, list_named_columns
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import Columns, run_one_grader, takes_results
-from polars_graded._results.per_query import (
-    MeasureColumns,
-    Missing,
-    check_per_query,
-    compute_mean_interval,
-    list_named_columns,
-)
+from polars_graded._results.grid import Missing
+from polars_graded._results.keys import Columns, Keys
+from polars_graded._results.means import compute_mean_interval
 from polars_graded._results.reliability import compute_correlations
+from polars_graded._results.result_sets import ResultSet, open_results
 from polars_graded._sentences import format_count, join_words, shorten_name, shorten_names, titles
 
 N_RELEVANT = "n_relevant"
@@ -63,7 +61,7 @@ MAX_STACKED_HISTOGRAMS = 6
 """Maximum number of histograms in one column."""
 
 
-@takes_results(run_one_grader)
+@checks_keywords
 def precision_histogram(
     per_query: Frame,
     measure: MeasureColumns,
@@ -73,10 +71,10 @@ def precision_histogram(
     order: Literal["difference", "query"] = "difference",
     panel: Columns | None = None,
     interval: tuple[float, float] | None = None,
-    query: Columns = "query",
-    strategy: str = "strategy",
+    query: Columns | None = None,
+    strategy: str | None = None,
     missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    grader: str | None = None,
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
 ) -> Chart:
@@ -151,11 +149,14 @@ def precision_histogram(
     │ 3        ┆ b     ┆ -0.25      ┆ bm25   │
     └──────────┴───────┴────────────┴────────┘
     """
-    query_columns = check_column_names("query", query)
+    results = open_results(
+        per_query, [measure], query=query, strategy=strategy, missing=missing, grader=grader
+    ).only
+    query_columns, strategy = results.keys.queries, results.keys.strategy
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     # Queries of the same name in several segments are several queries.
     all_columns = [*dict.fromkeys([*query_columns, *panel_columns])]
-    per_query, key = chart_rows.join_query_columns("per_query", per_query, all_columns, strategy)
+    per_query, key = chart_rows.join_query_columns("per_query", results.rows, all_columns, strategy)
     table, both, measure = build_compared_queries(
         per_query, measure, a, b, key, strategy=strategy, missing=missing, order=order
     )
@@ -371,15 +372,15 @@ def build_compared_queries(
     return table.with_row_index("position", offset=1), chart_rows.format_names([a, b]), name
 
 
-@takes_results(run_one_grader)
+@checks_keywords
 def query_heatmap(
     per_query: Frame,
     measure: MeasureColumns,
     *,
-    query: Columns = "query",
-    strategy: str = "strategy",
+    query: Columns | None = None,
+    strategy: str | None = None,
     missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    grader: str | None = None,
 ) -> alt.LayerChart:
     """Draw the value of each query for each strategy as a heat map.
 
@@ -432,20 +433,25 @@ def query_heatmap(
     │ bm25     ┆ a     ┆ 0.5   │
     └──────────┴───────┴───────┘
     """
-    per_query = chart_rows.collect_one_grader("per_query", per_query, query, strategy)
-    per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
+    results = open_results(
+        per_query, [measure], query=query, strategy=strategy, missing=missing, grader=grader
+    ).only
+    strategy = results.keys.strategy
+    per_query, query = chart_rows.join_query_columns(
+        "per_query", results.rows, results.keys.query, strategy
+    )
     n_undefined = 0
     if list_named_columns([measure]) != [N_RELEVANT]:
         per_query, n_undefined = drop_undefined(per_query, query)
-    grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
+    grid = ResultSet(per_query, [measure], Keys(query, strategy), missing).read_grid("ignore")
     [measure] = list_named_columns([measure])
-    results = grid.get_results(measure)
-    chart_checks.check_not_empty("per_query", results.queries.to_frame(), measure)
-    chart_checks.check_count("strategies", len(results.values), MAX_HEATMAP_STRATEGIES)
+    values = grid.get_results(measure)
+    chart_checks.check_not_empty("per_query", values.queries.to_frame(), measure)
+    chart_checks.check_count("strategies", len(values.values), MAX_HEATMAP_STRATEGIES)
     names = (
         grid.strategies.to_frame("name").select(chart_rows.build_name_column("name")).to_series()
     )
-    table, queries = bins.build_heatmap_rows(results, names, MAX_HEATMAP_ROWS)
+    table, queries = bins.build_heatmap_rows(values, names, MAX_HEATMAP_ROWS)
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, row_size = len(queries), table["position"].n_unique(), table["queries"][0]
     if row_size == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -11,15 +11,15 @@ import polars as pl
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import chart_checks, chart_rows, style, tiles
 from polars_graded._drawing.chart_rows import Frame
-from polars_graded._frames.arguments import RequestOptions, parse_grade
+from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
-from polars_graded._frames.request import Request
-from polars_graded._measuring.keywords import takes_options_of
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS
+from polars_graded._frames.ties import TiesArgument
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.scale import Undefined
 from polars_graded._sentences import format_count, titles
 
 
-@takes_options_of(Request.of, without=DOCUMENT_INPUTS)
+@checks_keywords
 def rankings(
     frame: Frame,
     of: Any,
@@ -28,7 +28,18 @@ def rankings(
     n: int = 20,
     doc: str = "doc",
     title: str | None = None,
-    **options: Unpack[RequestOptions],
+    query: Columns = "query",
+    grade: Grade = "grade",
+    by: By = "score",
+    strategy: str | None = None,
+    ties: TiesArgument = None,
+    descending: Descending = None,
+    irrelevant: float = 0.0,
+    max_grade: float | None = None,
+    relevant_from: float | None = None,
+    undefined_as: Undefined = "default",
+    condensed: bool = False,
+    where: Column | None = None,
 ) -> alt.LayerChart:
     r"""Draw rankings of one query, and what each document adds to a measure.
 
@@ -112,7 +123,26 @@ def rankings(
     │ bm25     ┆ null ┆ y   ┆ 2        ┆ null     │
     └──────────┴──────┴─────┴──────────┴──────────┘
     """
-    return draw_rankings(frame, [of], measure, n=n, doc=doc, title=title, **options)
+    return draw_rankings(
+        frame,
+        [of],
+        measure,
+        n=n,
+        doc=doc,
+        title=title,
+        query=query,
+        grade=grade,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        irrelevant=irrelevant,
+        max_grade=max_grade,
+        relevant_from=relevant_from,
+        undefined_as=undefined_as,
+        condensed=condensed,
+        where=where,
+    )
 
 
 def draw_rankings(
@@ -123,7 +153,7 @@ def draw_rankings(
     n: int,
     doc: str,
     title: str | None,
-    **options: Unpack[RequestOptions],
+    **options: Any,
 ) -> alt.LayerChart:
     """Draw the rankings of queries over each other, with the words of the first one.
 

@@ -13,7 +13,9 @@ from polars_graded._checks import check_choice, check_collected, check_level
 from polars_graded._drawing import bins, chart_checks, chart_rows, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.sorting import sort_naturally
 from polars_graded._measuring.names import Measure
+from polars_graded._results.best_values import find_direction_of_rows
 from polars_graded._results.findings import (
     count_directions,
     describe_agreement,
@@ -22,9 +24,8 @@ from polars_graded._results.findings import (
     name_tests,
 )
 from polars_graded._results.keys import GRADER, Columns, collect_column_names
-from polars_graded._results.per_query import find_direction_of_rows, sort_naturally
+from polars_graded._results.prediction_powered import compute_median_width_change
 from polars_graded._results.regrading import compute_mean_bounds
-from polars_graded._results.trusting import compute_median_width_change
 from polars_graded._sentences import (
     format_count,
     format_percent,
@@ -243,7 +244,8 @@ def comparison_forest(
     strategies make a tall chart: 25 strategies have 300 pairs. `comparison_matrix` shows all pairs
     at a glance. To draw fewer pairs here, compare with a baseline, or filter the pairs.
 
-    Results of several graders have one interval per grader. Results of `trusted=` have three: from
+    Results of several graders have one interval per grader. Those of
+    `trust.prediction_powered_means` and of `trust.prediction_powered_differences` have three: from
     the trusted grades alone, from the model's grades alone, and from both. The distance between
     "model alone" and "both" shows the bias of the model.
 
@@ -254,17 +256,16 @@ def comparison_forest(
         `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p. If the frame
         has no such intervals, as for the Wilcoxon test, the chart shows the interval of each single
         difference, from `ci_low` to `ci_high`, which may disagree with p. A null interval is not
-        drawn. For a comparison with `rope=`, the region of practical equivalence is shaded. The
-        result of `summarise` with `trusted=` is drawn in the same way, with means in place of
-        differences.
+        drawn. For a comparison with `rope=`, the region of practical equivalence is shaded.
+        Prediction-powered means are drawn in the same way, in place of differences.
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`. A null
         `p_corrected` is not significant. For a test that compares ranks, the signs of
         `rank_biserial` and `difference` must also be equal.
     panel, strategy
         The columns of panels and of strategies, as for every chart. By default, each measure has a
-        panel, and in a comparison by segments each segment. `panel` may be None. For several models
-        with `trusted=`, pass one measure and `panel="grader"`.
+        panel, and in a comparison by segments each segment. `panel` may be None. For prediction-
+        powered estimates of several models, pass one measure and `panel="grader"`.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`; of graders, if there are
         several. By default, significant differences have the colour of text, and others are grey.
@@ -277,7 +278,7 @@ def comparison_forest(
         The rows are those of `comparison`, with `pair` (the strategy, and its baseline if there are
         several baselines), `significance`, and `panel` if panels are drawn. The largest difference
         of the first measure is at the top. With several baselines and without panels, the strategy
-        with the higher mean comes first in each pair. With `trusted=`, each row of `comparison`
+        with the higher mean comes first in each pair. Each row of prediction-powered estimates
         becomes three rows. Their `source` is "trusted alone", "model alone" or "both". They have
         the estimate in `difference` or `mean` and the interval from `ci_low` to `ci_high`.
 

@@ -1,4 +1,4 @@
-"""Prediction-powered means: people judge some queries, and a model judges all."""
+"""Prediction-powered inference: people judge some queries, and a model judges all."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_level
+from polars_graded._checks import check_choice, check_level
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._results.best_values import ROUNDING, MeasureColumns
+from polars_graded._results.grid import Grid, Missing, Results, check_same_strategies
+from polars_graded._results.keys import Columns
+from polars_graded._results.means import compute_mean_and_std
 from polars_graded._results.pairs import find_pairs, name_pairs
-from polars_graded._results.per_query import (
-    ROUNDING,
-    Grid,
-    Results,
-    check_same_strategies,
-    compute_mean_and_std,
-    make_measure_table,
-)
-from polars_graded._results.significance import CorrectionName, Estimate, compute_tests
+from polars_graded._results.result_sets import ResultSets, open_results
+from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
+from polars_graded._results.tables import make_measure_table
 from polars_graded._sentences import format_count, format_p, format_short
 from polars_graded._warnings import DataWarning, warn_the_caller
+
+__all__ = ["prediction_powered_differences", "prediction_powered_means"]
 
 NORMAL_QUANTILE = 1.959963984540054
 """Quantile of the normal distribution for a two-sided confidence of 0.95."""
@@ -42,6 +43,184 @@ With fewer, `_describe_selection` does not test whether the trusted queries are 
 
 MAX_SELECTION_P = 0.001
 """Maximum corrected p value for a warning that queries are hardly a random sample."""
+
+
+@checks_keywords
+def prediction_powered_means(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: MeasureColumns,
+    trusted: str,
+    segments: Columns | None = None,
+    confidence: float = 0.95,
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
+) -> pl.DataFrame:
+    """Estimate what people would find in all queries, of which a model judged all.
+
+    A trusted grader judged some queries, which must be **a random sample of all queries**, and a
+    model judged all. The estimate uses both graders' values (prediction-powered inference, PPI++).
+    `DataWarning.selection` warns if the model's values of the judged queries differ clearly from
+    its other values. The notebook "A model judged all queries" of the documentation has the
+    formulas.
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, segments, missing
+        As for `summarise`. The column `grader` distinguishes the graders.
+    trusted
+        The grader whose grades count.
+    confidence
+        The confidence of the intervals, between 0 and 1.
+    grader
+        The model; by default each grader other than `trusted` is one.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, measure, segment and strategy. Columns are Float64 unless stated
+        otherwise:
+
+        - `grader` (String), the model; `measure` (String), the segments and the strategy;
+        - `queries`, the number that both graders judged, and `model_queries`, the number that the
+          model alone judged (UInt32);
+        - `best` (String), as for `compare`;
+        - `trusted_mean` and `model_mean`, from either grader's grades, with intervals;
+        - the `weight` of the model, the `correlation` of both graders, and the `worth` of the
+          model's grades in further queries;
+        - `confidence`, and `mean`, the estimate of what the trusted grader would find in all
+          queries, with `ci_low` and `ci_high`;
+        - `note` (String), null or warnings.
+
+    Raises
+    ------
+    ValueError
+        If `trusted` or `grader` is no grader, if there is no other grader, if two graders have
+        different strategies, or if they have no query of a measure in common.
+
+    See Also
+    --------
+    prediction_powered_differences : The same for pairs of strategies.
+    charts.comparison_forest : Chart of these estimates.
+
+    References
+    ----------
+    Angelopoulos, Duchi, Zrnic: PPI++: efficient prediction-powered inference, 2023.
+
+    Examples
+    --------
+    A model grades all forty queries, and its values are 0.25 too high. People grade every fifth
+    query. By chance, these queries are harder than the others:
+
+    >>> model = pl.DataFrame({"query": range(40)}).with_columns(ap=pl.col("query") / 52 + 0.25)
+    >>> people = model.filter(pl.col("query") % 5 == 0).with_columns(pl.col("ap") - 0.25)
+    >>> both = pl.concat(
+    ...     each.select(pl.lit(name).alias("grader"), pl.lit("bm25").alias("strategy"), "*")
+    ...     for name, each in {"people": people, "model": model}.items()
+    ... )
+    >>> prediction_powered_means(both, trusted="people").select(
+    ...     "trusted_mean", "model_mean", "weight", "mean"
+    ... )
+    shape: (1, 4)
+    ┌──────────────┬────────────┬──────────┬──────────┐
+    │ trusted_mean ┆ model_mean ┆ weight   ┆ mean     │
+    │ ---          ┆ ---        ┆ ---      ┆ ---      │
+    │ f64          ┆ f64        ┆ f64      ┆ f64      │
+    ╞══════════════╪════════════╪══════════╪══════════╡
+    │ 0.336538     ┆ 0.625      ┆ 0.873693 ┆ 0.378543 │
+    └──────────────┴────────────┴──────────┴──────────┘
+
+    The mean of all forty, as people would have judged them, is 0.375.
+    """
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        missing=missing,
+    )
+    return _estimate(results, trusted, grader, confidence)
+
+
+@checks_keywords
+def prediction_powered_differences(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: MeasureColumns,
+    trusted: str,
+    baseline: Any = None,
+    correction: CorrectionName = "holm",
+    segments: Columns | None = None,
+    confidence: float = 0.95,
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
+) -> pl.DataFrame:
+    """Estimate the differences that people would find in all queries, of which a model judged all.
+
+    This is `prediction_powered_means` for the differences of pairs of strategies, with t tests.
+
+    Parameters
+    ----------
+    per_query, *measures, trusted, query, strategy, segments, confidence, missing, grader
+        As for `prediction_powered_means`.
+    baseline
+        The strategy with which all others are compared, or a list of several; by default all pairs
+        are compared.
+    correction
+        The correction of all p values of a model and a measure, as for `compare`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, measure, segment and pair, with the columns of
+        `prediction_powered_means`. `trusted_difference`, `model_difference` and `difference`
+        replace the means. `baseline`, and the columns from `test` to `simultaneous_high` are those
+        of `compare`.
+
+    Raises
+    ------
+    ValueError
+        In the same cases as for `prediction_powered_means`.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> model = pl.DataFrame({"query": range(80), "ap": generator.random(80)})
+    >>> results = {
+    ...     ("model", "bm25"): model,
+    ...     ("model", "ours"): model.with_columns(pl.col("ap") + 0.25),
+    ...     ("people", "bm25"): model.head(40),
+    ...     ("people", "ours"): model.head(40).with_columns(pl.col("ap") + 0.125),
+    ... }
+    >>> both = pl.concat(
+    ...     frame.select(pl.lit(grader).alias("grader"), pl.lit(strategy).alias("strategy"), "*")
+    ...     for (grader, strategy), frame in results.items()
+    ... )
+    >>> prediction_powered_differences(both, trusted="people", baseline="bm25").select(
+    ...     "strategy", "baseline", "trusted_difference", "model_difference"
+    ... )
+    shape: (1, 4)
+    ┌──────────┬──────────┬────────────────────┬──────────────────┐
+    │ strategy ┆ baseline ┆ trusted_difference ┆ model_difference │
+    │ ---      ┆ ---      ┆ ---                ┆ ---              │
+    │ str      ┆ str      ┆ f64                ┆ f64              │
+    ╞══════════╪══════════╪════════════════════╪══════════════════╡
+    │ ours     ┆ bm25     ┆ 0.125              ┆ 0.25             │
+    └──────────┴──────────┴────────────────────┴──────────────────┘
+    """
+    check_choice("correction", correction, CORRECTIONS)
+    results = open_results(
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        segments=segments,
+        missing=missing,
+    )
+    return _estimate(results, trusted, grader, confidence, (baseline, correction))
 
 
 def _estimate_means(values: Floats) -> Estimate:
@@ -120,24 +299,25 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     return covariances
 
 
-def check_trusted_options(**options: tuple[Any, Any]) -> None:
-    """Raise if an option does not have the value that a trusted grader requires."""
-    for name, (value, required) in options.items():
-        if value != required:
-            msg = f"`{name}` must be {required!r} if `trusted` is passed, got {value!r}"
-            raise ValueError(msg)
-
-
-def make_trusted_table(
-    graders: Mapping[str, Grid],
+def _estimate(
+    results: ResultSets,
     trusted: str,
+    model_name: str | None,
     confidence: float,
     compared: tuple[Any, CorrectionName] | None = None,
 ) -> pl.DataFrame:
-    """Return the table of `summarise`, or of `compare`, with a trusted grader.
+    """Return the estimates of means, or of differences.
 
-    For `compare`, `compared` contains the baseline and the correction. For `summarise`, it is None.
+    For differences, `compared` contains the baseline and the correction. For means, it is None.
     """
+    results.check_grader("trusted", trusted)
+    if model_name is not None:
+        results.check_grader("grader", model_name)
+    graders = {
+        name: each.read_grid("ignore")
+        for name, each in results.by_grader.items()
+        if name is not None and (model_name is None or name in (model_name, trusted))
+    }
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
     for model, strategies, segments in _find_shared_values(graders, trusted):

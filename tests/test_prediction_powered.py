@@ -14,8 +14,9 @@ from polars.testing import assert_frame_equal
 from results import close, rng
 
 import polars_graded as pg
-from polars_graded import DataWarning, compare, summarise
-from polars_graded._results.trusting import compute_corrected_means
+from polars_graded import DataWarning
+from polars_graded._results.prediction_powered import compute_corrected_means
+from polars_graded.trust import prediction_powered_differences, prediction_powered_means
 
 
 def graded(people, model, **others):
@@ -68,7 +69,9 @@ def parted(people, model):
 @pytest.mark.parametrize(("n", "total"), [(4, 9), (11, 60), (30, 40)])
 def test_means_are_those_of_the_formula(n, total):
     people, model = drawn(n, n, total)
-    rows = summarise(graded(people, model), trusted="people", confidence=0.9).rows(named=True)
+    rows = prediction_powered_means(graded(people, model), trusted="people", confidence=0.9).rows(
+        named=True
+    )
     for row in rows:
         y, f, rest = parted(people[row["strategy"]], model[row["strategy"]])
         mean, error, weight = by_hand(y, f, rest)
@@ -88,14 +91,18 @@ def test_means_are_those_of_the_formula(n, total):
 def test_differences_are_those_of_the_formula_and_turn_with_their_strategies():
     people, model = drawn(1, 12, 50, strategies=3)
     results = graded(people, model)
-    rows = compare(results, trusted="people", baseline="s0", correction="none").rows(named=True)
+    rows = prediction_powered_differences(
+        results, trusted="people", baseline="s0", correction="none"
+    ).rows(named=True)
     for row in rows:
         a, b = row["strategy"], "s0"
         y = [None if x is None else x - z for x, z in zip(people[a], people[b], strict=True)]
         mean, error, _ = by_hand(*parted(y, np.subtract(model[a], model[b]).tolist()))
         assert row["difference"] == close(mean)
         assert row["p_value"] == close(2 * scipy.stats.t.sf(abs(mean / error), 11))
-    turned = compare(results, trusted="people", baseline="s2").row(0, named=True)
+    turned = prediction_powered_differences(results, trusted="people", baseline="s2").row(
+        0, named=True
+    )
     other = next(row for row in rows if row["strategy"] == "s2")
     assert [turned["difference"], turned["weight"]] == close(
         [-other["difference"], other["weight"]]
@@ -144,8 +151,8 @@ def test_a_model_that_is_wrong_by_the_same_everywhere_is_as_good_as_people():
 def test_what_a_model_is_wrong_by_in_all_queries_does_not_matter():
     people, model = drawn(3, 15, 80)
     higher = {name: [value + 5 for value in values] for name, values in model.items()}
-    found = summarise(graded(people, higher), trusted="people")
-    expected = summarise(graded(people, model), trusted="people")
+    found = prediction_powered_means(graded(people, higher), trusted="people")
+    expected = prediction_powered_means(graded(people, model), trusted="people")
     same = ["mean", "ci_low", "ci_high", "weight", "worth", "trusted_mean"]
     for name in same:
         assert found[name].to_list() == close(expected[name].to_list())
@@ -167,11 +174,13 @@ def test_a_model_that_adds_nothing_leaves_what_people_say(says):
         by = 0 if says == "the same of all" else -1
         model = {name: [by * value for value in values] for name, values in model.items()}
     results = graded(people, model)
-    for call, value in ((summarise, "mean"), (compare, "difference")):
-        found, alone = call(results, trusted="people"), call(results, grader="people")
+    for call, of_people, shared in (
+        (prediction_powered_means, pg.summarise, ["mean"]),
+        (prediction_powered_differences, pg.compare, ["difference", "p_corrected"]),
+    ):
+        found, alone = call(results, trusted="people"), of_people(results, grader="people")
         assert found["weight"].to_list() == [0] * found.height
-        shared = [value, "ci_low", "ci_high", *(["p_corrected"] if call is compare else [])]
-        for name in shared:
+        for name in (*shared, "ci_low", "ci_high"):
             assert found[name].to_list() == close(alone[name].to_list())
         said = "adds nothing" if says == "nothing else" else "there is no gain"
         assert all(said in note for note in found["note"])
@@ -181,7 +190,7 @@ def test_a_model_that_adds_nothing_leaves_what_people_say(says):
 def test_intervals_agree_with_corrected_p_values(correction):
     for seed in range(8):
         results = graded(*drawn(seed, 20, 60, strategies=4))
-        rows = compare(results, trusted="people", correction=correction)
+        rows = prediction_powered_differences(results, trusted="people", correction=correction)
         clear = (rows["simultaneous_low"] > 0) | (rows["simultaneous_high"] < 0)
         assert clear.to_list() == (rows["p_corrected"] <= 0.05).to_list()
 
@@ -190,11 +199,11 @@ def test_each_model_stands_in_by_itself():
     people, model = drawn(5, 12, 40)
     _, poor = drawn(6, 12, 40)
     every = graded(people, model, poor=poor)
-    found = summarise(every, trusted="people")
+    found = prediction_powered_means(every, trusted="people")
     assert found["grader"].unique(maintain_order=True).to_list() == ["model", "poor"]
-    alone = summarise(graded(people, model), trusted="people")
+    alone = prediction_powered_means(graded(people, model), trusted="people")
     assert_frame_equal(found.filter(grader="model"), alone)
-    assert_frame_equal(summarise(every, trusted="people", grader="model"), alone)
+    assert_frame_equal(prediction_powered_means(every, trusted="people", grader="model"), alone)
 
 
 def in_segments(seed, n, total):
@@ -207,10 +216,10 @@ def in_segments(seed, n, total):
     return graded(people, model).with_columns(country.alias("country"))
 
 
-@pytest.mark.parametrize("call", [summarise, compare])
+@pytest.mark.parametrize("call", [prediction_powered_means, prediction_powered_differences])
 def test_each_segment_is_judged_by_itself(call):
     results = in_segments(10, 20, 60)
-    how = {"correction": "none"} if call is compare else {}
+    how = {"correction": "none"} if call is prediction_powered_differences else {}
     found = call(results, trusted="people", segments="country", **how)
     assert found.columns[:3] == ["grader", "measure", "country"]
     assert found["country"].unique(maintain_order=True).to_list() == [0, 1, 7, 9]
@@ -220,7 +229,7 @@ def test_each_segment_is_judged_by_itself(call):
     none = found.filter(country=9)
     assert set(none["queries"]) == {0}
     assert set(none["model_queries"]) == {2}
-    assert none["mean" if call is summarise else "difference"].is_null().all()
+    assert none["mean" if call is prediction_powered_means else "difference"].is_null().all()
     assert set(none["note"]) == {"no query was judged by 'people', so there is no interval"}
     one = found.filter(country=7)
     assert one["ci_low"].is_null().all()
@@ -228,7 +237,9 @@ def test_each_segment_is_judged_by_itself(call):
 
 
 def test_the_differences_of_all_segments_are_corrected_together():
-    rows = compare(in_segments(11, 20, 60), trusted="people", segments="country")
+    rows = prediction_powered_differences(
+        in_segments(11, 20, 60), trusted="people", segments="country"
+    )
     known = rows.drop_nulls("p_value")
     assert known.height == 6  # three pairs in each of two countries
     smallest = known.sort("p_value").row(0, named=True)
@@ -239,25 +250,27 @@ def test_the_differences_of_all_segments_are_corrected_together():
 
 def test_a_segment_that_only_people_judged_is_not_lost():
     results = in_segments(12, 20, 60).filter((pl.col("grader") == "people") | (pl.col("query") > 0))
-    found = summarise(results, trusted="people", segments="country").filter(country=7)
+    found = prediction_powered_means(results, trusted="people", segments="country").filter(
+        country=7
+    )
     assert found["mean"].is_null().all()
     assert all("left out: 1 query that the model did not judge" in n for n in found["note"])
 
 
 def test_what_is_to_be_known_is_said():
     people, model = drawn(7, 8, 60)
-    found = summarise(graded(people, model), trusted="people")
+    found = prediction_powered_means(graded(people, model), trusted="people")
     assert set(found["note"]) == {
         "only 8 queries judged by 'people', too few for a reliable interval"
     }
     people, model = drawn(8, 20, 60, noise=0)
     lacking = graded(people, model).filter(~((pl.col("grader") == "model") & (pl.col("query") < 3)))
     left_out = sum(value is not None for value in people["s0"][:3])
-    notes = set(summarise(lacking, trusted="people")["note"])
+    notes = set(prediction_powered_means(lacking, trusted="people")["note"])
     said = f"left out: {left_out} queries that the model did not judge"
     assert notes == ({said} if left_out else {None})
     _, other = drawn(9, 20, 60)
-    found = summarise(graded(people, other), trusted="people")
+    found = prediction_powered_means(graded(people, other), trusted="people")
     for row in found.rows(named=True):
         no_gain = row["correlation"] <= 18**-0.5
         assert ("there is no gain" in (row["note"] or "")) == (no_gain and not row["worth"] > 0)
@@ -266,35 +279,29 @@ def test_what_is_to_be_known_is_said():
 
 
 def test_too_few_queries_or_none_that_vary_say_nothing_certain():
-    one = summarise(graded({"a": [1, None]}, {"a": [1, 0]}), trusted="people")
+    one = prediction_powered_means(graded({"a": [1, None]}, {"a": [1, 0]}), trusted="people")
     assert one.select("mean", "ci_low", "ci_high", "correlation").row(0) == (1, None, None, None)
     same = graded(*({name: [0.5] * 12 for name in "ab"} for _ in range(2)))
-    result = compare(same, trusted="people").select("difference", "ci_low", "p_value")
+    result = prediction_powered_differences(same, trusted="people").select(
+        "difference", "ci_low", "p_value"
+    )
     assert result.row(0) == (0, None, 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"trusted": "gpt"}, "`trusted` must be one of 'people', 'model', got 'gpt'"),
-        ({"trusted": "people", "test": "wilcoxon"}, "`test` must be 't'"),
-        ({"trusted": "people", "rope": 0.1}, "`rope` must be None"),
-    ],
-)
-def test_what_does_not_go_with_a_trusted_grader_is_refused(options, said):
-    with pytest.raises(ValueError, match=said):
-        compare(graded(*drawn(0, 5, 9)), **options)
+def test_a_trusted_grader_without_results_is_refused():
+    with pytest.raises(ValueError, match="`trusted` must be one of 'people', 'model', got 'gpt'"):
+        prediction_powered_differences(graded(*drawn(0, 5, 9)), trusted="gpt")
 
 
 def test_graders_without_a_query_or_a_strategy_in_common_are_refused():
     people, model = drawn(0, 5, 9)
     results = graded(people, model)
     with pytest.raises(ValueError, match="results of another grader than 'people', got none"):
-        summarise(results.filter(grader="people"), trusted="people")
+        prediction_powered_means(results.filter(grader="people"), trusted="people")
     with pytest.raises(ValueError, match="results of the same strategies"):
-        summarise(graded({"a": [1, 2]}, {"b": [1, 2]}), trusted="people")
+        prediction_powered_means(graded({"a": [1, 2]}, {"b": [1, 2]}), trusted="people")
     with pytest.raises(ValueError, match="a query of 'ap' in common"):
-        summarise(graded({"a": [1, None]}, {"a": [None, 1]}), trusted="people")
+        prediction_powered_means(graded({"a": [1, None]}, {"a": [None, 1]}), trusted="people")
 
 
 def chosen(seed, n=50, total=500):
@@ -316,7 +323,7 @@ def test_queries_that_were_not_drawn_at_random_are_told(repeats):
     for seed in range(repeats):
         people, model, y = chosen(seed)
         with pytest.warns(DataWarning.selection, match="'people' judged are hardly a random sam"):
-            found = summarise(graded(people, model), trusted="people")
+            found = prediction_powered_means(graded(people, model), trusted="people")
         assert all("hardly a random sample" in note for note in found["note"])
         held = (found["ci_low"].to_numpy() <= y.mean(axis=1)) & (
             y.mean(axis=1) <= found["ci_high"].to_numpy()
@@ -331,7 +338,7 @@ def test_random_samples_are_hardly_ever_warned_of(repeats):
         results = graded(*drawn(seed, 20, 100))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            summarise(results, trusted="people")
+            prediction_powered_means(results, trusted="people")
         told += any(each.category is DataWarning.selection for each in caught)
     assert told / repeats <= 0.001 + 3 * (0.001 / repeats) ** 0.5
 
@@ -342,7 +349,9 @@ def test_the_interval_of_a_correlation_is_that_of_scipy(n):
     uncertain = 0
     for seed in range(8):
         people, model = drawn(seed, n, 60, noise=2)
-        for row in summarise(graded(people, model), trusted="people").rows(named=True):
+        for row in prediction_powered_means(graded(people, model), trusted="people").rows(
+            named=True
+        ):
             y, f, _ = parted(people[row["strategy"]], model[row["strategy"]])
             found = scipy.stats.pearsonr(y, f)
             low, high = found.confidence_interval(0.95)
@@ -361,7 +370,7 @@ def test_a_selection_is_told_from_five_trusted_queries_on(n):
     people = [value if value >= 60 - n else None for value in values]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        summarise(graded({"a": people}, {"a": values}), trusted="people")
+        prediction_powered_means(graded({"a": people}, {"a": values}), trusted="people")
     assert [each.category for each in caught] == [DataWarning.selection] * (n == 5)
 
 
@@ -369,7 +378,7 @@ def test_a_row_that_gains_has_no_note_of_the_contrary():
     """By chance, a row may gain although its correlation is too low for a gain on average."""
     gained = 0
     for seed in range(120):
-        found = summarise(graded(*drawn(seed, 7, 60, noise=2)), trusted="people")
+        found = prediction_powered_means(graded(*drawn(seed, 7, 60, noise=2)), trusted="people")
         for row in found.filter(pl.col("correlation") <= 5**-0.5).rows(named=True):
             gains = row["worth"] > 0
             gained += gains
@@ -445,41 +454,18 @@ def test_holm_seldom_finds_what_is_not_there(repeats):
         people = {f"s{i}": [*y[i, :25], *[None] * 175] for i in range(4)}
         results = graded(people, {f"s{i}": f[i].tolist() for i in range(4)})
         with warnings.catch_warnings(action="ignore", category=DataWarning.selection):
-            found += compare(results, trusted="people")["p_corrected"].min() <= 0.05
+            found += (
+                prediction_powered_differences(results, trusted="people")["p_corrected"].min()
+                <= 0.05
+            )
     assert found / repeats <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
-
-
-# Tables, ranks and gates.
-
-
-def test_a_papers_table_has_the_corrected_means_and_differences():
-    people, model = drawn(3, 40, 160, strategies=3, noise=0.3)
-    model["s0"] = [value + 2 for value in model["s0"]]  # a bias for one strategy alone
-    results = graded(people, model)
-    means = summarise(results, trusted="people")
-    found = compare(results, trusted="people", baseline="s0")
-    table = pg.paper_table(results, trusted="people", baseline="s0")
-    for row in means.iter_rows(named=True):
-        [line] = [line for line in table.splitlines() if f"| {row['strategy']} |" in line]
-        assert f"{row['mean']:.3f}" in line
-        assert f"{row['model_mean']:.3f}" not in line
-        tested = found.filter(strategy=row["strategy"])
-        differs = bool(tested.height) and tested["p_corrected"].item() <= 0.05
-        assert ("⁺" in line or "⁻" in line) == differs
-    assert "Means of 160 queries as people would judge them" in table
-    assert "of people for 40 queries" in " ".join(table.split())
-    # The model alone has another winner, as the same table of its grades shows.
-    assert "**" in next(
-        x for x in pg.paper_table(results, grader="model").splitlines() if "s0" in x
-    )
-    assert "**" not in next(line for line in table.splitlines() if "| s0 |" in line)
 
 
 @pytest.mark.parametrize("refuses", [pg.gate, pg.assert_no_worse, pg.rank_strategies])
 def test_what_takes_no_trusted_grader_says_what_to_call(refuses):
     results = graded(*drawn(5, 20, 60))
     baseline = {} if refuses is pg.rank_strategies else {"baseline": "s0"}
-    called = r"Hint: compare\(..., trusted='people'\) and summarise\(..., trusted='people'\)"
+    called = r"Hint: trust\.prediction_powered_means\(..., trusted='people'\)"
     with pytest.raises(TypeError, match=called):
         refuses(results, "ap", trusted="people", **baseline)
 
@@ -497,6 +483,6 @@ def test_a_note_on_selection_belongs_to_its_segment():
     columns = ["grader", "strategy", "country", "query", "ap"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
     with pytest.warns(DataWarning.selection, match=r"measure 'ap', country FR, p < 0\.001"):
-        table = summarise(frame, "ap", trusted="people", segments="country")
+        table = prediction_powered_means(frame, "ap", trusted="people", segments="country")
     is_noted = pl.col("note").str.contains("hardly a random").fill_null(value=False)
     assert table.select("country", is_noted).rows() == [("DE", False), ("FR", True)]
