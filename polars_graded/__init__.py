@@ -2,58 +2,57 @@
 
 Importing this package, usually as `pg`, registers `.graded` on expressions and on frames.
 `help(pl.col("grade").graded)` lists the measures. `help(pg.evaluate)` explains the function
-`evaluate`. Each function below has such a help text. The modules below are loaded on first use.
+`evaluate`. Each function below has such a help text.
 
 The functions of frames are also methods, for chaining:
 ``df.graded.evaluate("ndcg@10", by=["old", "new"]).graded.compare(baseline="old")``. Charts are too:
 ``df.graded.charts.strategy_bars()``.
 
-Measures of columns
-    Graded               the class of `.graded`, whose methods rank rows and compute measures
-    graded               the `.graded` of a column, for type checkers and editors
-    phi_control_points   the control points of φ, which maps scores to relevance, for each query
-    phi_curve            φ from the lowest to the highest score, for each query
-
-Files, and runs with their judgments
-    read_run, scan_run         TREC runs, read at once or lazily
-    read_qrels, scan_qrels     TREC judgments
-    read_letor, scan_letor     LETOR's graded documents with their features
-    join_judgments             a run and its judgments as the one frame that measures need
-    DataWarning                warnings about data that make results misleading
-
-Whole frames
-    overview          shares of documents that are retrieved, judged and relevant
-    count_retrieved   numbers of retrieved and relevant documents over all queries together
-    side_by_side      each strategy's document at each rank of one query
+Begin with these
+    join_judgments    a run and its judgments as the one frame that measures need
     evaluate          the measures of rankings: one row per strategy and query
-    similarity        measures of how alike two rankings are; most need no grades
-    fuse              one score per document from those of several strategies
-    catalogue         coverage, concentration and popularity of recommendations to all users
-    catalogue_curve   the Lorenz curve of recommendations over the items of a catalogue
+    summarise         each strategy's means, with intervals
+    compare           strategies pair by pair, with tests of their differences
+    charts            Altair charts of these results
+    report            one HTML page that shows these results
+    gate              verdicts, such as better, no worse or worse than the baseline
+    assert_no_worse   for tests: an error if a strategy may be worse than the baseline
 
-Results
-    summarise           each strategy's means, with intervals
-    compare             strategies pair by pair, with tests of their differences
-    compare_segments    tests of whether a difference varies between segments of queries
-    differences         two strategies query by query
-    rank_strategies     strategies by their means, with intervals of their ranks
-    gate                verdicts, such as better, no worse or worse than the baseline
-    assert_no_worse     for tests: an error if a strategy may be worse than the baseline
-    write_results, read_results   files of results, with the settings of `evaluate` if known
-    average_curves      curves averaged over queries
-    agreement           agreement of graders on the grades of documents
-    long_form           one row per value, for charts
-    paper_table         the table of a paper: strategies by measures, with significance
-    report              one HTML page that shows these results
+Files
+    read_run, scan_run            TREC runs, read at once or lazily
+    read_qrels, scan_qrels        TREC judgments
+    read_letor, scan_letor        LETOR's graded documents with their features
+    read_results, write_results   files of results, with the settings of `evaluate` if known
 
-Modules
-    charts        Altair charts of the results above
-    clicks        click logs: relevance, interleaving, counterfactual evaluation
-    trust         power, stability and robustness of results
-    datasets      rankings and click logs to try measures on
-    experiments   the experiments of two papers
+Data and rankings
+    overview       shares of documents that are retrieved, judged and relevant
+    side_by_side   each strategy's document at each rank of one query
+    similarity     measures of how alike two rankings are; most need no grades
+    fuse           one score per document from those of several strategies
+    DataWarning    warnings about data that make results misleading
 
-show_versions   the versions of this package and its dependencies
+More about results
+    rank_strategies    strategies by their means, with intervals of their ranks
+    compare_segments   tests of whether a difference varies between segments of queries
+    differences        two strategies query by query
+    paper_table        the table of a paper: strategies by measures, with significance
+    long_form          one row per value, for charts
+
+Measures as expressions
+    graded   the `.graded` of a column, for type checkers and editors
+    Graded   its class, whose methods rank rows and compute measures
+
+For studies
+    agreement                       agreement of graders on the grades of documents
+    average_curves                  curves averaged over queries
+    count_retrieved                 numbers of retrieved and relevant documents over all queries
+    catalogue, catalogue_curve      coverage and concentration of recommendations to all users
+    phi_control_points, phi_curve   φ, which maps scores to relevance, for each query
+    trust                           module: power, stability and robustness of results
+    clicks                          module: relevance, interleaving and evaluation from click logs
+    datasets                        module: rankings and click logs to try measures on
+    experiments                     module: the experiments of two papers
+    show_versions                   the versions of this package and its dependencies
 """
 
 from importlib import import_module

@@ -71,14 +71,14 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
 def worked_example(paper: str) -> pl.DataFrame:
     """Return the example that a paper works out by hand.
 
+    The binary examples in Chen's slides treat any grade above 0 as relevant.
+
     Parameters
     ----------
     paper
-        `"scheel"`: the ranking of eight documents in tables 1 and 2 of Scheel, Lommatzsch and
-        Albayrak 2011. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news
-        items each, with predicted and final popularity. `"chen"`: two queries of Baeza-Yates and
-        Ribeiro-Neto, with the grades of the vectors G1 and G2 in Chen's slides. The binary examples
-        in the slides treat any grade above 0 as relevant.
+        `"scheel"`: the eight documents of tables 1 and 2 of Scheel and others 2011. `"moniz"`: the
+        two days of five news items in table 1 of Moniz and others 2016. `"chen"`: two queries of
+        Baeza-Yates and Ribeiro-Neto, with the vectors G1 and G2 of Chen's slides.
 
     Returns
     -------

@@ -88,11 +88,9 @@ def reference_rankings(
     levels
         Number of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
     uniform
-        If True, all levels have the same number of documents, or numbers that differ by at most 1.
-        If False, each query gets a random probability for each level, and the level of each
-        document is drawn with these probabilities. All sets of probabilities that add up to 1 are
-        equally likely. Some levels may have no document. A query without any relevant document is
-        drawn again.
+        If True, the numbers of documents of the levels differ by at most 1. If False, each query
+        draws the probabilities of its levels (all that add up to 1 are equally likely), and the
+        level of each document. A query without a relevant document is drawn again.
     seed
         The same seed gives the same rankings.
 
@@ -243,6 +241,10 @@ def popularity_rankings(
 
     Source: Moniz, Torgo, Vinagre (2016), section 4.1.
 
+    If `imbalance` is 0, popularity is uniform from 1 to 1000. Otherwise popular documents (at least
+    one) are uniform from 500 to 1000, and the others from 1 to 500. The sample is then drawn again
+    until its highest popularity is above the upper whisker of its box plot.
+
     Parameters
     ----------
     queries
@@ -250,11 +252,8 @@ def popularity_rankings(
     documents
         Number of documents of each sample, at least 11.
     imbalance
-        Share of popular documents, from 0 to 0.2. With 0, the popularity of all documents is
-        uniform from 1 to 1000. Otherwise the popularity of popular documents (at least one) is
-        uniform from 500 to 1000, and the popularity of the others is uniform from 1 to 500. The
-        sample is then drawn again until its highest popularity is above the upper whisker of its
-        box plot. The paper states a share of 0.1, but its authors' runs used 0.2.
+        Share of popular documents, from 0 to 0.2. The paper states 0.1, but its authors' runs used
+        0.2.
     seed
         The same seed gives the same samples.
 

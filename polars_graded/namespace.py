@@ -189,11 +189,9 @@ class Graded:
             highest judged grade of the query. A higher grade raises an error when the expression
             is evaluated.
         relevant_from
-            The lowest grade that is relevant, above `irrelevant` and at most `max_grade`; by
-            default any grade above `irrelevant` is relevant. It also applies to measures with
-            gains: a document of a lower grade counts as judged and gains nothing, and the gains of
-            the other documents stay the same. If a measure has a `threshold` as well, the higher of
-            the two applies.
+            The lowest relevant grade, above `irrelevant` and at most `max_grade`; by default any
+            grade above `irrelevant`. Documents of lower grades are judged but gain nothing; other
+            gains stay the same. If a measure has a `threshold`, the higher of the two applies.
 
         Examples
         --------
@@ -391,8 +389,7 @@ class Graded:
         control_points
             Pairs (score, relevance) that replace the points above and all other parameters: at
             least two, with increasing scores and relevance from 0 to 1. Pass one list for all
-            queries, or a column or expression with a list per row, of which the first row of a
-            query counts.
+            queries, or a column or expression of lists, of which the first of a query counts.
         whisker
             Number, at least 0, that decides which scores are outliers: those that exceed the upper
             hinge by more than `whisker` times the distance between the hinges.
@@ -1266,10 +1263,9 @@ class Graded:
         n, threshold, ties
             The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         over
-            Divisor of the sum: `"relevant"`, the number R of all relevant documents; `"cutoff"`,
-            min(n, R), so that a perfect top n gives 1; or `"retrieved"`, the number of relevant
-            documents among the first n. With `"retrieved"`, the value is 0 if there are none, and
-            `ties="average"` raises an error.
+            The divisor: `"relevant"` is R, the number of all relevant documents; `"cutoff"` is
+            min(n, R), so that a perfect top n gives 1; `"retrieved"` is the number of relevant
+            documents in the first n (0 if none; not with `ties="average"`).
 
         See Also
         --------
@@ -1316,16 +1312,17 @@ class Graded:
 
         From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 4.
 
+        AP is 0 at a level that no document of the query reaches. If all queries have the same
+        levels, μMAP is the weighted mean of the MAP at each level.
+
         Parameters
         ----------
         n, ties
             The cutoff and the order of ties (not `"average"`): see `Graded`.
         levels
-            The levels L of the scale, increasing; by default the relevant grades of the judged
-            documents of the query. `"all"` stands for the levels from `irrelevant + 1` to
-            `max_grade` in steps of one, and needs `scaled(max_grade=...)`. AP is 0 at a level that
-            no document of the query reaches. Levels at or below irrelevant do not count. If all
-            queries have the same levels, μMAP is the weighted mean of the MAP at each level.
+            The levels L of the scale, increasing, above irrelevant; by default the relevant grades
+            in the judgments of the query. `"all"` stands for `irrelevant + 1` to `max_grade` in
+            steps of one, and needs `scaled(max_grade=...)`.
 
         See Also
         --------
@@ -1612,7 +1609,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return discounted cumulated gain: gains count less further down.
 
-        Unjudged documents gain 0.
+        Gains are :math:`2^g - 1` by default; scikit-learn and ranx have linear gains, which are
+        `dcg(10, gain="linear")`. Unjudged documents gain 0.
 
         .. math:: DCG@n = \sum_{i=1}^{n} \frac{gain(i)}{\log_2(i + 1)}
 
@@ -1709,9 +1707,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return normalised discounted cumulated gain: DCG divided by ideal DCG.
 
-        The ideal is the best order of all judged documents, retrieved or not. Gains are
-        :math:`2^g - 1` by default. `"ndcg@10"` of ranx, `nDCG@10` of ir_measures and `ndcg_cut_10`
-        of trec_eval use linear gains: their value is `ndcg(10, gain="linear")`.
+        Gains are :math:`2^g - 1` by default. trec_eval (`ndcg_cut_10`), ir_measures, ranx and
+        scikit-learn have linear gains: their value is `ndcg(10, gain="linear")`. The ideal is the
+        best order of all judged documents, retrieved or not.
 
         .. math:: NDCG@n = \frac{DCG@n}{IDCG@n}
 
@@ -1778,11 +1776,9 @@ class Graded:
         n, discount, base, ties
             The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to number. With a
-            mapping, ngain is the mapped number of the document's grade divided by that of the
-            highest grade, and the document gains 2^ngain - 1. If the mapping lacks the highest
-            grade, the next lower grade in the mapping replaces it. With `"linear"`, NDCNG equals
-            `ndcg(gain="linear")`.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain, as in `ndcg(gain="linear")`), or a mapping
+            from grades to numbers, which replace the grades in ngain, with gain 2^ngain - 1. If it
+            lacks the highest grade, the next lower one counts.
 
         See Also
         --------

@@ -417,7 +417,7 @@ def test_errors_count_the_queries_of_all_batches(lazily):
     frame = pl.DataFrame(
         {"query": [i // 3 for i in range(1800)], "grade": [5] * 1800, "score": range(1800)}
     ).with_columns(pl.col("query").set_sorted())
-    rule = "grade 'grade': grades must not be above `max_grade`, 4, in 600 of 600 queries"
+    rule = "grade 'grade': grades must not be above `max_grade`, 4, got 5, in 600 of 600 queries"
     with pytest.raises(COLLECTED, match=rule):
         measured(frame, "ap", lazily=lazily, max_grade=4)
     rule = (

@@ -157,8 +157,11 @@ def test_a_column_that_breaks_ties_is_looked_at_too():
     )
     negated = frame.with_columns(old_rank=-pl.col("old_rank"))
     assert_frame_equal(by_flags, evaluate(negated, "ap", by=[["coarse", "old_rank"]]))
-    numbered = frame.with_columns(doc="old_rank")  # ids of documents have no direction
-    evaluate(numbered, "ap", by=[["coarse", "doc"]], ties="order")
+    for name in ("doc", "product_id"):  # ids of documents have no direction
+        numbered = frame.with_columns(pl.col("old_rank").alias(name))
+        evaluate(numbered, "ap", by=[["coarse", name]], ties="order")
+        g = pl.col("grade").graded.ranked_by("coarse", name)
+        numbered.group_by("query").agg(g.ap())
 
 
 WITHIN = {

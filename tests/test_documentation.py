@@ -87,3 +87,11 @@ def test_a_docstring_has_at_most_700_words(name):
     """Definitions, derivations and edge cases stand once, on a page of the book."""
     words = len((inspect.getdoc(THINGS[name]) or "").split())
     assert words <= 700
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_the_text_of_a_parameter_has_at_most_three_lines(name):
+    """Lines have at most 100 columns, which ruff checks."""
+    text = section("Parameters", inspect.getdoc(THINGS[name]) or "")
+    texts = re.split(r"^\S.*\n", text, flags=re.MULTILINE)
+    assert max(len([line for line in text.splitlines() if line.strip()]) for text in texts) <= 3

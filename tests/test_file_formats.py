@@ -13,7 +13,7 @@ import pytest
 from helpers import COLLECTED
 from polars.testing import assert_frame_equal
 
-from polars_graded import DataWarning, read_qrels, read_run, scan_qrels, scan_run
+from polars_graded import DataWarning, read_letor, read_qrels, read_run, scan_qrels, scan_run
 from polars_graded._frames import files
 
 
@@ -243,19 +243,49 @@ def test_a_line_that_is_no_json_is_named(tmp_path):
             scan_run(write(tmp_path, text)).collect()
 
 
-@pytest.mark.parametrize(
-    "text", ["q1,d1,0.5\n", "q1 d1 0.5\n", "q1\td1\t0.5\n", "qid docid text\n"]
-)
-def test_an_unknown_format_is_refused_with_the_formats_that_are_read(text):
+def test_an_unknown_format_is_refused_with_the_formats_that_are_read():
     hint = (
         "\n\nHint: the formats are lines of query Q0 doc rank score tag, lines of query doc rank "
         "with tabs, lines below a header such as query-id corpus-id score, and JSON such as "
         "{query: {doc: score}}, {query: [doc, ...]}, or objects with query, doc and score"
     )
-    with pytest.raises(ValueError, match=f"{re.escape(hint)}$"):
-        read_run(text.encode())
-    with pytest.raises(ValueError, match="Hint: the formats are lines of query iteration doc gra"):
-        read_qrels(text.encode())
+    for text in (b"q1 Q0 d1 1 0.5\n", b"qid docid text\n"):
+        with pytest.raises(ValueError, match=f"{re.escape(hint)}$"):
+            read_run(text)
+        with pytest.raises(ValueError, match="Hint: the formats are lines of query iteration doc"):
+            read_qrels(text)
+
+
+@pytest.mark.parametrize("read", [read_run, read_qrels])
+@pytest.mark.parametrize(
+    ("separator", "header"),
+    [*((each, "") for each in ",;\t "), *((each, "query doc {}\n") for each in ",;")],
+)
+def test_the_hint_for_a_table_reads_it(tmp_path, read, separator, header):
+    number = "score" if read is read_run else "grade"
+    text = (header.format(number) + "q1 d1 0.5\nq1 d2 2.5\n").replace(" ", separator)
+    path = write(tmp_path, text)
+    with pytest.raises(ValueError, match="Hint: ") as error:
+        read(path)
+    call = str(error.value).split(f"columns query, doc and {number}: ")[1]
+    expected = {"query": ["q1", "q1"], "doc": ["d1", "d2"], number: [0.5, 2.5]}
+    assert eval(call).to_dict(as_series=False) == expected  # noqa: S307
+
+
+@pytest.mark.parametrize("read", [read_run, read_qrels, read_letor])
+def test_parquet_is_refused_with_the_call_that_reads_it(tmp_path, read):
+    path = tmp_path / "table"
+    pl.DataFrame({"query": ["q1"]}).write_parquet(path)
+    hint = re.escape("got a Parquet file\n\nHint: join_judgments and evaluate take pl.read_par")
+    with pytest.raises(ValueError, match=hint):
+        read(path)
+
+
+def test_times_are_no_grades():
+    """Lines of MovieLens' u.data are user, item, rating and time."""
+    with pytest.raises(ValueError, match=r"got times such as 881250949\n\nHint: .* 'time'\]\)$"):
+        read_qrels(b"196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
+    assert read_qrels(b"196 0 242 3\n186 0 302 891717742\n").height == 2
 
 
 def test_subtopics_need_lines_of_four_fields():

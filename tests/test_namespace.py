@@ -830,17 +830,17 @@ BAD_DATA = [
     (
         GRADED.scaled(max_grade=3).err(),
         [[4], [1]],
-        "grade 'grade': grades must not be above `max_grade`, 3, in 1 of 2 queries",
+        "grade 'grade': grades must not be above `max_grade`, 3, got 4, in 1 of 2 queries",
     ),
     (
         GRADED.scaled(max_grade=3).ndcng(),
         [[3], [4], [5, 9]],
-        "grade 'grade': grades must not be above `max_grade`, 3, in 2 of 3 queries",
+        "grade 'grade': grades must not be above `max_grade`, 3, got 4, 9, in 2 of 3 queries",
     ),
     (
         GRADED.scaled(max_grade=3).precision(1),
         [[4], [1]],
-        "grade 'grade': grades must not be above `max_grade`, 3, in 1 of 2 queries",
+        "grade 'grade': grades must not be above `max_grade`, 3, got 4, in 1 of 2 queries",
     ),
 ]
 

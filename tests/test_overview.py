@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import overview, side_by_side
+from polars_graded import charts, datasets, evaluate, overview, report, side_by_side
+
+DAY = dt.date(2026, 11, 28)
 
 # Query 1: of five rows a, b, c are retrieved, b and c tied, c is unjudged, d is missed.
 # Query 2 has no relevant document, query 3 nothing but relevant ones, query 4 no judged one, and
@@ -224,3 +228,27 @@ def test_no_strategy_takes_the_column_of_another(options, name):
         side_by_side(frame, 1, **options)
     named = side_by_side(frame, 1, by={"ours": "rank"}, descending=False)
     assert named.columns == ["rank", "ours", "grade of ours"]
+
+
+def test_a_document_column_of_another_usual_name_is_found_by_every_function(tmp_path):
+    rows = datasets.example(queries=3)
+    renamed = rows.rename({"doc": "sku"})
+    options = {"by": ["strong", "fair"], "n": 3}
+    assert_frame_equal(side_by_side(renamed, 1, **options), side_by_side(rows, 1, **options))
+    drawn, expected = (charts.rankings(each, 1, **options).data for each in (renamed, rows))
+    assert_frame_equal(drawn, expected)
+    options = {"by": ["strong", "fair"], "ties": "order"}
+    values = evaluate(renamed, "ap", fingerprint=True, **options)
+    assert_frame_equal(values, evaluate(rows, "ap", fingerprint="doc", **options))
+    pages = {name: tmp_path / f"{name}.html" for name in ("doc", "sku")}
+    for frame, page in zip((rows, renamed), pages.values(), strict=True):
+        report(values, page, frame=frame, date=DAY, **options)
+    assert pages["doc"].read_bytes() == pages["sku"].read_bytes()
+
+
+def test_a_frame_without_documents_has_no_fingerprint():
+    rows = datasets.example(queries=3).drop("doc")
+    values = evaluate(rows, "ap", by=["strong"], ties="order", fingerprint=True)
+    assert values.columns == ["strategy", "query", "ap"]
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="`frame` has no column 'doc'"):
+        side_by_side(rows, 1, by=["strong"])

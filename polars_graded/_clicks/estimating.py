@@ -58,6 +58,10 @@ def estimate_ctr(
     A document at a good rank gets more clicks than an equal document at a bad rank. This rate does
     not correct for that.
 
+    The default `prior` has the mean of all clicks divided by all impressions. Its variance is that
+    of the documents' estimates, less the part that chance explains; if nothing is left, each shrunk
+    value is the mean.
+
     Parameters
     ----------
     log
@@ -76,10 +80,7 @@ def estimate_ctr(
         impressions.
     prior
         The parameters a and b of the Beta distribution of the rates of all documents, both above 0.
-        By default the mean and the variance of this distribution are estimated by the method of
-        moments (Kleinman 1973). The mean is all clicks divided by all impressions. Chance explains
-        a part of the variance between the estimates of documents. The rest is the variance of the
-        distribution. If nothing is left, each shrunk value is the mean.
+        By default they are estimated by the method of moments (Kleinman 1973).
 
     Returns
     -------
@@ -407,10 +408,9 @@ def estimate_pbm(
         As for `estimate_ctr`. The intervals treat the propensities as exact: they do not account
         for the error of estimated propensities.
     propensities
-        The propensity of each rank: the probability that the rank is examined, divided by the
-        probability for rank 1. Pass a mapping from ranks to propensities above 0 and at most 1, or
-        the frame that `estimate_propensities` returns. To estimate the propensities from `log`,
-        pass the name of a method of `estimate_propensities`.
+        The probability that each rank is examined, divided by that of rank 1: a mapping from ranks
+        to numbers above 0 and at most 1, the frame that `estimate_propensities` returns, or one of
+        its methods by name, to estimate them from `log`.
     rank
         The column of ranks, whole numbers from 1.
 

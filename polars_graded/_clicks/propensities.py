@@ -56,26 +56,28 @@ def estimate_propensities(
     A rank below the first with fewer than 50 clicks on such documents shares its propensity with
     the next ranks, until they have 50 clicks together. The last ranks join those above.
 
+    - `"em"` maximises the likelihood of the position-based model by the EM algorithm. It uses the
+      documents shown at several ranks, and the acceleration of Varadhan and Roland (2008).
+    - `"pivot"` divides the sum of click rates at rank r by the sum at rank 1. Both sums are over
+      :math:`S_{1r}`, the documents shown at both ranks. Document d has :math:`c_{dr}` clicks in
+      :math:`n_{dr}` impressions at rank r:
+
+      .. math:: \theta(r) = \frac{\sum_{d \in S_{1r}} c_{dr} / n_{dr}}
+          {\sum_{d \in S_{1r}} c_{d1} / n_{d1}}
+
+      As text: ``θ(r) = (∑ c(d, r) / n(d, r)) / (∑ c(d, 1) / n(d, 1))``. Rarely shown documents
+      count as much as others, so `"pivot"` is less precise than `"em"`.
+    - `"chain"` multiplies such ratios of neighbouring ranks. For example, θ(3) is the ratio of rank
+      2 to rank 1, times the ratio of rank 3 to rank 2. This method suits rankers that move
+      documents by few ranks.
+
     Parameters
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
         the streaming engine.
     method
-        - `"em"` maximises the likelihood of the position-based model by the EM algorithm. It uses
-          the documents shown at several ranks, and the acceleration of Varadhan and Roland (2008).
-        - `"pivot"` divides the sum of click rates at rank r by the sum at rank 1. Both sums are
-          over :math:`S_{1r}`, the documents shown at both ranks. Document d has :math:`c_{dr}`
-          clicks in :math:`n_{dr}` impressions at rank r:
-
-          .. math:: \theta(r) = \frac{\sum_{d \in S_{1r}} c_{dr} / n_{dr}}
-              {\sum_{d \in S_{1r}} c_{d1} / n_{d1}}
-
-          As text: ``θ(r) = (∑ c(d, r) / n(d, r)) / (∑ c(d, 1) / n(d, 1))``. Rarely shown
-          documents count as much as others, so `"pivot"` is less precise than `"em"`.
-        - `"chain"` multiplies such ratios of neighbouring ranks. For example, θ(3) is the ratio of
-          rank 2 to rank 1, times the ratio of rank 3 to rank 2. This method suits rankers that move
-          documents by few ranks.
+        `"em"`, `"pivot"` or `"chain"`, as above.
     query, doc
         The columns of queries and of documents.
     rank

@@ -37,6 +37,17 @@ def simulated_log(
     satisfies the user. Both are random and independent: :math:`a` is the square of a uniform number
     from 0 to 1, and :math:`s` is uniform from 0.1 to 0.9.
 
+    - `"pbm"`: the user examines rank r with the probability :math:`r^{-\text{decay}}`, independent
+      of other ranks, and clicks an examined document with the probability a.
+    - `"dbn"`: the user reads from the top and clicks an examined document with the probability a. A
+      click satisfies the user with the probability s, and a satisfied user stops. A user who is not
+      satisfied yet reads on with the probability `continuation`. With `continuation=1`, this is the
+      simplified dynamic Bayesian network, in which a document's relevance is the product of a and
+      s.
+    - `"dcm"`: the dependent click model. The user reads from the top and clicks with the
+      probability a. After a click at rank r the user reads on with the probability
+      :math:`1 - r^{-\text{decay}} / 2`. Without a click the user always reads on.
+
     Parameters
     ----------
     lists
@@ -55,16 +66,7 @@ def simulated_log(
         The probability, from 0 to 1, that a list shows random documents in random order instead of
         a ranker's ranking.
     model
-        - `"pbm"`: the user examines rank r with the probability :math:`r^{-\text{decay}}`,
-          independent of other ranks, and clicks an examined document with the probability a.
-        - `"dbn"`: the user reads from the top and clicks an examined document with the probability
-          a. A click satisfies the user with the probability s, and a satisfied user stops. A user
-          who is not satisfied yet reads on with the probability `continuation`. With
-          `continuation=1`, this is the simplified dynamic Bayesian network, in which a document's
-          relevance is the product of a and s.
-        - `"dcm"`: the dependent click model. The user reads from the top and clicks with the
-          probability a. After a click at rank r the user reads on with the probability
-          :math:`1 - r^{-\text{decay}} / 2`. Without a click the user always reads on.
+        The behaviour of users: `"pbm"`, `"dbn"` or `"dcm"`, as above.
     decay, continuation
         Parameters of the models. `"pbm"` and `"dcm"` use `decay`, which is at least 0. `"dbn"` uses
         `continuation`, which is from 0 to 1.

@@ -13,6 +13,7 @@ import polars as pl
 from cyclopts import App, CycloptsError, Group, Parameter
 
 import polars_graded as pg
+from polars_graded._checks import check_columns
 from polars_graded._command.gate_summary import HEADLINES, find_status, write_losses, write_summary
 from polars_graded._command.messages import format_table, print_text, print_warnings, write_sentence
 from polars_graded._command.outputs import (
@@ -128,9 +129,7 @@ def evaluate_rankings(rankings: Rankings, measures: Sequence[str]) -> Results:
     if "grade" not in (*keywords, *frame.columns):
         msg = "pass the judgments of runs as --qrels, or the column of grades as --grade"
         raise ValueError(msg)
-    doc = keywords.get("doc", "doc")
-    fingerprint = doc if doc in frame.columns else None
-    values = pg.evaluate(frame, names, **keywords, fingerprint=fingerprint)
+    values = pg.evaluate(frame, names, **keywords, fingerprint=True)
     curves = [name for name in names if values.schema[name] == pl.List]
     numbers = {name: measure for name, measure in names.items() if name not in curves}
     return Results(values, numbers, curves, rankings.keys, frame, keywords)
@@ -292,8 +291,6 @@ def report(
     check_outputs(outputs, rankings.inputs, PAGE, *RESULTS)
     results = evaluate_rankings(rankings, measure)
     keywords = results.keywords | vars(comparison) | results.keys | {"title": title}
-    doc = keywords.get("doc", "doc")
-    keywords["doc"] = doc if doc in results.frame.columns else None
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame}
 
     def write_page(file: Path) -> None:
@@ -366,9 +363,11 @@ def fuse(
     check_outputs(output, rankings.inputs, *RESULTS, RUN)
     frame, keywords = rankings.read(pg.fuse)
     query, doc = rankings.keys["query"], keywords.get("doc", "doc")
-    if len(query) > 1 and any(file.suffix.lower() == RUN for file in output or ()):
-        msg = f"a run has one column of queries, got {', '.join(query)}"
-        raise ValueError(msg)
+    if any(file.suffix.lower() == RUN for file in output or ()):
+        check_columns("frame", [doc], frame.columns, argument="doc")
+        if len(query) > 1:
+            msg = f"a run has one column of queries, got {', '.join(query)}"
+            raise ValueError(msg)
     if (strategy := rankings.keys["strategy"]) in frame.columns:
         scores = [*keywords.get("by", {"score": "score"}).values()]
         frame = frame.pivot(strategy, index=[*query, doc], values=scores)

@@ -91,7 +91,8 @@ def compute_added_by_rank(
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
-    request, opened = request.open_frame(frame, doc=doc, **others)
+    request, opened = request.open_frame(frame, **others)
+    doc = request.choose_document(doc, opened.collect_schema())
     check_comparable([doc], opened.collect_schema())
     rows = select_queries(request, opened, queries)
     texts = (pl.col(column).cast(pl.String).fill_null("null") for column in request.query)

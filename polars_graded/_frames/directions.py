@@ -10,12 +10,8 @@ import polars as pl
 from polars_graded._checks import did_you_mean, first_few
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
-from polars_graded._measuring.rank_columns import (
-    DOCUMENTS,
-    collect_facts,
-    find_ranks,
-    write_directions,
-)
+from polars_graded._measuring.document_columns import may_identify_documents
+from polars_graded._measuring.rank_columns import collect_facts, find_ranks, write_directions
 
 
 def check_directions(request: Request, groups: Groups) -> None:
@@ -86,7 +82,7 @@ class Directions:
             if name in request.descending and not request.all_ascending:
                 continue
             for position, column in enumerate(columns):
-                if position and column in {request.document, DOCUMENTS}:
+                if position and (column == request.document or may_identify_documents(column)):
                     continue  # ids may be any numbers, and only break ties
                 others = None if column == request.rank_column else ranks
                 facts = collect_facts(groups.lists(column), strategies, others)

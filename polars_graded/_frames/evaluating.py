@@ -9,11 +9,11 @@ import polars as pl
 from polars_graded._checks import check_flag
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.request import Request
 from polars_graded._frames.ties import TiesArgument
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
 
@@ -43,7 +43,7 @@ def evaluate(
     reference: Column | None = None,
     consecutive: bool = False,
     progress: bool = True,
-    fingerprint: str | None = None,
+    fingerprint: str | bool | None = None,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
@@ -56,8 +56,9 @@ def evaluate(
         Any data frame: Polars, pandas, pyarrow, DuckDB, Spark, Ray, or another that narwhals or
         Arrow supports.
     *measures
-        Names of measures, such as `"ndcg@10"` or `"ap(threshold=2)@100"`, or lists of them. A
-        mapping gives the columns other names: `{"nDCG": "ndcg(gain=linear)@10"}`.
+        Names of measures, or lists of them, such as `"ndcg@10"`, with gains 2^grade - 1, or
+        `"ndcg(gain=linear)@10"`, which is trec_eval's NDCG. A mapping gives the columns other
+        names: `{"nDCG": "ndcg(gain=linear)@10"}`.
     query
         The column that identifies queries, or several columns together.
     grade
@@ -94,8 +95,8 @@ def evaluate(
     progress
         If True, draw a progress bar for long evaluations, if tqdm is installed.
     fingerprint
-        The column of documents, for results that record how they were measured and by which
-        judgments. `write_results` and `gate` use them.
+        If True, and if there is a column of documents, results record how they were measured and by
+        which judgments, for `write_results` and `gate`. A name passes another column of ids.
 
     Returns
     -------
@@ -105,10 +106,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If a column looks like ranks, and `descending` is not passed. Its values above 0 are then
-        whole numbers from 1 on, none above four times the length of the longest ranking, and they
-        differ within ten queries and 98 % of all. Rows in descending order, or a column `rank` in
-        this order, show that the highest value is the best.
+        If a column looks like ranks, with whole numbers from 1 that differ within a query, and
+        `descending` is not passed. The page "Rows, ties and missing judgments" has the rule.
 
         If a document occurs twice in a ranking, or has two grades; if a grade or a score is NaN or
         infinite; if a column `"strategy"` has several values and no argument names it.
@@ -121,8 +120,8 @@ def evaluate(
 
     Notes
     -----
-    The pages *Rows*, *Checks*, *Ties* and *Large data* of the book explain the rules, the warnings,
-    and the orders of other tools.
+    The pages "Rows, ties and missing judgments" and "Large data" of the documentation explain the
+    rules, the warnings, and the orders of other tools.
 
     See Also
     --------
@@ -179,10 +178,12 @@ def evaluate(
         check_flag("consecutive", consecutive),
         check_flag("progress", progress),
     )
-    if fingerprint is not None and find_engine(frame) is not None:
+    if fingerprint and find_engine(frame) is not None:
         msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
         raise ValueError(msg)
     requests, frame = open_frame(requests, frame)
+    if isinstance(fingerprint, bool):
+        fingerprint = requests[0].document if fingerprint else None
     if fingerprint is not None:
         check_fingerprint(requests, fingerprint, frame.collect_schema())
     values: pl.DataFrame | pl.LazyFrame = measure_frame(

@@ -66,8 +66,22 @@ class FileKind:
             f"and {self.number}"
         )
 
-    def describe(self) -> str:
-        """Return a sentence about the formats, for error messages."""
+    def suggest(self, file: str, line: str) -> str:
+        """Return a hint for a file of another format: a call of Polars that reads it, if any."""
+        names = ["query", "doc", self.number]
+        separator = next((each for each in "\t,; " if line.count(each) > 1), None)
+        *others, last = (part.strip() for part in line.split(separator))
+        is_complete = len(others) + 1 == len(names)
+        has_number = is_complete and re.fullmatch(r"[-+.\deE]+", last)
+        if separator not in {",", ";"} and not has_number:
+            return self._describe_formats()
+        options = "" if separator == "," else f", separator={separator!r}"
+        if has_number:
+            options += f", has_header=False, new_columns={names}"
+        columns = f"the columns {', '.join(names[:-1])} and {names[-1]}"
+        return f"join_judgments takes a frame with {columns}: pl.read_csv({file!r}{options})"
+
+    def _describe_formats(self) -> str:
         tabs = self.lines_with_tabs
         others = f"lines of {' '.join(tabs.fields)} with tabs, " if tabs else ""
         return (

@@ -27,6 +27,7 @@ the parsed rows.
 """
 
 _GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -67,6 +68,12 @@ class TextFile:
         first = 1
         with _open_binary(self.source) as opened:
             while text := self._lines(opened):
+                if first == 1 and text.startswith(_PARQUET):
+                    msg = (
+                        f"{self.name} must be text, got a Parquet file\n\n"
+                        f"Hint: join_judgments and evaluate take pl.read_parquet({self.name!r})"
+                    )
+                    raise ValueError(msg)
                 content = text.removeprefix(_BYTE_ORDER_MARK) if first == 1 else text
                 yield Block(self.name, content, first)
                 first += text.count(b"\n")

@@ -9,10 +9,10 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
 from polars_graded._frames.arguments import NO_GRADE, By, Column, Columns, Descending
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.measuring import measure_eagerly
 from polars_graded._frames.request import Request
 from polars_graded._frames.ties import TiesArgument
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 

@@ -139,6 +139,7 @@ def _find_repair(rows: pl.DataFrame, name: str, key: Sequence[str]) -> str:
         return ".unique(maintain_order=True) drops rows that are equal"
     if name == "judgments" and is_pair:
         return (
+            f".group_by({key}).agg(pl.col('grade').max()) keeps the highest grade of a document; "
             "if documents are judged once per subtopic, read_qrels(paths, subtopics=True) reads "
             "the subtopics, and join_judgments(..., subtopic='subtopic') gathers them"
         )

@@ -17,11 +17,11 @@ from polars_graded._frames.arguments import (
     Measures,
     parse_measures,
 )
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.pair_values import PairRequest
 from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.definitions import SIMILARITIES
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 
 

@@ -13,11 +13,11 @@ from polars_graded._frames.arguments import By, Column, Columns, Descending, Gra
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import check_directions
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.request import Request
 from polars_graded._frames.ties import TiesArgument
 from polars_graded._frames.values import Gathered, group_rows
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
@@ -226,7 +226,7 @@ def side_by_side(
     of: Any,
     *,
     n: int = 10,
-    doc: str = "doc",
+    doc: str = DEFAULT_DOC,
     query: Columns = "query",
     grade: Grade = "grade",
     by: By = "score",
@@ -255,7 +255,8 @@ def side_by_side(
     n
         The number of ranks.
     doc
-        The column that is shown for a document, such as its id or title.
+        The column that is shown for a document, such as its id or title; by default its id, in a
+        column called "doc", "product_id" or another usual name.
 
     Returns
     -------
@@ -303,7 +304,8 @@ def side_by_side(
         where=where,
     )
     check_whole_number("n", n)
-    request, opened = request.open_frame(frame, doc=doc)
+    request, opened = request.open_frame(frame)
+    doc = request.choose_document(doc, opened.collect_schema())
     rows = select_queries(request, opened, [of])
     ranked, tied = [*rank_rows_of_strategies(request, rows)], {}
     last = min(n, max(rows.get_column(RANK).count() for _, rows in ranked))

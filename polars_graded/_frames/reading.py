@@ -51,6 +51,9 @@ _MAX_EXACT = 2**53
 _JUDGMENT_SCHEMA = build_schema(["query", "doc", "grade"])
 _RUN_SCHEMA = build_schema(["query", "doc", "score", "rank", "strategy"])
 
+_SECONDS = (1e8, 1e10)
+"""Range of times in seconds since 1970, from 1973 to 2286."""
+
 _FIRST_LINE = re.compile(rb"^[ \t\r]*([^ \t\r\n#][^\n]*)", re.MULTILINE)
 """Pattern of the first line that is neither blank nor a comment."""
 
@@ -216,17 +219,9 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         source contains UTF-8 text, plain or gzipped. A mapping gives names to the strategies:
         `{"ours": "a.run"}`.
     named_by
-        Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
-        whole path, if two files have the same name). Files without tags always give their name.
-
-        With `"tag"`, the tags of a file are strategies if a document of a query is under two of
-        them, or if every query has every tag. Other tags that share a query are read as one
-        ranking, as trec_eval reads them. A warning reports tags that share a query but no document.
-
-        With `"tag"`, files with the same tag form one run, unless two of them contain the same
-        document for the same query. In this case, the strategies of all files are named after their
-        files, and a warning reports this. A file with several tags then gives names such as
-        "a.run:tag". If any source is not a path, all strategies keep their tags.
+        Source of a strategy's name: the `"tag"` in its lines, or its `"file"` (the whole path, if
+        two files have the same name), as for files without tags. The page "Files and judgments" of
+        the documentation has rules for several tags in a file, or files with one tag.
 
     Returns
     -------
@@ -561,9 +556,23 @@ def _check_first_rank(file: TextFile, table: pl.DataFrame) -> None:
         raise ValueError(msg)
 
 
+def _check_no_times(file: TextFile, table: pl.DataFrame) -> None:
+    """Raise if the grades are times, as in files of ratings: query, doc, rating, time."""
+    grades = table.get_column("grade")
+    if grades.is_between(*_SECONDS).all() and len(grades):
+        msg = (
+            f"{file.name} must have a grade in its last column, got times such as "
+            f"{grades[0]:.0f}\n\n"
+            f"Hint: join_judgments takes a frame of ratings: pl.read_csv({file.name!r}, separator="
+            "'\\t', has_header=False, new_columns=['query', 'doc', 'grade', 'time'])"
+        )
+        raise ValueError(msg)
+
+
 def _read_judgment_blocks(files: Iterable[TextFile], schema: pl.Schema) -> Iterator[pl.DataFrame]:
     for file in files:
         for table in _read_blocks(file, JUDGMENTS):
+            _check_no_times(file, table)
             judgments = table.rename({"iteration": "subtopic"}, strict=False)
             if "subtopic" in schema and "subtopic" not in judgments.columns:
                 msg = f"{file.name} must have lines of four fields with subtopics, got other fields"
@@ -691,7 +700,8 @@ def _parse_block(block: Block, table_format: LineFormat, kind: FileKind) -> pl.D
     sentence = f"{table_format.line} has {n} fields, {' '.join(names)}, got {{}}"
     rules = [(is_wrong, pl.format(sentence, count)), *_find_wrong_numbers(table_format.numbers)]
     is_first = block.first == 1 and table_format is kind.lines
-    _check_lines(block.file, rows, rules, hint=kind.describe() if is_first else "")
+    hint = kind.suggest(block.file, rows["line"][0]) if is_first and rows.height else ""
+    _check_lines(block.file, rows, rules, hint=hint)
     if "rank" in names:
         rows = rows.with_columns(pl.col("rank").str.replace(r"\.0*$", ""))
     return rows.select(names).cast(build_schema(names), strict=False)

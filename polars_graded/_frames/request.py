@@ -37,11 +37,11 @@ from polars_graded._frames.arguments import (
     parse_stacked_directions,
     selects_columns,
 )
-from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.ties import Ties, TiesArgument
 from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
+from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
@@ -339,6 +339,13 @@ class Request:
             check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
         request.check_not_stacked(checked)
         return request.with_document_column(schema), checked
+
+    def choose_document(self, doc: str, schema: Mapping[str, Any]) -> str:
+        """Return the column to show for a document: `doc`, by default that of documents."""
+        default = self.document or "doc"
+        column = default if doc == DEFAULT_DOC else check_column_name("doc", doc)
+        check_columns("frame", [column], schema, argument="doc")
+        return column
 
     def with_selected_columns(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the columns of a frame that `by` selects.

@@ -20,15 +20,11 @@ import polars as pl
 from polars_graded._checks import first_few
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists, are_exact
+from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.kernels.labels import Labels
 from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
 from polars_graded._measuring.kernels.vectors import Vectors
-from polars_graded._measuring.rank_columns import (
-    DOCUMENTS,
-    collect_facts,
-    find_ranks,
-    write_directions,
-)
+from polars_graded._measuring.rank_columns import collect_facts, find_ranks, write_directions
 from polars_graded._measuring.ranking import (
     DOCUMENT_INPUTS,
     Ranking,
@@ -363,7 +359,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
 
 def _may_number_documents(key: pl.Expr) -> bool:
     """Return whether a tie-breaking key may be row or document numbers."""
-    return not key.meta.is_column() or key.meta.output_name() == DOCUMENTS
+    return not key.meta.is_column() or may_identify_documents(key.meta.output_name())
 
 
 def check_finite(ranking: Ranking, numbers: Integers) -> None:

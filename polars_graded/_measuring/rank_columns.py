@@ -25,10 +25,6 @@ MIN_SHARE = 0.98
 MAX_RATIO = 4
 """Maximum ratio of the highest value to the length of the longest ranking."""
 
-DOCUMENTS = "doc"
-"""Default name of the column of documents. If this column breaks ties, its numbers are taken for
-ids, and it is not checked for ranks."""
-
 STRATEGY, QUERY, VALUE, RANK = "strategy", "query", "value", "rank"
 
 

@@ -19,6 +19,7 @@ from polars_graded._frames.directions import name_columns
 from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._report.drawing import Charts, Figure
 from polars_graded._results.grid import Grid
 from polars_graded._sentences import capitalise
@@ -74,9 +75,10 @@ class RankedFrame:
         if has_one_score and strategy in frame.collect_schema():
             options["strategy"] = strategy
         request = Request.of(["n_relevant"], **options)
-        columns_passed = {"doc": doc, "titles": titles}
-        columns = {argument: name for argument, name in columns_passed.items() if name is not None}
+        columns = {} if titles is None else {"titles": titles}
         request, opened = request.open_frame(frame, **columns)
+        if doc is not None and not (doc == DEFAULT_DOC and request.document is None):
+            columns["doc"] = request.choose_document(doc, opened.collect_schema())
         check_comparable(columns.values(), opened.collect_schema())
         used = dict.fromkeys([*request.input_columns, *columns.values()])
         rows, keywords = name_columns(request, opened.lazy().select(*used).collect())

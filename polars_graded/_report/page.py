@@ -16,6 +16,7 @@ from polars_graded._drawing import chart_rows
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade
 from polars_graded._frames.strategies import find_index
 from polars_graded._frames.ties import TiesArgument
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
 from polars_graded._report.file import ReportFile
@@ -49,7 +50,7 @@ def report(
     cluster: Columns | None = None,
     grader: str | None = None,
     frame: Any = None,
-    doc: str | None = "doc",
+    doc: str | None = DEFAULT_DOC,
     titles: str | None = None,
     settings: Mapping[str, str] | None = None,
     title: str = "Strategies compared",
@@ -94,10 +95,9 @@ def report(
     file
         The path of the page, which is written atomically.
     *measures
-        The columns to show, in this order. If you pass measures, other measures are left out; if
-        you pass curves, other curves are left out. The default is every column of numbers with the
-        name of a measure, and every column of lists of numbers. A Boolean column is a measure if
-        you pass it.
+        The columns to show, in this order; other measures (or other curves, if you pass curves) are
+        left out. By default, all columns of numbers with the name of a measure, and all of lists of
+        numbers. A Boolean column is a measure if you pass it.
     query
         The column of queries.
     strategy
@@ -120,7 +120,8 @@ def report(
         one score, and the frame has the column `strategy`, this column names the strategy of each
         row. Otherwise each score in `by` is a strategy.
     doc
-        The column of documents in `frame`. With None, the page shows no rankings.
+        The column of documents in `frame`, found as by `evaluate`. With None, or if none is found,
+        the page shows no rankings.
     titles
         A column of `frame` to show for the document.
     settings

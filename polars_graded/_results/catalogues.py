@@ -23,11 +23,11 @@ from polars_graded._checks import (
 from polars_graded._frames.arguments import NO_GRADE, By, Column, Columns, Descending
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies
 from polars_graded._frames.directions import check_directions
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.request import Request
 from polars_graded._frames.ties import TiesArgument
 from polars_graded._frames.values import group_rows
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin

@@ -235,6 +235,10 @@ def robustness_to_grading(
     The result shows whether the order of strategies and their significant differences depend on the
     grading.
 
+    By default, neighbouring levels are merged in every way that leaves at least two levels, and get
+    the lowest of their grades; more than five levels raise an error. A last grading moves some
+    grades at random.
+
     Parameters
     ----------
     frame
@@ -242,17 +246,13 @@ def robustness_to_grading(
     *measures
         Measures with one value per query, as for `evaluate`.
     gradings
-        A mapping from names to other gradings. A grading is a column of the frame (such as the
-        grades of another grader), an expression, or a mapping from grades to new grades. Grades
-        that are not in the mapping stay the same. By default, neighbouring levels are merged in
-        every way that leaves at least two levels. Merged levels get the lowest of their grades.
-        More than five levels raise an error. A last grading moves some grades at random, as
-        `moved` describes.
+        A mapping from names to other gradings: a column of the frame (such as the grades of another
+        grader), an expression, or a mapping from grades to new grades, in which other grades stay
+        the same. The default is described above.
     moved
-        The probability with which the grade of a judged document moves up or down by one level. The
-        lowest level only moves up, and the highest level only moves down. For 0.1, the name of the
-        grading is "10 % moved"; 0 leaves the grading out. If `gradings` is passed, `moved` is
-        ignored.
+        The probability with which the grade of a judged document moves by one level, up or down; an
+        end of the scale only moves inwards. For 0.1, the grading is called "10 % moved"; 0 leaves
+        it out. If `gradings` is passed, `moved` is ignored.
     confidence
         The paired t test with Holm's correction gives p values. A p value of at most
         1 - `confidence` makes a difference significant.

@@ -40,13 +40,14 @@ def dcg_curves(
     On a web page, the line next to the pointer stays and the others fade. In a chart with panels, a
     click on a name in the legend has the same effect.
 
+    The band of a difference may exclude 0 although the bands around the two means overlap.
+
     Parameters
     ----------
     frame
-        Either one row per strategy and rank with one column per curve, as `average_curves` returns
-        it, or one row per strategy and query with one list per curve, as `evaluate` returns it.
-        For lists, the chart shows means over queries. `overlap_curve@n` of `similarity` has one
-        line per pair of strategies.
+        One row per strategy and rank with one column per curve, as `average_curves` returns it; or
+        one row per strategy and query with one list per curve, as `evaluate` and (with a line per
+        pair of strategies) `similarity` return it: then the chart shows means over queries.
     curve
         The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
         two curves. By default, it is the only curve by rank in the frame, apart from ideal curves.
@@ -55,11 +56,9 @@ def dcg_curves(
         `ideal_dcg_curve` with the same gain, discount, base and cutoff, if the frame contains it.
         For `cg_curve`, True selects the `ideal_dcg_curve` with `discount=none`.
     baseline
-        A strategy with which the others are compared. The chart then shows each other strategy's
-        curve minus that of the baseline, as the mean over queries, without an ideal curve. Each
-        difference has a band. Its `confidence` is 0.95 by default. The band of a difference may
-        exclude 0 although the bands around the two means overlap. The frame must have the lists of
-        `evaluate`. Queries that one of the two strategies lacks are left out.
+        A strategy: the chart shows the other strategies' curves minus its curve, over the queries
+        that both have, with a band of `confidence` (0.95 by default) and without an ideal curve.
+        The frame must have the lists of `evaluate`.
     confidence
         The confidence of a band around each line, such as 0.95. The band is Student's interval of
         the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.

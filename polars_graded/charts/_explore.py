@@ -88,10 +88,9 @@ def explore(
     measure
         The column to compare; by default the only measure in the frame.
     colour
-        A column with an attribute of the query, such as its country, which must be the same in all
-        rows of the query. If there are more than eight different names, the seven most frequent
-        names are kept, and the other names become "others". More than eight different numbers
-        become at most four ranges with about the same number of queries each.
+        A column with one value per query, such as its country. If there are more than eight names,
+        the seven most frequent are kept, and the others become "others". More than eight different
+        numbers become at most four ranges with about the same number of queries each.
     confidence
         The confidence of the intervals.
     query, strategy, missing, grader

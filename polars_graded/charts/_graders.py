@@ -13,7 +13,7 @@ from polars_graded._checks import check_choice, check_collected
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._frames.document_columns import DEFAULT_DOC
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._results.agreement import collect_grades
 from polars_graded._results.keys import GRADER, Columns
 from polars_graded._results.regrading import AS_GIVEN
@@ -137,6 +137,9 @@ def grading_profile(
     a text above its highest point. The text shows Kendall's τ between two orders of strategies:
     under this grading, and under the original grades.
 
+    With differences, crossings stay visible even if one grading lowers the means of all strategies.
+    Places show all crossings, but not the sizes of differences.
+
     Parameters
     ----------
     robustness
@@ -144,11 +147,9 @@ def grading_profile(
         one row per grader, measure and strategy, as `summarise` returns it for results of several
         graders. Each mean is over the queries that the grader judged.
     show
-        The values to draw. `"means"` draws the mean of each strategy. `"differences"` draws this
-        mean minus the average mean of all strategies under the same grading. `"places"` draws the
-        places of strategies, with the best at the top. With differences, crossings stay visible
-        even if one grading lowers the means of all strategies. Places show all crossings, but not
-        the sizes of differences.
+        `"means"` draws the mean of each strategy; `"differences"`, this mean minus the average of
+        all strategies under the grading; `"places"`, the places of strategies, with the best at the
+        top.
     panel, strategy
         The columns of panels and of strategies, as for every chart. `panel` may be None.
     colours

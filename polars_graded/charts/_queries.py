@@ -520,6 +520,9 @@ def measure_agreement(
 
     Source: Moniz, Torgo and Vinagre (2016), figures 3 and 4.
 
+    If neither measure has negative values or a range ten times that of the other, both axes have
+    the same ends, and a diagonal shows where both measures are equal.
+
     Parameters
     ----------
     frame
@@ -531,9 +534,7 @@ def measure_agreement(
         `differences(per_query, "ndcg@10", "ours", "bm25").join(similar, on="query")`.
     show
         `"agreement"`: a point for each row, or, with more than 1000 rows, how many rows have which
-        values. If neither measure has negative values or a range ten times that of the other, both
-        axes have the same ends, and a diagonal shows where both measures are equal.
-        `"difference"`: a histogram of the difference x - y.
+        values. `"difference"`: a histogram of the difference x - y.
     panel
         The columns of panels, such as `"strategy"` or a cutoff. By default, there are no panels.
     query, strategy

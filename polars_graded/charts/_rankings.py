@@ -14,6 +14,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
 from polars_graded._frames.ties import TiesArgument
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
 from polars_graded._sentences import format_count, titles
@@ -26,7 +27,7 @@ def rankings(
     measure: str | None = None,
     *,
     n: int = 20,
-    doc: str = "doc",
+    doc: str = DEFAULT_DOC,
     title: str | None = None,
     query: Columns = "query",
     grade: Grade = "grade",
@@ -52,6 +53,19 @@ def rankings(
     relevant documents outside the first n, with their ranks if they were retrieved. On a web page,
     the document under the pointer stays and the others fade.
 
+    The amount that a document adds does not depend on the documents below it:
+
+    .. math:: M = \sum_{i=1}^{n} m_i, \quad m_i = M(d_1 \dots d_i) - M(d_1 \dots d_{i-1})
+
+    As text: ``M = m_1 + … + m_n``, where m_i is what the i-th document adds to M.
+
+    Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`, `err`,
+    `nerr`, `rbp`, `sdcg`, `insq`, `recall`, `generalized_recall` and `reciprocal_rank`, with or
+    without a cutoff, and `r_precision`. Other measures raise an error. So does
+    `ap(over=retrieved)`, because it divides by the number of relevant documents retrieved, and a
+    measure with an option `ties` other than `order`, because it ignores the order of tied
+    documents.
+
     Parameters
     ----------
     frame
@@ -60,19 +74,8 @@ def rankings(
         The query to draw: a value of the column `query`. If several columns form the query, a tuple
         with their values, such as `("q1", "de")`.
     measure
-        The measure to which documents add, by default `ndcg` at n. It must be a sum over ranks, so
-        that the amount that a document adds does not depend on the documents below it:
-
-        .. math:: M = \sum_{i=1}^{n} m_i, \quad m_i = M(d_1 \dots d_i) - M(d_1 \dots d_{i-1})
-
-        As text: ``M = m_1 + … + m_n``, where m_i is what the i-th document adds to M.
-
-        Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`,
-        `err`, `nerr`, `rbp`, `sdcg`, `insq`, `recall`, `generalized_recall` and `reciprocal_rank`,
-        with or without a cutoff, and `r_precision`. Other measures raise an error.
-        `ap(over=retrieved)` raises an error too, because it divides by the number of relevant
-        documents retrieved. So does a measure with an option `ties` other than `order`, such as
-        `ndcg(ties=average)`, because it ignores the order of tied documents.
+        The measure to which documents add, by default `ndcg` at n. It must be a sum over ranks, as
+        above.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed, where
@@ -80,7 +83,8 @@ def rankings(
     n
         The number of ranks to draw.
     doc
-        The column of the documents' ids, which must be unique in a ranking.
+        The column of the documents' ids, which must be unique in a ranking; by default a column
+        called "doc", "product_id" or another usual name.
     title
         A column of titles or texts. Tiles show them instead of ids; tooltips show both.
 

@@ -42,18 +42,20 @@ def strategy_ranks(
 ) -> Chart:
     """Draw the rank of each strategy with its interval and its groups.
 
+    With `show="groups"`, the chart is a critical difference diagram (Demšar 2006, figure 1), turned
+    by 90 degrees: the mean of each strategy, and a bar for each group of strategies that do not
+    differ significantly. A bar has a dot at each strategy of its group. A strategy without a dot,
+    beside which the bar passes, differs significantly from at least one strategy of the group, as
+    some differences vary less between queries than others. The bars of Demšar span one critical
+    difference of mean ranks. Here, the groups depend on means and on the test of `rank_strategies`.
+
     Parameters
     ----------
     ranks
         One row per measure and strategy, as `rank_strategies` returns it.
     show
-        With `"groups"`, the chart is a critical difference diagram (Demšar 2006, figure 1), turned
-        by 90 degrees. It draws the mean of each strategy, and a bar for each group of strategies
-        that do not differ significantly. A bar has a dot at each strategy of its group. A strategy
-        without a dot, beside which the bar passes, differs significantly from at least one strategy
-        of the group. This is possible because some differences vary less between queries than
-        others. The bars of Demšar span one critical difference of mean ranks. Here, the groups
-        depend on means and on the test of `rank_strategies`.
+        `"intervals"` draws each rank with its interval, and `"groups"` the critical difference
+        diagram above.
     panel, strategy
         The columns of panels and of strategies, as for `strategy_bars`. `panel=None` draws no
         panels.

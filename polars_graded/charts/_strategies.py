@@ -67,15 +67,15 @@ def strategy_bars(
     visible. For a summary by segments of time, each strategy is a line with its interval as a band.
     Segments of time are dates, and texts such as "2026-03", "2026-W07" and "2026-Q1".
 
+    For `trust.unjudged_bounds`, the point is the mean with unjudged documents as irrelevant, and
+    the line ends at the mean with unjudged documents at the highest grade.
+
     Parameters
     ----------
     summary
-        One row per measure and strategy, as `summarise` or `rank_strategies` returns it. A line is
-        the interval from `ci_low` to `ci_high`, if the frame has these columns. With the column
-        `group` of `rank_strategies`, the chart writes the letters of this column. Alternatively,
-        one row per measure, strategy and query, as `trust.unjudged_bounds` returns it. The point is
-        then the mean with unjudged documents as irrelevant, and the line ends at the mean with
-        unjudged documents at the highest grade.
+        One row per measure and strategy, as `summarise` or `rank_strategies` returns it, with lines
+        from `ci_low` to `ci_high` and the letters of `group`, if it has these columns; or one row
+        per measure, strategy and query, as `trust.unjudged_bounds` returns it.
     panel, strategy
         The columns of panels and of strategies, as for every chart. By default, each measure has a
         panel, and in a summary by segments each segment. `panel` may be None.
@@ -249,15 +249,15 @@ def comparison_forest(
     the trusted grades alone, from the model's grades alone, and from both. The distance between
     "model alone" and "both" shows the bias of the model.
 
+    Intervals are from `simultaneous_low` to `simultaneous_high`, which agree with the corrected p.
+    Without them, as for the Wilcoxon test, each single difference has its interval from `ci_low` to
+    `ci_high`, which may disagree with p.
+
     Parameters
     ----------
     comparison
-        One row per measure and pair, as `compare` returns it. The chart shows the interval from
-        `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p. If the frame
-        has no such intervals, as for the Wilcoxon test, the chart shows the interval of each single
-        difference, from `ci_low` to `ci_high`, which may disagree with p. A null interval is not
-        drawn. For a comparison with `rope=`, the region of practical equivalence is shaded.
-        Prediction-powered means are drawn in the same way, in place of differences.
+        One row per measure and pair, as `compare` returns it, or prediction-powered estimates. A
+        null interval is not drawn. `rope=` is a shaded region.
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`. A null
         `p_corrected` is not significant. For a test that compares ranks, the signs of

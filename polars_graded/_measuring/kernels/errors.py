@@ -8,6 +8,9 @@ import numpy as np
 
 from polars_graded._measuring.kernels.ragged import Mask
 
+MAX_SHOWN_GRADES = 5
+"""Maximum number of grades that an error lists."""
+
 
 class UnusableDataError(ValueError):
     """Error that names a rule which the data of some queries break.
@@ -31,10 +34,11 @@ class UnusableDataError(ValueError):
         return int(self.is_unusable.sum())
 
     def __str__(self) -> str:
-        """Return the rule, followed by the grades."""
-        return " ".join(
-            [self.rule, ", ".join(f"{grade:g}" for grade in sorted(self.grades))]
-        ).strip()
+        """Return the rule, followed by the first of the grades."""
+        grades = [f"{grade:g}" for grade in sorted(self.grades)]
+        if len(grades) > MAX_SHOWN_GRADES:
+            grades = [*grades[:MAX_SHOWN_GRADES], "..."]
+        return f"{self.rule} {', '.join(grades)}".strip()
 
     @classmethod
     def of_all(cls, errors: Sequence[UnusableDataError]) -> UnusableDataError:

@@ -465,8 +465,8 @@ class Queries:
             rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
             raise UnusableDataError(rule, is_above)
         if self.max_grade is not None and (is_above := self.judged.highest > self.max_grade).any():
-            rule = f"grades must not be above `max_grade`, {self.max_grade:g}"
-            raise UnusableDataError(rule, is_above)
+            rule = f"grades must not be above `max_grade`, {self.max_grade:g}, got"
+            raise UnusableDataError(rule, is_above, self.judged.highest[is_above].tolist())
 
 
 def sort_ranked(

@@ -43,6 +43,14 @@ def find_document_column(
     return next((columns[name] for name in DOCUMENT_NAMES if name in columns), None)
 
 
+def may_identify_documents(column: str) -> bool:
+    """Return whether a column has one of `DOCUMENT_NAMES`.
+
+    If such a column breaks ties, its numbers are ids, and it is not checked for ranks.
+    """
+    return _normalise_name(column) in DOCUMENT_NAMES
+
+
 def may_identify_queries(column: str) -> bool:
     """Return whether a column of documents may identify queries instead, by its name."""
     return _normalise_name(column) in NAMES_OF_ANY_ID
