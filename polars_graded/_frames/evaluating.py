@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any, TypeVar
 
 import polars as pl
 
 from polars_graded._checks import check_flag
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
+from polars_graded._frames.directions import Directions, check_stacked_names
+from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
-from polars_graded._frames.measuring import measure_frame, open_frame
-from polars_graded._frames.request import Request
+from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.progress import show_progress
+from polars_graded._frames.request import FrameT, Request
+from polars_graded._frames.sources import scan_frames
+from polars_graded._frames.streaming import check_queries_are_together, read_whole_queries
 from polars_graded._frames.ties import TiesArgument
+from polars_graded._frames.values import finish_requests, gather, group_rows
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
+
+RequestT = TypeVar("RequestT", bound=Request)
 
 
 @returns_lazy_for_lazy
@@ -174,19 +185,149 @@ def evaluate(
         features=features,
         reference=reference,
     )
-    consecutive, shown = (
-        check_flag("consecutive", consecutive),
-        check_flag("progress", progress),
-    )
-    if fingerprint and find_engine(frame) is not None:
-        msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
-        raise ValueError(msg)
-    requests, frame = open_frame(requests, frame)
-    if isinstance(fingerprint, bool):
-        fingerprint = requests[0].document if fingerprint else None
-    if fingerprint is not None:
-        check_fingerprint(requests, fingerprint, frame.collect_schema())
     values: pl.DataFrame | pl.LazyFrame = measure_frame(
-        requests, frame, consecutive=consecutive, shown=shown
+        requests, frame, consecutive=consecutive, progress=progress, fingerprint=fingerprint
     )
-    return values if fingerprint is None else add_fingerprints(values, requests, frame, fingerprint)
+    return values
+
+
+def measure_frame(
+    requests: Sequence[RequestT],
+    frame: Any,
+    *,
+    consecutive: bool,
+    progress: bool,
+    fingerprint: str | bool | None = None,
+) -> Any:
+    """Measure any frame; `requests` has one request for each grader.
+
+    The result is a frame of the same kind: a DataFrame, a LazyFrame, or a frame of Spark or Ray.
+    """
+    __tracebackhide__ = True
+    check_flag("consecutive", consecutive)
+    check_flag("progress", progress)
+    engine = find_engine(frame)
+    if engine is not None:
+        for name, value in (("consecutive", consecutive), ("fingerprint", fingerprint)):
+            if value not in (None, False):
+                msg = f"`{name}` must not be passed for frames of Spark and Ray, got {value!r}"
+                raise ValueError(msg)
+        each = [engine.evaluate_rows(request, frame) for request in requests]
+        return reduce(lambda one, other: one.union(other), each)
+    opened, frame = open_frame(requests, frame)
+    if isinstance(fingerprint, bool):
+        fingerprint = opened[0].document if fingerprint else None
+    if fingerprint is not None:
+        check_fingerprint(opened, fingerprint, frame.collect_schema())
+    if isinstance(frame, pl.LazyFrame):
+        values: Any = measure_lazily(opened, frame, consecutive=consecutive, progress=progress)
+    else:
+        values = measure_eagerly(opened, frame, progress=progress)
+        check_stacked_names(opened[0], values)
+    return values if fingerprint is None else add_fingerprints(values, opened, frame, fingerprint)
+
+
+def open_frame(
+    requests: Sequence[RequestT], frame: Any
+) -> tuple[list[RequestT], pl.DataFrame | pl.LazyFrame]:
+    """Convert a frame to Polars, and return the requests with its column of documents."""
+    __tracebackhide__ = True
+    opened = []
+    for request in requests:
+        request_of_frame, frame = request.open_frame(frame)
+        opened.append(request_of_frame)
+    return opened, frame
+
+
+def measure_eagerly(
+    requests: Sequence[Request],
+    frame: pl.DataFrame | pl.LazyFrame,
+    *,
+    consecutive: bool = False,
+    progress: bool = False,
+) -> pl.DataFrame:
+    """Return the values of all queries.
+
+    `requests` has one request for each grader. If the rows of each query are `consecutive`, the
+    rows of a LazyFrame are read batch by batch.
+    """
+    requests = [each.with_strategies(frame) for each in requests]
+    request = requests[0]
+    is_lazy = isinstance(frame, pl.LazyFrame)
+    if is_lazy:
+        frame = frame.select(
+            *dict.fromkeys(name for each in requests for name in each.input_columns)
+        )
+    parts: Iterable[Any] = [frame]
+    if isinstance(frame, pl.LazyFrame) and consecutive:
+        parts = read_whole_queries(frame, request.query)
+    gathered = [gather(each) for each in requests]
+    directions = Directions(request)
+    duplicates = Duplicates(requests)
+    with show_progress(shown=progress) as count_rows:
+        for part in parts:
+            rows = add_computed_columns(requests, part)
+            groups = group_rows(requests, rows)
+            directions.add(groups)
+            duplicates.check(groups, rows if isinstance(rows, pl.DataFrame) else None)
+            for each in gathered:
+                each.add(groups, count_rows)
+    directions.check()
+    result = finish_requests(gathered)
+    if is_lazy:
+        keys = [*([] if request.grader is None else [GRADER]), *request.result_keys]
+        check_queries_are_together(result, keys)
+    return result
+
+
+def add_computed_columns(requests: Sequence[Request], frame: FrameT) -> FrameT:
+    """Add the columns that the requests compute.
+
+    `frame` must contain all rows of each of its queries.
+    """
+    computed = {name: expr for each in requests for name, expr in each.computed.items()}
+    return replace(requests[0], computed=computed).add_computed_columns(frame)
+
+
+def measure_lazily(
+    requests: Sequence[Request], frame: pl.LazyFrame, *, consecutive: bool, progress: bool
+) -> pl.LazyFrame:
+    """Return a LazyFrame that measures `frame` when it is collected.
+
+    Only the measures that the caller selects are computed. A filter that uses only `part_keys` is
+    applied before measuring.
+    """
+
+    def values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
+        rows = frame
+        if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
+            rows = frame.filter(wanted)
+        # The names of strategies come from the unfiltered frame. Even if a filter removes all rows
+        # of a strategy, the same pairs of strategies are compared.
+        requests_for_columns = [
+            _select_columns(each, columns).with_strategies(frame) for each in requests
+        ]
+        measured = measure_eagerly(
+            requests_for_columns, rows, consecutive=consecutive, progress=progress
+        )
+        if wanted is None:  # a filter may have removed strategies
+            check_stacked_names(requests[0], measured)
+        yield measured
+
+    schema = frame.collect_schema()
+    check_without_data(requests, schema)
+    return scan_frames(requests[0].build_schema(schema), values)
+
+
+def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
+    """Measure an empty frame, to raise errors that do not depend on rows."""
+    measure_eagerly(requests, schema.to_frame())
+
+
+def _select_columns(request: Request, columns: Collection[str]) -> Request:
+    """Limit a request to the measures in `columns`.
+
+    If `columns` contains no measure, keep the first measure of the request.
+    """
+    names = [name for name in request.measures if name in columns] or [*request.measures][:1]
+    return replace(request, measures={name: request.measures[name] for name in names})

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import check_column, check_flag
+from polars_graded._checks import check_column
 from polars_graded._frames.arguments import (
     NO_GRADE,
     By,
@@ -17,7 +17,7 @@ from polars_graded._frames.arguments import (
     Measures,
     parse_measures,
 )
-from polars_graded._frames.measuring import measure_frame, open_frame
+from polars_graded._frames.evaluating import measure_frame
 from polars_graded._frames.pair_values import PairRequest
 from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.definitions import SIMILARITIES
@@ -165,11 +165,7 @@ def similarity(
     )
     request = replace(request, baseline=baseline)
     request.check_pairs()
-    consecutive, shown = (
-        check_flag("consecutive", consecutive),
-        check_flag("progress", progress),
-    )
     values: pl.DataFrame | pl.LazyFrame = measure_frame(
-        *open_frame([request], frame), consecutive=consecutive, shown=shown
+        [request], frame, consecutive=consecutive, progress=progress
     )
     return values

@@ -14,7 +14,7 @@ SECONDS = 2.0
 
 
 @contextmanager
-def progress(*, shown: bool) -> Iterator[Callable[[int], None]]:
+def show_progress(*, shown: bool) -> Iterator[Callable[[int], None]]:
     """Yield a function that counts measured rows, and draws a bar for long work.
 
     A bar is drawn only if tqdm is installed, and a terminal or a notebook shows the output.

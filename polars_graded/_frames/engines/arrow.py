@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import first_few
-from polars_graded._frames.measuring import check_without_data, measure_eagerly
+from polars_graded._frames.evaluating import check_without_data, measure_eagerly
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Worker:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                values = measure_eagerly([self.request], frame, shown=False)
+                values = measure_eagerly([self.request], frame, progress=False)
             except ValueError as error:
                 raise ValueError(_write_error_with_queries(self.request, frame, error)) from None
         return values.to_arrow().cast(self.schema)
