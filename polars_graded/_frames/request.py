@@ -42,7 +42,6 @@ from polars_graded._frames.ties import Ties, TiesArgument
 from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
-from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
 from polars_graded._measuring.scale import Scale, Undefined
@@ -110,7 +109,6 @@ class Request:
     """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
 
     @classmethod
-    @checks_keywords
     def of(
         cls,
         measures: Sequence[Measures],
@@ -128,13 +126,12 @@ class Request:
         undefined_as: Undefined = "default",
         condensed: bool = False,
         where: Column | None = None,
-        known: Column | None = None,
-        subtopics: Column | None = None,
-        popularity: Column | None = None,
-        features: Column | None = None,
-        reference: Column | None = None,
+        **inputs: Column | None,
     ) -> Self:
-        """Check the arguments of `evaluate` and return their request."""
+        """Check the arguments of `evaluate` and return their request.
+
+        `inputs` are the columns of `DOCUMENT_INPUTS`.
+        """
         __tracebackhide__ = True
         computed: dict[str, pl.Expr] = {}
         grader, grade = parse_grade(grade, computed)
@@ -148,14 +145,7 @@ class Request:
             strategies = add_direction(strategies, stacked_directions, strategy, computed)
         scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
         chosen = parse_measures(measures, cls.definitions)
-        inputs = parse_inputs(
-            computed,
-            known=known,
-            subtopics=subtopics,
-            popularity=popularity,
-            features=features,
-            reference=reference,
-        )
+        columns = parse_inputs(computed, **inputs)
         request = cls(
             chosen,
             strategies,
@@ -167,7 +157,7 @@ class Request:
             scale.with_undefined(undefined_as),
             check_flag("condensed", condensed),
             computed,
-            inputs,
+            columns,
             None if doc is None else check_column_name("doc", doc),
             stacked_directions=stacked_directions,
             selection=selection,
@@ -176,7 +166,7 @@ class Request:
             or (strategy is not None and descending in (False, dict.fromkeys(strategies, False))),
             grader=grader,
         )
-        check_measures([*chosen.values()], request.unsorted_ranking, inputs)
+        check_measures([*chosen.values()], request.unsorted_ranking, columns)
         request.check_names()
         return request
 
