@@ -1310,10 +1310,10 @@ class Graded:
 
         As text: ``μAP = (sum over levels t of AP(t) d(t)) / (sum over levels t of d(t))``
 
-        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 4.
-
         AP is 0 at a level that no document of the query reaches. If all queries have the same
         levels, μMAP is the weighted mean of the MAP at each level.
+
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 4.
 
         Parameters
         ----------

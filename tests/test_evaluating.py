@@ -473,7 +473,7 @@ def test_what_is_wrong_with_stacked_strategies_is_counted_in_rankings():
     one = pl.DataFrame({"query": ["a", "b"], "grade": [9.0, 1.0], "score": [1.0, 1.0]})
     stacked = pl.concat([one.with_columns(strategy=pl.lit(name)) for name in "AB"])
     for frame, reason in (
-        (stacked, "above `max_grade`, 3, in 2 of 4 rankings"),
+        (stacked, "above `max_grade`, 3, got 9, in 2 of 4 rankings"),
         (stacked.with_columns(pl.col("grade").replace(9, math.nan)), "finite.* in 2 of 4 rankings"),
     ):
         with pytest.raises(ValueError, match=reason):
