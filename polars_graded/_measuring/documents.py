@@ -245,11 +245,8 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
 
 
 def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
-    """Return the column; raise if a number is not finite or is too low.
-
-    A Boolean `reference` becomes ranks: 1 where it is true, null elsewhere.
-    """
-    values, subject = column.flat, ranking.name_input(name)
+    """Return the column; raise if a number is not finite or is too low."""
+    values, subject, rules = column.flat, ranking.name_input(name), DOCUMENT_INPUTS[name]
     if not is_finite(values):
         n = int((~values.is_finite()).sum())
         msg = (
@@ -257,15 +254,14 @@ def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
             "Hint: .fill_nan(None) makes NaN null"
         )
         raise ValueError(msg)
-    if name == "reference" and values.dtype == pl.Boolean:
-        ranks = values.to_frame().select(pl.when(values).then(1)).to_series()
-        return Lists(ranks, column.offsets)
-    minimum = {"popularity": 0, "reference": 1}.get(name)
-    is_low = values.cast(pl.Float64) < (minimum or 0)
-    if minimum is not None and (n := int(is_low.sum())):
-        kind = "ranks of at least 1" if name == "reference" else "at least 0"
-        msg = f"{subject} must be {kind}, got lower numbers in {n} of {len(values)} rows"
-        raise ValueError(msg)
+    if rules.true_is is not None and values.dtype == pl.Boolean:
+        numbers = values.to_frame().select(pl.when(values).then(rules.true_is)).to_series()
+        return Lists(numbers, column.offsets)
+    if rules.minimum is not None:
+        minimum, rule = rules.minimum
+        if n := int((values.cast(pl.Float64) < minimum).sum()):
+            msg = f"{subject} must be {rule}, got lower numbers in {n} of {len(values)} rows"
+            raise ValueError(msg)
     return column
 
 

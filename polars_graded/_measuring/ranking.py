@@ -155,6 +155,10 @@ class Input(NamedTuple):
     """True if a document may have a vector, which is a list or an array of floats."""
     is_of_document: bool = False
     """True if the value of a document is the same in all queries."""
+    minimum: tuple[float, str] | None = None
+    """The lowest allowed number, and the rule in words for errors."""
+    true_is: int | None = None
+    """The number that true stands for; false is null. None if Booleans stay as they are."""
 
     @property
     def planned_types(self) -> tuple[type[pl.DataType], ...]:
@@ -182,6 +186,7 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         REAL_NUMBERS,
         ".cast(pl.Float64) reads numbers that are texts",
         is_of_document=True,
+        minimum=(0, "at least 0"),
     ),
     "features": Input(
         "a column of categories, of lists of categories or of vectors",
@@ -198,6 +203,8 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         "a rank or a Boolean",
         (pl.Boolean, *REAL_NUMBERS),
         ".cast(pl.Int64) reads ranks that are texts",
+        minimum=(1, "ranks of at least 1"),
+        true_is=1,
     ),
 }
 """Columns that measures can need besides the grade. The keys are keywords of measures."""
