@@ -164,6 +164,21 @@ FUNCTIONS = {
     "rank_strategies": lambda frame, **options: rank_strategies(frame, "ap", **options),
     "summarise": lambda frame, **options: summarise(frame, "ap", **options),
     "queries_needed": lambda frame, **options: trust.queries_needed(frame, "ap", **options),
+    "discriminative_power": lambda frame, **options: trust.discriminative_power(
+        frame, "ap", **options
+    ),
+    "significance_levels": lambda frame, **options: trust.significance_levels(
+        frame, "ap", **options
+    ),
+} | {
+    name: lambda frame, function=function, options=given, **further: function(
+        frame, "ap", **options, **further
+    ).rename({"clusters": "queries"}, strict=False)
+    for name, function, given in (
+        ("power_curve", trust.power_curve, {}),
+        ("order_stability", trust.order_stability, {"sizes": [7, 20], "samples": 50}),
+        ("swap_rate", trust.swap_rate, {"sizes": 9, "samples": 50, "width": 0.5}),
+    )
 }
 """Functions that return a table and take clusters."""
 
@@ -217,9 +232,12 @@ def test_clusters_of_equal_size_are_averaged_first(name):
     columns += ("simultaneous_low", "simultaneous_high", "probability_better")
     if name == "summarise":  # the deviation is that of all queries
         columns = tuple(each for each in columns if each != "std")
+    columns += ("power", "smallest_difference", "p_corrected", "tau", "tau_low", "swap_rate")
     same = [each for each in columns if each in plain.columns]
     assert_frame_equal(clustered.select(same), plain.select(same), rel_tol=1e-9, abs_tol=1e-12)
-    assert clustered["clusters"].to_list() == plain["queries"].to_list()
+    if "queries" in plain:
+        units = clustered["clusters" if "clusters" in clustered else "queries"]
+        assert units.to_list() == plain["queries"].to_list()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -13,6 +14,7 @@ from helpers import needed, slow, table_after
 from polars.testing import assert_frame_equal
 
 from polars_graded import (
+    average_curves,
     charts,
     compare,
     compare_segments,
@@ -20,6 +22,7 @@ from polars_graded import (
     paper_table,
     rank_strategies,
     summarise,
+    trust,
 )
 from polars_graded._results.significance import Options, run_test
 
@@ -141,8 +144,10 @@ def test_equal_weights_give_the_results_without_weights(name, cluster):
     if name != "compare_segments":
         assert weighted["effective_queries"][0] == results[cluster or "query"].n_unique()
     added = [column for column in weighted.columns if column not in plain.columns]
-    plain = plain.drop("sentence", strict=False)
-    weighted = weighted.drop("sentence", *added, strict=False)
+    # Further queries may have other weights, so a gate does not say how many are needed.
+    unlike = ["sentence", "more_queries", "more_clusters"]
+    plain = plain.drop(unlike, strict=False)
+    weighted = weighted.drop(*unlike, *added, strict=False)
     assert_frame_equal(weighted, plain, check_exact=True)
 
 
@@ -270,6 +275,147 @@ def test_charts_and_tables_state_that_queries_are_weighted():
     table = paper_table(results, "ap", weights="searches")
     number = summarise(results, "ap", weights="searches")["effective_queries"][0]
     assert f"60 queries, weighted ({number:.0f} effective queries)" in table
+
+
+# Samples of queries
+
+
+TABLES_OF_SAMPLES: dict[str, Any] = {
+    "queries_needed": trust.queries_needed,
+    "power_curve": partial(trust.power_curve, queries=[20, 50]),
+    "order_stability": partial(trust.order_stability, sizes=[10, 20], samples=50),
+    "swap_rate": partial(trust.swap_rate, sizes=[10], samples=50, width=0.1),
+    "significance_levels": trust.significance_levels,
+    "discriminative_power": trust.discriminative_power,
+}
+
+
+@pytest.mark.parametrize("name", TABLES_OF_SAMPLES)
+def test_samples_of_equal_weight_are_those_without_weights(name):
+    results, function = world(2, strategies=3), TABLES_OF_SAMPLES[name]
+    plain = function(results, "ap")
+    weighted = function(results.with_columns(searches=pl.lit(0.3)), "ap", weights="searches")
+    new = {"effective_queries_needed": "queries_needed"}
+    if "queries" not in weighted.columns:
+        new["effective_queries"] = "queries"
+    weighted = weighted.rename(new, strict=False).drop("effective_queries", strict=False)
+    assert_frame_equal(weighted, plain, check_dtypes=False, rel_tol=1e-12)
+    two = function(results, "ap", weights="searches")
+    doubled = results.with_columns(pl.col("searches") * 2)
+    assert_frame_equal(function(doubled, "ap", weights="searches"), two, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("cluster", [None, "term"])
+def test_needed_queries_agree_with_the_weighted_t_test(cluster):
+    results = world(3)
+    needs = trust.queries_needed(
+        results, "ap", weights="searches", cluster=cluster, difference=0.2
+    ).row(0, named=True)
+    row = compare(results, "ap", weights="searches", cluster=cluster).row(0, named=True)
+    n = row["effective_queries"]
+    assert needs["effective_queries"] == pytest.approx(n)
+    stats = needed("scipy.stats")
+    error = (row["ci_high"] - row["difference"]) / stats.t.ppf(0.975, n - 1)
+    assert needs["std"] == pytest.approx(error * np.sqrt(n))
+    limit = stats.t.ppf(0.975, n - 1)
+    power = stats.nct.sf(limit, n - 1, 0.2 / error) + stats.nct.cdf(-limit, n - 1, 0.2 / error)
+    assert needs["power"] == pytest.approx(power)
+    curve = trust.power_curve(results, "ap", weights="searches", cluster=cluster, difference=0.2)
+    at_hand = curve.filter("at_hand").row(0, named=True)
+    assert at_hand["power"] == pytest.approx(power)
+    assert at_hand["effective_queries"] == pytest.approx(n)
+    [share] = curve["share_of_range"].unique()
+    assert share == pytest.approx(0.2 / abs(row["difference"]))
+    chart = charts.sample_size_curves(curve).to_dict()
+    assert "the effective queries at hand" in str(chart["title"])
+
+
+# Charts
+
+
+def curves(seed: int = 4) -> pl.DataFrame:
+    """Return results with lists of three points, one of which lacks a point."""
+    results = world(seed)
+    points = np.random.default_rng(seed).random((results.height, 3)).cumsum(axis=1)
+    frame = results.with_columns(pl.Series("dcg_curve@3", points.tolist()))
+    shorter = pl.col("dcg_curve@3").list.eval(
+        pl.when(pl.int_range(pl.len()) < 2).then(pl.element())
+    )
+    is_cut = (pl.col("query") == 5) & (pl.col("strategy") == "s1")
+    return frame.with_columns(
+        pl.when(is_cut).then(shorter).otherwise("dcg_curve@3").alias("dcg_curve@3")
+    )
+
+
+@pytest.mark.parametrize("cluster", [None, "term"])
+@pytest.mark.parametrize("weights", [None, "searches"])
+@pytest.mark.parametrize("draw", [charts.dcg_curves, charts.recall_precision_curves])
+def test_each_point_of_a_curve_is_a_mean_of_summarise(draw, weights, cluster):
+    frame = curves()
+    units: dict[str, Any] = {"cluster": cluster, "weights": weights}
+    chart = draw(frame, "dcg_curve@3", confidence=0.9, **units)
+    position = "rank" if draw is charts.dcg_curves else "recall"
+    for index, rows in enumerate(chart.data.partition_by(position, maintain_order=True)):
+        values = frame.with_columns(ap=pl.col("dcg_curve@3").list.get(index))
+        for row in rows.rows(named=True):
+            mine = values.filter(strategy=row["strategy"]).drop_nulls("ap")
+            expected = summarise(mine, "ap", confidence=0.9, **units).row(0, named=True)
+            found = row["value"], row["ci_low"], row["ci_high"]
+            assert found == pytest.approx([expected[e] for e in ("mean", "ci_low", "ci_high")])
+    subtitle = str(chart.to_dict()["title"]["subtitle"])
+    assert ("weighted queries" in subtitle) == (weights is not None)
+    assert ("in 20 clusters" in subtitle) == (cluster is not None)
+
+
+@pytest.mark.parametrize("cluster", [None, "term"])
+def test_differences_of_curves_and_bars_are_those_of_compare(cluster):
+    frame = curves().filter(pl.col("query") != 5)
+    units: dict[str, Any] = {"cluster": cluster, "weights": "searches"}
+    chart = charts.dcg_curves(frame, "dcg_curve@3", baseline="s0", **units)
+    values = frame.with_columns(ap=pl.col("dcg_curve@3").list.last())
+    expected = compare(values, "ap", baseline="s0", **units).row(0, named=True)
+    drawn = chart.data.row(-1, named=True)
+    numbers = [expected[name] for name in ("difference", "ci_low", "ci_high")]
+    assert [drawn["value"], drawn["ci_low"], drawn["ci_high"]] == pytest.approx(numbers)
+    bars = charts.precision_histogram(values, "ap", "s1", "s0", **units)
+    drawn = bars.data.row(0, named=True)
+    assert [drawn["mean"], drawn["ci_low"], drawn["ci_high"]] == pytest.approx(numbers)
+    assert "weighted mean difference" in str(bars.to_dict()["title"])
+    by_country = charts.precision_histogram(values, "ap", "s1", "s0", panel="country", **units)
+    table = compare(values, "ap", baseline="s0", segments="country", **units)
+    for row in table.rows(named=True):
+        [mean, low] = by_country.data.filter(panel=row["country"]).select("mean", "ci_low").row(0)
+        assert (mean, low) == pytest.approx((row["difference"], row["ci_low"]))
+
+
+def test_curves_of_numbers_have_neither_clusters_nor_weights():
+    rows = pl.DataFrame({"query": 1, "grade": [0, 1], "score": [2, 1], "searches": 3})
+    points = average_curves(rows, "dcg_curve@2")
+    for units in ({"cluster": "query"}, {"weights": "searches"}):
+        with pytest.raises(ValueError, match="needs a list for each query"):
+            charts.dcg_curves(points, **units)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_averages_of_curves_are_weighted(lazy):
+    rows = pl.DataFrame(
+        {
+            "query": [1, 1, 2, 2, 3, 3],
+            "country": ["a", "a", "a", "a", "b", "b"],
+            "grade": [1, 0, 0, 1, 0, 0],
+            "score": [2.0, 1.0] * 3,
+            "searches": [3, 3, 1, 1, 0, 0],
+        }
+    )
+    frame: Any = rows.lazy() if lazy else rows
+    options: dict[str, Any] = {"weights": "searches", "undefined_as": None}
+    found = average_curves(frame, "cg_curve(gain=linear)@2", **options).lazy().collect()
+    assert found[found.columns[-1]].to_list() == [3 / 4, 1]
+    parts = average_curves(frame, "cg_curve(gain=linear)@2", segments="country", **options)
+    assert parts.lazy().collect()["country"].unique().to_list() == ["a"]
+    wrong = frame.with_columns(searches=pl.int_range(pl.len()))
+    with pytest.raises(ValueError, match="each query must have one weight"):
+        average_curves(wrong, "cg_curve(gain=linear)@2", **options)
 
 
 # Simulations

@@ -27,12 +27,24 @@ from polars_graded._command.outputs import (
     write_run,
     write_text,
 )
-from polars_graded._command.rankings import Rankings, Texts, parse_names, select_keywords
+from polars_graded._command.rankings import (
+    Rankings,
+    Texts,
+    check_no_commas,
+    parse_names,
+    select_keywords,
+)
+from polars_graded._drawing.chart_rows import find_segments
+from polars_graded._results.keys import Keys
+from polars_graded._results.units import read_query_columns
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 SIMILARITIES = ["rbo", "overlap@10", "top_changed"]
 """Default measures: of all subcommands, also of a report, and of two rankings."""
+
+SHOWN_STATISTICS = ("queries", "median", "mean", "ci_low", "ci_high")
+"""Columns of `summarise` that `similarity` prints."""
 
 Measures = Annotated[list[str], Parameter(consume_multiple=True, show_default=" ".join)]
 
@@ -70,9 +82,6 @@ class Comparison:
     benjamini_hochberg or none."""
     missing: str = "error"
     """The treatment of a query that a strategy lacks: error; drop leaves it out; zero counts 0."""
-    cluster: Texts = None
-    """The columns of --query that identify independent units, such as the search term if the query
-    is a term on a device."""
 
 
 @Parameter(name="*", group=Group("Gate"))
@@ -88,8 +97,6 @@ class Gate:
     """The test that gives the intervals: t, permutation or bootstrap."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
-    cluster: Texts = None
-    """The columns of --query that identify independent units, as for compare."""
     judgments: str = "same"
     """With changed, the baseline may be measured with other judgments."""
     formulas: str = "same"
@@ -98,7 +105,28 @@ class Gate:
     """With changed, the baseline may be measured on another scale or with another order of ties."""
 
 
-BUILT_IN, ALL_PAIRS = Rankings(), Comparison()
+@Parameter(name="*", group=Group("Queries"))
+@dataclass(frozen=True)
+class Queries:
+    """Options for columns of the files that have one value per query."""
+
+    cluster: Texts = None
+    """The columns that identify independent units, such as the search term if the query is a term
+    on a device."""
+    weights: str | None = None
+    """The column that states how much each query counts, such as its number of searches."""
+    segments: Texts = None
+    """The columns that divide the queries into segments with results of their own, such as the
+    market."""
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """Return the columns by option."""
+        weights = [] if self.weights is None else [self.weights]
+        return {"cluster": self.cluster or [], "weights": weights, "segments": self.segments or []}
+
+
+BUILT_IN, ALL_PAIRS, ALIKE = Rankings(), Comparison(), Queries()
 
 
 class Results(NamedTuple):
@@ -122,7 +150,7 @@ class Results(NamedTuple):
         )
 
 
-def evaluate_rankings(rankings: Rankings, measures: Sequence[str]) -> Results:
+def evaluate_rankings(rankings: Rankings, measures: Sequence[str], queries: Queries) -> Results:
     """Evaluate rankings; the results know how they were measured."""
     names = parse_names(measures)
     frame, keywords = rankings.read(pg.evaluate)
@@ -130,15 +158,35 @@ def evaluate_rankings(rankings: Rankings, measures: Sequence[str]) -> Results:
         msg = "pass the judgments of runs as --qrels, or the column of grades as --grade"
         raise ValueError(msg)
     values = pg.evaluate(frame, names, **keywords, fingerprint=True)
+    values = add_columns_of_queries(values, frame, rankings.keys["query"], queries)
     curves = [name for name in names if values.schema[name] == pl.List]
     numbers = {name: measure for name, measure in names.items() if name not in curves}
     return Results(values, numbers, curves, rankings.keys, frame, keywords)
+
+
+def add_columns_of_queries(
+    values: pl.DataFrame, frame: pl.DataFrame, key: list[str], queries: Queries
+) -> pl.DataFrame:
+    """Add columns of the files that the values of queries lack."""
+    for option, names in queries.columns.items():
+        for name in names:
+            if name in values.columns:
+                continue
+            if name not in frame.columns:
+                check_no_commas(option, names, frame.columns)
+                msg = f"--{option} must name a column of the files, got {name!r}; there are "
+                raise ValueError(msg + ", ".join(frame.columns))
+            read_query_columns(frame, option.removesuffix("s"), [name], Keys(key))  # checks them
+            rows = frame.select(*key, name).unique()
+            values = values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
+    return values
 
 
 @app.command
 def evaluate(
     rankings: Rankings = BUILT_IN,
     *,
+    queries: Queries = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -154,26 +202,34 @@ def evaluate(
         chart of the means, .md or .tex for a table with significant differences.
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
-    results = evaluate_rankings(rankings, measure)
+    results = evaluate_rankings(rankings, measure, queries)
     values, measures, curves, keys, frame, keywords = results
-    texts, summary = [], pl.DataFrame()
+    texts, options = [], keys | vars(queries)
+
+    def summarise(**further: Any) -> pl.DataFrame:
+        return pg.summarise(values, measures, **options | {"missing": "drop"} | further)
+
     if measures:
         # Means do not depend on clusters, so queries of several columns need no choice.
-        options = {"missing": "drop", "cluster": keys["query"]}
-        summary = pg.summarise(values, measures, **keys, **options)
-        texts.append(format_means(summary, keys["strategy"]))
+        independent = queries.cluster or keys["query"]
+        texts.append(format_means(summarise(cluster=independent), keys["strategy"]))
+    further: dict[str, Any] = {"weights": queries.weights, "segments": queries.segments}
     for curve in curves:
-        points = pg.average_curves(frame, curve, **keywords)
+        points = pg.average_curves(frame, curve, **keywords, **further)
         *index, position, _ = points.columns
-        texts.append(f"{curve}\n{format_table(points.pivot(index, index=position, values=curve))}")
+        if len(index) > 1:
+            points = points.with_columns(pl.concat_str(index, separator=", ").alias(index[0]))
+        wide = points.pivot(index[0], index=position, values=curve)
+        texts.append(f"{curve}\n{format_table(wide)}")
     print_text("\n\n".join(texts))
-    tabulate = partial(pg.paper_table, values, measures, **keys)
-    write_outputs(output, results.writers, lambda: pg.charts.strategy_bars(summary), tabulate)
+    tabulate = partial(pg.paper_table, values, measures, **options)
+    write_outputs(output, results.writers, lambda: pg.charts.strategy_bars(summarise()), tabulate)
 
 
 def format_means(summary: pl.DataFrame, strategy: str) -> str:
     """Return a table of means, the best strategy by the first measure first."""
-    index = [name for name in ("grader", strategy) if name in summary.columns]
+    segments = find_segments(summary, strategy)
+    index = [name for name in ("grader", *segments, strategy) if name in summary.columns]
     means = summary.group_by(index).agg(pl.col("queries").max())
     means = means.join(summary.pivot("measure", index=index, values="mean"), on=index)
     first, is_falling = summary["measure"][0], summary["best"][0] != "lowest"
@@ -183,7 +239,7 @@ def format_means(summary: pl.DataFrame, strategy: str) -> str:
     notes = [
         f"{measure} has a value of every strategy for {n} queries."
         for measure, n in counts.rows()
-        if n < summary["queries"].max()
+        if not segments and n < summary["queries"].max()
     ]
     return "\n".join([format_table(means), *notes])
 
@@ -193,6 +249,7 @@ def compare(
     rankings: Rankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
+    queries: Queries = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -207,10 +264,11 @@ def compare(
         chart of the differences, .md or .tex for a table with significant differences.
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
-    results = evaluate_rankings(rankings, measure)
-    options = vars(comparison) | results.keys
+    results = evaluate_rankings(rankings, measure, queries)
+    options = vars(comparison) | vars(queries) | results.keys
     table = pg.compare(results.values, results.measures, **options)
-    columns = ["grader", "measure", results.keys["strategy"], "baseline", "queries"]
+    columns = ["grader", "measure", *(queries.segments or []), results.keys["strategy"]]
+    columns += ["baseline", "queries", "clusters", "effective_queries"]
     columns += ["difference", "ci_low", "ci_high", "p_value", "p_corrected"]
     columns += ["wins", "ties", "losses"]
     shown = format_table(table.select(name for name in columns if name in table.columns))
@@ -225,6 +283,7 @@ def gate(
     rankings: Rankings = BUILT_IN,
     *,
     options: Gate,
+    queries: Queries = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> int:
@@ -246,8 +305,8 @@ def gate(
     baseline = Path(options.baseline) if is_file else options.baseline
     try:
         with print_warnings() as warnings:
-            values, measures, _, keys, *_ = results = evaluate_rankings(rankings, measure)
-            keywords = vars(options) | {"baseline": baseline} | keys
+            values, measures, _, keys, *_ = results = evaluate_rankings(rankings, measure, queries)
+            keywords = vars(options) | vars(queries) | {"baseline": baseline} | keys
             verdicts = pg.gate(values, measures, **keywords)
     except ERRORS as error:
         refusal = write_summary("The gate was refused", [write_sentence(error)])
@@ -258,7 +317,7 @@ def gate(
     def write_verdicts(file: Path) -> None:
         lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warnings)]
         older = pg.read_results(baseline) if is_file else values
-        losses = write_losses(verdicts, values, older, keys)
+        losses = write_losses(verdicts, values, older, keys, queries.segments or [])
         write_text(write_summary(HEADLINES[status], lines, *losses), file)
 
     print_text("\n".join(verdicts["sentence"]))
@@ -271,6 +330,7 @@ def report(
     rankings: Rankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
+    queries: Queries = ALIKE,
     title: str = "Strategies compared",
     measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
@@ -289,8 +349,9 @@ def report(
     """
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.inputs, PAGE, *RESULTS)
-    results = evaluate_rankings(rankings, measure)
-    keywords = results.keywords | vars(comparison) | results.keys | {"title": title}
+    results = evaluate_rankings(rankings, measure, queries)
+    keywords = results.keywords | vars(comparison) | vars(queries) | results.keys
+    keywords["title"] = title
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame}
 
     def write_page(file: Path) -> None:
@@ -305,6 +366,7 @@ def similarity(
     rankings: Rankings = BUILT_IN,
     *,
     baseline: str | None = None,
+    queries: Queries = ALIKE,
     measure: Measures = SIMILARITIES,
     output: Outputs = None,
 ) -> None:
@@ -324,13 +386,14 @@ def similarity(
     names, keys = parse_names(measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
     values = pg.similarity(frame, names, baseline=baseline, **keywords)
+    values = add_columns_of_queries(values, frame, keys["query"], queries)
     numbers = {name: each for name, each in names.items() if values.schema[name] != pl.List}
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
-    options = keys | {"missing": "drop", "cluster": keys["query"]}
+    options = keys | vars(queries) | {"missing": "drop"}
     summary = pl.concat([pg.summarise(pair, numbers, **options) for pair in pairs])
-    columns = (keys["strategy"], "measure", "queries", "median", "mean", "ci_low", "ci_high")
-    print_text(format_table(summary.select(columns)))
+    columns = [keys["strategy"], "measure", *(queries.segments or [])]
+    print_text(format_table(summary.select(*columns, *SHOWN_STATISTICS)))
     results = Results(values, numbers, [], keys, frame, keywords)
     write_outputs(output, results.writers, lambda: pg.charts.strategy_bars(summary))
 
@@ -343,7 +406,7 @@ def fuse(
     normalise: str = "default",
     weights: Annotated[list[float] | None, Parameter(consume_multiple=True)] = None,
     k: float = 60,
-    output: Outputs,
+    output: Outputs = None,
 ) -> None:
     """Fuse the scores of several strategies into one score per document.
 
@@ -361,12 +424,18 @@ def fuse(
         Files to write: .csv or .parquet for the rows with a column fused, .run for a run of TREC.
     """
     check_outputs(output, rankings.inputs, *RESULTS, RUN)
+    if not output:
+        msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
+        raise ValueError(msg)
     frame, keywords = rankings.read(pg.fuse)
     query, doc = rankings.keys["query"], keywords.get("doc", "doc")
-    if any(file.suffix.lower() == RUN for file in output or ()):
+    if any(file.suffix.lower() == RUN for file in output):
         check_columns("frame", [doc], frame.columns, argument="doc")
         if len(query) > 1:
-            msg = f"a run has one column of queries, got {', '.join(query)}"
+            msg = (
+                f"a run has one column of queries, got {', '.join(query)}\n\n"
+                "Hint: --output fused.parquet writes all columns"
+            )
             raise ValueError(msg)
     if (strategy := rankings.keys["strategy"]) in frame.columns:
         scores = [*keywords.get("by", {"score": "score"}).values()]

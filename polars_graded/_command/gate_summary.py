@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -35,17 +35,24 @@ def write_summary(headline: str, lines: Iterable[str], *parts: str) -> str:
 
 
 def write_losses(
-    verdicts: pl.DataFrame, values: pl.DataFrame, older: pl.DataFrame, keys: Mapping[str, Any]
+    verdicts: pl.DataFrame,
+    values: pl.DataFrame,
+    older: pl.DataFrame,
+    keys: Mapping[str, Any],
+    segments: Sequence[str],
 ) -> Iterator[str]:
-    """Yield a table of the queries that lost most by the first measure, for each strategy."""
+    """Yield a table of the queries that lost most by the first measure, for each verdict."""
     strategy = pl.col(keys["strategy"]).cast(pl.String)
     queries = pl.col(keys["query"]).cast(pl.String)  # a file may have texts in place of numbers
     for row in verdicts.filter(measure=verdicts["measure"][0]).rows(named=True):
+        values_of_segment = values.filter(
+            *(pl.col(name).eq_missing(row[name]) for name in segments)
+        )
         before, after = (
             rows.filter(strategy == str(name)).select(queries, pl.col(row["measure"]).alias(column))
             for rows, name, column in (
                 (older, row["baseline"], "before"),
-                (values, row[keys["strategy"]], "after"),
+                (values_of_segment, row[keys["strategy"]], "after"),
             )
         )
         difference = (pl.col("after") - pl.col("before")).alias("difference")
@@ -54,7 +61,8 @@ def write_losses(
         losses = both.filter(loss > 0).sort(loss, descending=True).head(MAX_LOSSES)
         if losses.height:
             texts = losses.with_columns(pl.col(keys["query"]).map_elements(_escape, pl.String))
-            title = f"Largest losses of {row[keys['strategy']]} by {row['measure']}:"
+            subject = [row["measure"], *(f"{name} {row[name]}" for name in segments)]
+            title = f"Largest losses of {row[keys['strategy']]} by {', '.join(subject)}:"
             yield f"{_escape(title)}\n\n{format_table(texts, 'MARKDOWN')}"
 
 

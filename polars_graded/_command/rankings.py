@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from pathlib import Path
@@ -119,6 +119,8 @@ class Rankings:
         if self.ties and len(self.ties) == 1:
             passed["ties"] = self.ties[0]
         frame, keywords = self._read_files()
+        for name in ("query", "by", "ties"):
+            check_no_commas(name, getattr(self, name) or [], frame.columns)
         return frame, select_keywords(function, keywords | passed)
 
     def _read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -178,6 +180,18 @@ def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> d
     """Return the keywords that a function takes."""
     names = signature(function).parameters
     return {name: value for name, value in keywords.items() if name in names}
+
+
+def check_no_commas(option: str, names: Sequence[str], columns: Collection[str]) -> None:
+    """Raise if columns of an option are separated by commas in place of blanks."""
+    for name in names:
+        parts = name.split(",")
+        if len(parts) > 1 and name not in columns and {*parts} <= {*columns}:
+            msg = (
+                f"the columns of --{option} must be separated by blanks, got {name!r}\n\n"
+                f"Hint: --{option} {' '.join(parts)}"
+            )
+            raise ValueError(msg)
 
 
 def parse_names(texts: Iterable[str]) -> dict[str, str]:

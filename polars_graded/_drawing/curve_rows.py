@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_columns, check_level
@@ -26,8 +27,9 @@ from polars_graded._drawing.chart_rows import (
 )
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns
-from polars_graded._results.means import check_list_length, compute_curve_means, compute_mean_margin
+from polars_graded._results.keys import Columns, Keys
+from polars_graded._results.mean_intervals import add_units, average_points
+from polars_graded._results.means import check_list_length, spread_lists
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import write_axis_title
 
@@ -70,12 +72,8 @@ def build_curve_points(
             raise ValueError(msg)
         if baseline is not None:
             frame = _subtract_baseline(frame, curve, baseline, [*keys, query])
-        return _average_lists(frame, keys, values, kind, confidence)
-    for argument, value in (("baseline", baseline), ("confidence", confidence)):
-        if value is not None:
-            msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
-            msg += f"got a number in {curve!r}"
-            raise ValueError(msg)
+        return _average_lists(frame, [*keys], values, kind, confidence)
+    _check_no_list_needed(curve, baseline=baseline, confidence=confidence)
     if isinstance(position, str) and position not in frame.columns:
         msg = (
             f"{curve!r} must be a curve, one list per query, or numbers with a column of {kind}s, "
@@ -98,6 +96,34 @@ def build_curve_points(
     replaced = {*drawn_columns, *keys.values(), position, *values.values()}
     others = [name for name in points.columns if name not in replaced]
     return thin_by_position(points.select(*drawn_columns, *others), kind)
+
+
+def _check_no_list_needed(curve: str, **arguments: Any) -> None:
+    """Raise if an argument needs the list of each query, and the curve has numbers."""
+    for argument, value in arguments.items():
+        if value is not None:
+            msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
+            msg += f"got a number in {curve!r}"
+            raise ValueError(msg)
+
+
+def add_curve_units(
+    frame: pl.DataFrame,
+    curve: str,
+    panel: str | None,
+    query: str,
+    *,
+    cluster: Columns | None,
+    weights: str | None,
+) -> pl.DataFrame:
+    """Add the clusters and weights of queries to a frame of lists, as `add_units` does."""
+    check_columns("frame", [curve], frame.columns)
+    if not isinstance(frame.schema[curve], pl.List):
+        _check_no_list_needed(curve, cluster=cluster, weights=weights)
+        return frame
+    segments = [panel] if panel not in (None, query) else []
+    check_columns("frame", [query, *segments], frame.columns)
+    return add_units(frame, Keys(query, segments=segments, cluster=cluster, weights=weights))
 
 
 def find_panels(
@@ -159,47 +185,35 @@ def _subtract_baseline(
 
 def _average_lists(
     frame: pl.DataFrame,
-    keys: Iterable[str],
+    keys: Sequence[str],
     values: dict[str, str],
     position: str,
     confidence: float | None,
 ) -> pl.DataFrame:
-    """Average lists over queries at each position.
+    """Average lists over queries at each position, with the units that `add_units` added.
 
     If `confidence` is passed, each mean has an interval.
     """
     curve = values["value"]
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
-    frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
     n = check_list_length(frame, [*values.values()], " and ".join(values.values()))
     positions = find_positions(curve, position, n)
-    kept_indices = choose_equal_steps(
-        len(positions), compute_max_points(frame.n_unique(list(keys)))
-    )
-    indices = pl.lit(pl.Series(kept_indices)).implode()
-    null_list = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
-    numbers = pl.when(pl.element().is_finite()).then(pl.element())
-    lists = frame.select(
-        *keys,
-        *(
-            # A missing ideal list becomes a list of nulls that is as long as the curve.
-            pl.col(column).fill_null(null_list).list.gather(indices).list.eval(numbers).alias(name)
-            for name, column in values.items()
-        ),
-    )
-    lines = compute_curve_means(
-        lists.lazy(), list(values), positions[kept_indices].alias(position), list(keys)
-    )
-    means = lines.collect().drop_nulls("value")
+    kept_indices = choose_equal_steps(len(positions), compute_max_points(frame.n_unique(keys)))
+    lines = []
+    for rows in frame.partition_by(keys, maintain_order=True):
+        numbers = {position: positions[kept_indices]}
+        for name, column in values.items():
+            points = spread_lists(rows[column], n)[:, kept_indices.to_numpy()].T
+            points[np.isinf(points)] = np.nan
+            mean, low, high = average_points(points, rows, confidence)
+            numbers[name] = pl.Series(mean)
+            if name == "value" and confidence is not None:
+                numbers |= {"ci_low": pl.Series(low), "ci_high": pl.Series(high)}
+        first = rows.select(keys).head(1)
+        lines.append(first.join(pl.DataFrame(numbers).fill_nan(None), how="cross"))
+    means = pl.concat(lines).drop_nulls("value")
     check_not_empty("frame", means, curve)
-    queries, std = means["queries of value"].to_numpy(), means["std of value"].to_numpy()
-    means = means.select(*keys, position, *values)
-    if confidence is not None:
-        margin = pl.Series(compute_mean_margin(std, queries, confidence), nan_to_null=True)
-        means = means.with_columns(
-            ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
-        )
     return means
 
 

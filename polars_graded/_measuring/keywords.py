@@ -28,6 +28,9 @@ JUDGMENT_NAMES = {"judgments", "qrels", "run", "runs"}
 MEASURE_NAMES = {"measure", "measures", "metric", "metrics"}
 """Keywords that mean measures. `evaluate` takes measures without a keyword."""
 
+COLUMNS_OF_RESULTS = {"cluster", "weights"}
+"""Keywords of functions of results that name columns with one value per query."""
+
 OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in definition.options})
 """Names of all options of measures, except those of similarities."""
 
@@ -90,7 +93,7 @@ def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parame
             raise TypeError(msg)
 
 
-def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
+def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001, PLR0911
     """Return the hint for an unknown keyword, or an empty text."""
     own_name = find_own_argument(name)
     if own_name in keywords:
@@ -102,6 +105,11 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
         )
     if name == "ascending" and "descending" in keywords:
         return "\n\nHint: descending=False means ascending"
+    if name in COLUMNS_OF_RESULTS and "frame" in keywords:
+        return (
+            "\n\nHint: join the column to the result of evaluate(...), for which summarise, "
+            f"compare, gate and report take {name}="
+        )
     if takes_measures:
         for names, hint in (
             (CUTOFF_NAMES, "write the cutoff in the name of a measure: 'ndcg@10'"),

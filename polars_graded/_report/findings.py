@@ -93,9 +93,9 @@ def _find_needed_queries(
     """Return the number of queries that would show the observed difference.
 
     The result is None if there are fewer than two queries, if the difference does not vary, or if
-    queries depend on each other in clusters.
+    queries have clusters or weights.
     """
-    if grid.clusters is not None:
+    if grid.clusters is not None or grid.weights is not None:
         return None
     indices = np.array([[pair["strategy"]], [pair["baseline"]]])
     both, difference = Pairs(grid.get_results(measure), *indices), abs(pair["difference"] or 0)

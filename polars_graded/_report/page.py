@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
-from polars_graded._checks import check_choice
+from polars_graded._checks import check_choice, check_columns
 from polars_graded._drawing import chart_rows
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade
 from polars_graded._frames.strategies import find_index
@@ -23,9 +23,10 @@ from polars_graded._report.file import ReportFile
 from polars_graded._results.best_values import MeasureColumns
 from polars_graded._results.grid import Grid, Missing, order_strategies
 from polars_graded._results.keys import check_segment_columns
-from polars_graded._results.result_sets import collect_rows, open_results
+from polars_graded._results.mean_intervals import CLUSTER, WEIGHT, add_units, list_unit_columns
+from polars_graded._results.result_sets import ResultSet, ResultSets, collect_rows, open_results
 from polars_graded._results.significance import CorrectionName, Options, TestName
-from polars_graded._results.units import check_independence, read_clusters
+from polars_graded._results.units import check_independence
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
 
@@ -48,6 +49,7 @@ def report(
     missing: Missing = "error",
     segments: Columns | None = None,
     cluster: Columns | None = None,
+    weights: str | None = None,
     grader: str | None = None,
     frame: Any = None,
     doc: str | None = DEFAULT_DOC,
@@ -81,7 +83,8 @@ def report(
     - the means of `summarise`, the differences of `compare`, and the queries with the largest
       differences. Counts such as `n_relevant` are a column of the means;
     - `charts.strategy_ranks`;
-    - with `segments`, the means in each segment.
+    - with `segments`, the means in each segment, and `charts.comparison_forest` with a panel per
+      segment.
 
     Below are charts of curves, if the results contain curves; with several graders,
     `charts.grading_profile`; with `frame`, `charts.overview` and `charts.similarity_matrix`; then
@@ -111,8 +114,8 @@ def report(
         charts and tables of the measure.
     segments
         The column of segments of queries, or several columns, as for `compare`.
-    cluster
-        The columns of independent units, as for `compare`.
+    cluster, weights
+        The columns of independent units, and the column of weights of queries, as for `compare`.
     grader
         The grader whose values are shown; by default the grader in `trusted`.
     frame
@@ -178,37 +181,47 @@ def report(
         strategy=strategy,
         segments=segments,
         cluster=cluster,
+        weights=weights,
         missing=missing,
     )
+    graders = ResultSets({name: _complete_key(each) for name, each in graders.by_grader.items()})
     results = graders.select(grader).only
     [grader] = graders.select(grader).by_grader
     query, strategy = results.keys.query, results.keys.strategy
     if cluster is None:
         check_independence(results.rows, results.keys)
     rows, one = chart_rows.join_query_columns("per_query", results.rows, query, strategy)
-    results = replace(results, rows=rows, keys=replace(results.keys, query=one, segments=()))
-    clusters = None
-    if cluster is not None:
-        clusters = read_clusters(rows, results.keys)
-        clusters = clusters.rename({clusters.columns[0]: "query"})
+    results = replace(results, rows=rows, keys=replace(results.keys, query=one))
     numbers, curves = results.find_measures(curves=True)
-    values = collect_rows(rows, [*numbers, *curves], results.keys)
+    rows = add_units(rows, results.keys)
+    results, unit_columns = replace(results, rows=rows), list_unit_columns(rows)
+    values = collect_rows(rows, [*numbers, *curves, *unit_columns], results.keys)
     if values.is_empty():
         msg = "`per_query` must have a row per strategy and query to show, got none"
         raise ValueError(msg)
     # These modules import Altair, which `import polars_graded` does not load.
     from polars_graded._report.documents import RankedFrame
     from polars_graded._report.parts import Contents
-    from polars_graded._report.tables import build_segments
 
     strategies = order_strategies(values[strategy])
     place = None if baseline is None else find_index(strategies, baseline)
     text = pl.col(strategy).cast(pl.String).fill_null("null").alias("strategy")
-    values = values.select(text, pl.col(one).alias("query"), *numbers, *curves)
+    values = values.select(text, pl.col(one).alias("query"), *numbers, *curves, *unit_columns)
+    units = values.select("query", *unit_columns).unique()
     names = strategies.cast(pl.String).fill_null("null").alias("strategy")
-    grid = Grid(values.drop(curves), missing, names, measures, clusters=clusters)
-    contents = Contents(grid, Grid(values.drop(numbers), missing, names, measures), place, tests)
-    contents.segments = build_segments(results, grid, check_segment_columns(segments))
+    grid, curve_grid = (
+        Grid(
+            values.drop(*others, *unit_columns),
+            missing,
+            names,
+            measures,
+            clusters=units.select("query", CLUSTER) if CLUSTER in unit_columns else None,
+            weights=units.select("query", WEIGHT) if WEIGHT in unit_columns else None,
+        )
+        for others in (curves, numbers)
+    )
+    contents = Contents(grid, curve_grid, place, tests, units)
+    contents.add_segments(results, check_segment_columns(segments), baseline)
     page_settings = contents.settings
     if grader is not None:
         page_settings["Grades"] = f"of {grader}"
@@ -237,6 +250,16 @@ def report(
     with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return ReportFile(path)
+
+
+def _complete_key(results: ResultSet) -> ResultSet:
+    """Return results without segments, whose columns identify a query if the others do not."""
+    keys = results.keys
+    columns = [keys.strategy, *keys.queries]
+    check_columns("per_query", [*columns, *keys.segments], results.rows.collect_schema())
+    distinct = results.rows.lazy().select(columns).collect()
+    query = keys.identity if distinct.n_unique() < distinct.height else keys.queries
+    return replace(results, keys=replace(keys, query=query, segments=()))
 
 
 def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:

@@ -19,6 +19,7 @@ from polars_graded._report.findings import collect_facts, find_interval, list_pa
 from polars_graded._results.comparing import compare_grid, differences, summarise_grid
 from polars_graded._results.findings import describe_test
 from polars_graded._results.grid import Grid
+from polars_graded._results.mean_intervals import CLUSTER, WEIGHT
 from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.result_sets import ResultSet, ResultSets
 from polars_graded._results.significance import Options
@@ -31,6 +32,9 @@ are compared with the best one."""
 
 MAX_HISTOGRAMS = 24
 """Maximum number of histograms of all measures. Each measure has at least one."""
+
+MAX_SEGMENT_PAIRS = 100
+"""Maximum number of differences in segments that are drawn."""
 
 MAX_RANKED_QUERIES = 20
 """Maximum number of queries whose rankings are drawn."""
@@ -54,20 +58,38 @@ class Contents:
     The grids have the columns `strategy` and `query`, and the strategies are texts.
     """
 
-    def __init__(self, grid: Grid, curves: Grid, baseline: int | None, tests: Options) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        curves: Grid,
+        baseline: int | None,
+        tests: Options,
+        units: pl.DataFrame,
+    ) -> None:
         self.grid, self.curves, self.baseline = grid, curves, baseline
+        self.units = units
+        """A row per query, with the columns of `add_units`."""
+        self.unit_columns: dict[str, Any] = {
+            keyword: name if name in units.columns else None
+            for keyword, name in (("cluster", CLUSTER), ("weights", WEIGHT))
+        }
+        """Keywords of functions that take clusters and weights."""
+        self.options = tests
         self.tests: Any = {"test": tests.test, "correction": tests.correction}
         self.charts = Charts()
         self.names: list[str] = grid.strategies.to_list()
         self.short_names = shorten_names(self.names)
         self.documents: RankedFrame | None = None
-        self.segments: dict[str, tables.Table] = {}
+        self.segments: dict[str, tuple[tables.Table, Figure | None]] = {}
+        """The means and the differences in segments by measure."""
         self.sections: dict[str, list[Figure]] = {}
         """Figures below the measures by heading, which are closed when the page opens."""
         queries = format_count(len(grid.queries), "queries")
         self.about = f"{format_count(len(self.names), 'strategies')}, {queries}"
         if grid.clusters is not None:
             self.about += f" in {format_count(len(np.unique(grid.clusters)), 'clusters')}"
+        if grid.weights is not None:
+            self.about += ", weighted"
         self.comparison, n_pairs = None, 0
         if grid.measures and (len(self.names) > 1 or baseline is not None):
             name = None if baseline is None else self.names[baseline]
@@ -100,14 +122,38 @@ class Contents:
             return
 
         def summarise_grader(results: ResultSet) -> pl.DataFrame:
-            keys = replace(results.keys, segments=())
-            grid = replace(results, measures=[best], keys=keys).read_grid("ignore")
+            grid = replace(results, measures=[best]).read_grid("ignore")
             return summarise_grid(grid, 1 - ALPHA)
 
         means = graders.stack(summarise_grader)
         strategy = next(iter(graders.by_grader.values())).keys.strategy
         chart = charts.grading_profile(means, show="places", strategy=strategy)
         self.sections["Graders"] = [self.charts.draw(chart)]
+
+    @use_own_theme()
+    def add_segments(self, results: ResultSet, columns: Sequence[str], baseline: Any) -> None:
+        """Add the means of each segment, and up to `MAX_SEGMENT_PAIRS` differences per measure."""
+        if not columns or not self.grid.measures:
+            return
+        best: Any = self.grid.get_directions(self.grid.measures)
+        keys = replace(results.keys, segments=columns)
+        grid = replace(results, measures=[best], keys=keys).read_grid("ignore")
+        means, strategy = summarise_grid(grid, 1 - ALPHA), keys.strategy
+        pairs = None
+        if self.comparison is not None:
+            pairs = compare_grid(grid, self.options, baseline).rename({strategy: "strategy"})
+            pairs = pairs.with_columns(pl.col("strategy", "baseline").cast(pl.String))
+        for facts in self.facts:
+            name, figure = facts.measure["name"], None
+            if pairs is not None and best[name] != "none" and facts.measure["queries"]:
+                drawn = pairs.filter(measure=name)
+                if self.baseline is None and len(self.names) > MAX_PAIRED_STRATEGIES:
+                    leader = self.names[facts.measure["order"][0]]
+                    drawn = pair_rows.compare_all_with(drawn, leader)
+                if drawn["difference"].count() and drawn.height <= MAX_SEGMENT_PAIRS:
+                    figure = self.charts.draw(charts.comparison_forest(drawn))
+            table = tables.build_segments(means.filter(measure=name), columns, strategy)
+            self.segments[name] = table, figure
 
     @use_own_theme()
     def build(self) -> dict[str, Any]:
@@ -185,9 +231,8 @@ class Contents:
         filled = pl.col(name).fill_null(0) if self.grid.missing == "zero" else name
         frame = self.grid.frame.select("strategy", "query", filled)
         frame = frame.filter(pl.col("query").is_in(results.queries.implode(), nulls_equal=True))
+        frame = frame.join(self.units, on="query", nulls_equal=True, maintain_order="left")
         best: Any = {name: results.best}
-        clusters = self.grid.clusters
-        cluster = None if clusters is None else "cluster"
         if n_shown < len(others):
             note = f"Histograms are shown for the first {n_shown} of {len(others)} pairs."
             part["notes"].append(note)
@@ -197,18 +242,17 @@ class Contents:
             rows = differences(frame, best, *pair, query="query", strategy="strategy")
             rows = rows.with_columns(pl.col("query").cast(pl.String).fill_null("null"))
             interval = intervals.get(both)
-            chart = charts.precision_histogram(frame, best, *pair, interval=interval)
+            chart = charts.precision_histogram(
+                frame, best, *pair, interval=interval, **self.unit_columns
+            )
             figure = self.charts.draw(chart, CHART_HEIGHT)
             table = tables.build_extremes(rows.drop("winner"), pair, name)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
             part["pairs"].append({**shown, "queries": rows["query"].to_list()})
         if len(self.names) > 2 and not self.tested.of_ranks and results.n > 1:  # noqa: PLR2004
-            if clusters is not None:
-                numbers = pl.DataFrame({"query": self.grid.queries, "cluster": clusters})
-                frame = frame.join(numbers, on="query", how="left", nulls_equal=True)
-            keys: Any = {"query": "query", "strategy": "strategy", "cluster": cluster}
-            ranks = rank_strategies(frame, best, **keys, **self.tests)
+            keys: Any = {"query": "query", "strategy": "strategy"}
+            ranks = rank_strategies(frame, best, **keys, **self.unit_columns, **self.tests)
             height = _choose_height(ranks.height)
             part["ranks"] = self.charts.draw(charts.strategy_ranks(ranks), height)
 
@@ -243,9 +287,9 @@ class Contents:
         frame = self.curves.frame.filter(np.tile(used, len(self.names)))
         if self.curves.missing == "zero":
             frame = frame.with_columns(pl.col(both).fill_null(pl.lit([0.0] * length)))
-        # Bands of curves assume independent queries.
-        has_band = used.sum() > 1 and self.grid.clusters is None
-        options: dict[str, Any] = {"confidence": 1 - ALPHA if has_band else None}
+        frame = frame.join(self.units, on="query", nulls_equal=True, maintain_order="left")
+        options: dict[str, Any] = {"confidence": 1 - ALPHA if used.sum() > 1 else None}
+        options |= self.unit_columns
         draw: Any = charts.recall_precision_curves
         if kind == "rank":
             draw, options["ideal"] = charts.dcg_curves, ideal or False

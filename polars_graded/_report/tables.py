@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from polars_graded._report.findings import find_interval
-from polars_graded._results.comparing import summarise_grid
-from polars_graded._results.grid import Grid
-from polars_graded._results.result_sets import ResultSet
 from polars_graded._sentences import format_number, format_p
-from polars_graded._sentences.verdicts import ALPHA, Facts
+from polars_graded._sentences.verdicts import Facts
 
 
 class Cell(NamedTuple):
@@ -119,29 +115,17 @@ def build_extremes(rows: pl.DataFrame, names: Sequence[str], measure: str, n: in
     return Table(caption, ["query", *names, "difference"], cells, names_queries=True)
 
 
-def build_segments(results: ResultSet, grid: Grid, columns: Sequence[str]) -> dict[str, Table]:
-    """Return the means of each segment by measure; {} without segments."""
-    if not columns or not grid.measures:
-        return {}
-    keys, directions = (
-        replace(results.keys, segments=columns),
-        grid.get_directions(grid.measures),
-    )
-    parts = replace(results, keys=keys, measures=[directions]).read_grid("ignore")
-    means = summarise_grid(parts, 1 - ALPHA)
-    tables = {}
-    for name in grid.measures:
-        wide = means.filter(measure=name).pivot(
-            results.keys.strategy, index=[*columns, "queries"], values="mean"
-        )
-        rows = [
-            [
-                Cell(", ".join(map(str, row[: len(columns)]))),
-                Cell(f"{row[len(columns)]:,}", "number"),
-                *map(build_cell, row[len(columns) + 1 :]),
-            ]
-            for row in wide.iter_rows()
+def build_segments(means: pl.DataFrame, segments: Sequence[str], strategy: str) -> Table:
+    """Return the means of one measure in each segment, from the table of `summarise`."""
+    wide = means.pivot(strategy, index=[*segments, "queries"], values="mean")
+    n_keys = len(segments)
+    rows = [
+        [
+            Cell(", ".join(map(str, row[:n_keys]))),
+            Cell(f"{row[n_keys]:,}", "number"),
+            *map(build_cell, row[n_keys + 1 :]),
         ]
-        heads = [", ".join(columns), *wide.columns[len(columns) :]]
-        tables[name] = Table(f"Means of {name} in segments", heads, rows)
-    return tables
+        for row in wide.iter_rows()
+    ]
+    heads = [", ".join(segments), *wide.columns[n_keys:]]
+    return Table(f"Means of {means['measure'][0]} in segments", heads, rows)

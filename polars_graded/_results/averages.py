@@ -7,14 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import check_frame, check_number
+from polars_graded._checks import check_column_names, check_frame, check_number
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import returns_lazy_for_lazy
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import check_segment_columns
-from polars_graded._results.means import compute_curve_means
+from polars_graded._results.keys import Keys, check_segment_columns
+from polars_graded._results.mean_intervals import WEIGHT
 from polars_graded._results.tables import check_free_names
+from polars_graded._results.units import read_weights
 
 __all__ = ["average_curves", "count_retrieved"]
 
@@ -24,6 +25,7 @@ def average_curves(
     frame: Any,
     *curves: str,
     segments: str | Sequence[str] | None = None,
+    weights: str | None = None,
     **options: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Average curves over queries: one row per strategy and rank.
@@ -43,6 +45,9 @@ def average_curves(
     segments
         One or more columns whose values divide the queries into segments. Each segment is averaged
         separately.
+    weights
+        The column of `frame` that states how much each query counts, as for `summarise`. The means
+        are then weighted. A LazyFrame is read once for its weights.
     **options
         The keywords of `evaluate`.
 
@@ -79,22 +84,60 @@ def average_curves(
     _check_no_fingerprint(options)
     name, positions = _find_positions([Measure.parse(curve) for curve in curves])
     segment_columns = check_segment_columns(segments)
+    query = options.get("query", "query")
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if segment_columns:
-        query = options.get("query", "query")
         queries = [query] if isinstance(query, str) else query
         others = [each for each in queries if each not in segment_columns]
-        options["query"] = [*segment_columns, *(others or queries)]
+        options["query"] = query = [*segment_columns, *(others or queries)]
     per_query = check_frame("per_query", evaluate(frame, *curves, **options))
     names = per_query.collect_schema().names()
     strategy_columns = _find_strategy_columns(names, options)
     keys, columns = [*strategy_columns, *segment_columns], names[-len(curves) :]
     if len(strategy_columns) > 1:
         per_query = per_query.drop_nulls(columns)
-    means = compute_curve_means(per_query.lazy(), columns, positions, keys).select(
-        *keys, name, *columns
-    )
+    if weights is not None:
+        per_query = _add_weights(per_query, check_frame("frame", frame), weights, query)
+    means = _compute_means(per_query.lazy(), columns, positions, keys, weights)
     return means if isinstance(per_query, pl.LazyFrame) else means.collect()
+
+
+def _add_weights(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    frame: pl.DataFrame | pl.LazyFrame,
+    weights: str,
+    query: Any,
+) -> pl.DataFrame | pl.LazyFrame:
+    """Add the weight of each query, and leave out queries of weight 0."""
+    read_weights(frame, Keys(query, weights=weights))  # checks them
+    on, weight = check_column_names("query", query), pl.col(weights).cast(pl.Float64).alias(WEIGHT)
+    numbers = frame.lazy().select(*on, weight).unique().filter(pl.col(WEIGHT) > 0)
+    together = per_query.lazy().join(numbers, on=on, nulls_equal=True, maintain_order="left")
+    return together if isinstance(per_query, pl.LazyFrame) else together.collect()
+
+
+def _compute_means(
+    curves: pl.LazyFrame,
+    columns: Sequence[str],
+    positions: pl.Series,
+    keys: Sequence[str],
+    weights: str | None,
+) -> pl.LazyFrame:
+    """Return the means of curves over queries, one row per key and position.
+
+    Curves are lists of the same length.
+    """
+    position = pl.lit(positions).implode().alias(positions.name)
+    further, values = [] if weights is None else [WEIGHT], pl.col(columns)
+    points = curves.select(*keys, *further, position, *columns).explode(
+        positions.name, *columns, empty_as_null=False
+    )
+    means = values.mean()
+    if further:
+        weight = pl.col(WEIGHT)
+        sums = pl.when(values.is_not_null()).then(weight).sum()
+        means = (values * weight).sum() / pl.when(sums > 0).then(sums)
+    return points.group_by(*keys, positions.name, maintain_order=True).agg(means)
 
 
 def _check_no_fingerprint(options: Mapping[str, Any]) -> None:

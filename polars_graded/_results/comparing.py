@@ -18,7 +18,8 @@ from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns, find_places
 from polars_graded._results.grid import Grid, Missing, Results
 from polars_graded._results.keys import Columns
-from polars_graded._results.means import compute_mean_and_std, compute_mean_margin, divide
+from polars_graded._results.mean_intervals import compute_mean_intervals
+from polars_graded._results.means import compute_mean_and_std, divide
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.result_sets import ResultSet, collect_rows, open_results
 from polars_graded._results.significance import (
@@ -505,14 +506,7 @@ def _compute_equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
 def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
     """Return the statistics of each strategy."""
     values, n, shares = results.values, results.n, results.shares
-    mean, std = compute_mean_and_std(values, shares)
-    _, std_of_units = compute_mean_and_std(results.units.values)
-    # The standard error is that of all units, and Student's quantile that of the effective number.
-    effective = results.effective_number
-    std_of_units *= np.sqrt(effective / max(1, results.units.n))
-    margin = compute_mean_margin(
-        np.where(std_of_units > 0, std_of_units, np.nan), effective, confidence
-    )
+    mean, low, high = compute_mean_intervals(results, confidence)
     # numpy warns if it averages no values. So without queries, average a NaN: the result is NaN.
     samples = values if n else np.full((len(values), 1), np.nan)
     logarithms = np.log(np.maximum(samples, GEOMETRIC_FLOOR))
@@ -528,7 +522,7 @@ def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
         "best": [results.best] * len(values),
         "confidence": np.full(len(values), confidence),
         "mean": mean,
-        "std": std,
-        "ci_low": mean - margin,
-        "ci_high": mean + margin,
+        "std": compute_mean_and_std(values, shares)[1],
+        "ci_low": low,
+        "ci_high": high,
     }

@@ -19,6 +19,7 @@ from polars_graded._checks import (
     check_frame,
     check_number,
     first_few,
+    nearest,
 )
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.kernels.ragged import Floats, Integers
@@ -156,7 +157,8 @@ def gate(
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64): the number of further queries that would decide an undecided
           verdict in 80 % of cases if the difference stayed the same. Null if it is unknown, or more
-          than 100 times the given number;
+          than 100 times the given number, and with `weights`, since further queries may have other
+          weights;
         - with `cluster`: `clusters` and `changed_clusters` (UInt32), and `more_clusters` in place
           of `more_queries`;
         - with `weights`: `effective_queries` and `effective_changed`, the effective numbers of
@@ -508,6 +510,12 @@ def _check_resamples(options: Options, level: float, n_verdicts: int) -> None:
         raise ValueError(msg)
 
 
+def _hint_at_key(measure: str, margin: Mapping[str, float]) -> str:
+    """Return a hint with the key of a mapping that probably means the measure, or ""."""
+    key = nearest(measure, margin)
+    return "" if key is None else f"\n\nHint: did you mean {measure!r} by {key!r}?"
+
+
 def _check_margin(
     measure: str, margin: float | Mapping[str, float], maximum: float | None
 ) -> float:
@@ -516,6 +524,7 @@ def _check_margin(
         if measure not in margin:
             msg = (
                 f"`margin` must have a margin for {measure!r}, got margins for {', '.join(margin)}"
+                f"{_hint_at_key(measure, margin)}"
             )
             raise ValueError(msg)
         margin = margin[measure]
@@ -574,6 +583,8 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
     skewness_of_pairs = (
         _compute_adverse_skewness(pairs, inputs) if pairs.n else np.zeros(len(pairs))
     )
+    # Further queries may have other weights, and the given ones do not show how precise they are.
+    is_open_verdict &= pairs.results.weights is None
     more = [
         _compute_more_queries(effect, skewness, n_changed, pairs.units.n, inputs.level)
         if is_open
@@ -582,7 +593,7 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
             is_open_verdict,
             divide(distance, pairs.units.statistics.std),
             skewness_of_pairs,
-            pairs.count_effective_changes(),
+            pairs.changed_units,
             strict=True,
         )
     ]

@@ -22,7 +22,7 @@ from polars_graded._results.best_values import (
     list_declared_measures,
     parse_direction,
 )
-from polars_graded._results.means import check_list_length, compute_mean_and_std
+from polars_graded._results.means import check_list_length, compute_mean_and_std, spread_lists
 from polars_graded._results.units import (
     compute_deviation_factor,
     compute_effective_number,
@@ -175,8 +175,9 @@ class Grid:
             raise ValueError(msg)
         for measure in self.measures:
             results = self.get_results(measure)
-            if results.n < 2:  # noqa: PLR2004
-                msg = f"measure {measure!r} must have at least 2 queries, got {results.n}"
+            if (n := len(results.cluster_sizes)) < 2:  # noqa: PLR2004
+                units = "queries" if self.clusters is None else "clusters"
+                msg = f"measure {measure!r} must have at least 2 {units}, got {n}"
                 raise ValueError(msg)
             yield results
 
@@ -186,12 +187,7 @@ class Grid:
 
     def get_curve(self, curve: str, length: int) -> Floats:
         """Return the values of a curve, with a third axis for its points."""
-        lists = self.frame[curve]
-        has_list = lists.is_not_null().to_numpy()
-        rows = lists.drop_nulls().cast(pl.List(pl.Float64))
-        points = np.full((len(lists), length), np.nan)
-        flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
-        points[has_list] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
+        points = spread_lists(self.frame[curve], length)
         name = f"curve {curve!r}"
         self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
         self._check_present(np.isnan(points).any(axis=1), curve, name)

@@ -24,6 +24,16 @@ def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str
     return lengths.max() or 0
 
 
+def spread_lists(lists: pl.Series, length: int) -> Any:
+    """Return lists of one length as rows of an array; NaN for null, and for a missing list."""
+    has_list = lists.is_not_null().to_numpy()
+    rows = lists.drop_nulls().cast(pl.List(pl.Float64))
+    points = np.full((len(lists), length), np.nan)
+    flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
+    points[has_list] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
+    return points
+
+
 def compute_mean(values: Floats) -> float:
     """Return the mean of values, NaN if there are none."""
     return float(values.mean()) if len(values) else np.nan
@@ -84,36 +94,3 @@ def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
     from scipy.special import stdtrit
 
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
-
-
-def compute_mean_interval(values: Floats) -> tuple[float, float | None, float | None]:
-    """Return the mean of values and its 95 % interval.
-
-    The interval is Student's. Its ends are None if all values are equal, or if there are fewer than
-    two values.
-    """
-    [mean], [std] = compute_mean_and_std(values[np.newaxis])
-    if not std > 0:
-        return float(mean), None, None
-    margin = compute_mean_margin(std, len(values), 0.95)
-    return float(mean), float(mean - margin), float(mean + margin)
-
-
-def compute_curve_means(
-    curves: pl.LazyFrame, columns: Sequence[str], positions: pl.Series, keys: Sequence[str]
-) -> pl.LazyFrame:
-    """Return the means of curves over queries, one row per key and position.
-
-    Curves are lists of the same length. The column "queries of …" contains the number of values,
-    and "std of …" contains the standard deviation of the values.
-    """
-    position = pl.lit(positions).implode().alias(positions.name)
-    points = curves.select(*keys, position, *columns).explode(
-        positions.name, *columns, empty_as_null=False
-    )
-    values = pl.col(columns)
-    return points.group_by(*keys, positions.name, maintain_order=True).agg(
-        values.mean(),
-        values.count().name.prefix("queries of "),
-        values.std().name.prefix("std of "),
-    )

@@ -20,7 +20,7 @@ from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import ROUNDING, MeasureColumns
 from polars_graded._results.findings import find_agreeing_pairs
-from polars_graded._results.grid import ALL_QUERIES, Grid, Missing
+from polars_graded._results.grid import ALL_QUERIES, Grid, Missing, Results
 from polars_graded._results.keys import Columns
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.result_sets import ResultSet, open_results
@@ -34,7 +34,7 @@ from polars_graded._results.significance import (
     run_test,
     warn_of_tests,
 )
-from polars_graded._results.tables import make_measure_table, make_table
+from polars_graded._results.tables import EFFECTIVE, count_units, make_measure_table, make_table
 
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
@@ -54,6 +54,8 @@ def discriminative_power(
     test: TestName = "t",
     correction: CorrectionName | None = None,
     confidence: float = 0.95,
+    cluster: Columns | None = None,
+    weights: str | None = None,
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
@@ -71,7 +73,7 @@ def discriminative_power(
     ----------
     per_query, *measures, query, strategy, missing, grader
         As for `compare`, with at least three strategies.
-    test, correction, seed, resamples, progress
+    test, correction, cluster, weights, seed, resamples, progress
         As for `compare`. The default is the paired t test with Holm's correction, as in the report
         and in `charts.comparison_matrix`, so `significant_pairs` agrees with them. Carterette
         (2012) proposes `"randomised_tukey"`.
@@ -125,9 +127,16 @@ def discriminative_power(
     """
     options = Options(test, correction, confidence, seed, resamples, progress)
     results = open_results(
-        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
     )
-    return results.stack(lambda each: _count_findings(each.read_grid("ignore"), options))
+    return results.stack(lambda each: _count_findings(each.read_grid(), options))
 
 
 def _count_findings(grid: Grid, options: Options) -> pl.DataFrame:
@@ -157,6 +166,8 @@ def significance_levels(
     *measures: MeasureColumns,
     test: TestName = "t",
     correction: CorrectionName | None = None,
+    cluster: Columns | None = None,
+    weights: str | None = None,
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
@@ -175,7 +186,7 @@ def significance_levels(
     ----------
     per_query, *measures, query, strategy, missing, grader
         As for `compare`, with at least three strategies.
-    test, correction, seed, resamples, progress
+    test, correction, cluster, weights, seed, resamples, progress
         As for `discriminative_power`.
 
     Returns
@@ -221,9 +232,16 @@ def significance_levels(
     """
     options = Options(test, correction, seed=seed, resamples=resamples, progress=progress)
     results = open_results(
-        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
     )
-    return results.stack(lambda each: _list_p_values(each.read_grid("ignore"), options))
+    return results.stack(lambda each: _list_p_values(each.read_grid(), options))
 
 
 def _list_p_values(grid: Grid, options: Options) -> pl.DataFrame:
@@ -273,6 +291,7 @@ def queries_needed(
     power: float = 0.8,
     confidence: float = 0.95,
     cluster: Columns | None = None,
+    weights: str | None = None,
     query: Columns | None = None,
     strategy: str | None = None,
     missing: Missing = "error",
@@ -311,6 +330,11 @@ def queries_needed(
         The columns of clusters, as for `compare`. Clusters then take the place of queries: n is
         their number, and :math:`s / \sqrt n` is the cluster-robust standard error. The result has
         the numbers of `clusters` (UInt32) and of `clusters_needed` in place of `queries_needed`.
+    weights
+        The column of weights of queries, as for `compare`. Queries of equal weight then take the
+        place of queries: n is their effective number, and :math:`s / \sqrt n` is the standard
+        error of the weighted mean. The result has `effective_queries` (Float64) and
+        `effective_queries_needed` in place of `queries_needed`.
 
     Returns
     -------
@@ -379,6 +403,7 @@ def queries_needed(
         query=query,
         strategy=strategy,
         cluster=cluster,
+        weights=weights,
         missing=missing,
         grader=grader,
     )
@@ -396,19 +421,24 @@ def queries_needed(
     return results.stack(list_needs)
 
 
+def _name_units(grid: Grid | Results) -> str:
+    """Return the name of the units whose number decides, as in columns of results."""
+    if grid.weights is not None:
+        return EFFECTIVE
+    return "queries" if grid.clusters is None else "clusters"
+
+
 def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
     """Return the row of a measure in the result of `queries_needed`."""
-    std, n = _compute_pooled_std(pairs.units), pairs.units.n
-    effect, has_clusters = difference / std, pairs.results.clusters is not None
+    std, n = _compute_pooled_std(pairs)
+    effect = difference / std
     return {
         "measure": pairs.results.measure,
         "queries": pairs.n,
-        **({"clusters": n} if has_clusters else {}),
+        **{name: numbers.item() for name, numbers in count_units(pairs.results, 1).items()},
         "std": std,
         "difference": difference,
-        "clusters_needed" if has_clusters else "queries_needed": find_min_queries(
-            effect, power, level
-        ),
+        f"{_name_units(pairs.results)}_needed": find_min_queries(effect, power, level),
         "power": float(compute_power(n, effect, level)),
         "smallest_difference": _find_smallest_effect(n, power, level) * std,
     }
@@ -422,6 +452,8 @@ def power_curve(
     difference: float = 0.02,
     unit: Unit = "measure",
     confidence: float = 0.95,
+    cluster: Columns | None = None,
+    weights: str | None = None,
     query: Columns | None = None,
     strategy: str | None = None,
     missing: Missing = "error",
@@ -439,6 +471,9 @@ def power_curve(
         The numbers of queries, each at least 2. Let n be the number of given queries. The default
         is up to thirty numbers, from 5 to the larger of 20 and 4 n. The result always contains n,
         too.
+    cluster, weights
+        As for `queries_needed`. The numbers are then those of clusters, or of queries of equal
+        weight, and the column `clusters` or `effective_queries` takes the place of `queries`.
 
     Returns
     -------
@@ -485,10 +520,17 @@ def power_curve(
             for number in check_list("queries", queries)
         ]
     results = open_results(
-        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
     )
     return results.stack(
-        lambda each: _list_powers(each.read_grid("ignore"), numbers, difference, unit, level)
+        lambda each: _list_powers(each.read_grid(), numbers, difference, unit, level)
     )
 
 
@@ -496,21 +538,22 @@ def _list_powers(
     grid: Grid, numbers: Sequence[int] | None, difference: float, unit: Unit, level: float
 ) -> pl.DataFrame:
     """Return the power at several numbers of queries, by measure."""
-    tables = []
+    tables, units = [], _name_units(grid)
     for pairs in _list_pairs(grid, 2):
-        std, n = _compute_pooled_std(pairs), pairs.n
+        std, n = _compute_pooled_std(pairs)
         target, share = _find_target_difference(pairs, difference, unit)
         counts = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
         all_counts = np.unique([*counts, n])
         columns = {
             "measure": [pairs.results.measure] * len(all_counts),
-            "queries": all_counts,
+            units: all_counts,
             "power": compute_power(all_counts, target / std, level),
             "at_hand": all_counts == n,
             "difference": [target] * len(all_counts),
             "share_of_range": [share] * len(all_counts),
         }
-        tables.append(make_table(columns, queries=pl.UInt64(), share_of_range=pl.Float64()))
+        dtypes = {units: pl.UInt64() if grid.weights is None else pl.Float64()}
+        tables.append(make_table(columns, **dtypes, share_of_range=pl.Float64()))
     return pl.concat(tables)
 
 
@@ -524,7 +567,7 @@ def _find_target_difference(
     """
     amount = check_number("difference", difference, above=0)
     check_choice("unit", unit, ("measure", "range"))
-    span = float(np.ptp(pairs.results.values.mean(axis=1)))
+    span = float(np.ptp(pairs.results.compute_means(pairs.results.values)))
     span = span if span > ROUNDING * pairs.results.floor else 0.0
     if unit == "measure":
         return amount, amount / span if span else None
@@ -554,19 +597,22 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
-def _compute_pooled_std(pairs: Pairs) -> float:
-    """Return s: the square root of the mean variance of all pairs.
+def _compute_pooled_std(pairs: Pairs) -> tuple[float, float]:
+    """Return s, the square root of the mean variance of all pairs, and the number of units n.
 
-    The variance of a pair is the variance of its differences over queries or clusters.
+    The variance of a pair is n times the squared standard error of its mean difference. So it is
+    the variance of its differences over queries or clusters. With weights, n is the effective
+    number of units.
     """
-    std = float(np.sqrt((pairs.statistics.std**2).mean()))
+    units, n = pairs.units, pairs.results.effective_number
+    std = float(np.sqrt(n / units.n * (units.statistics.std**2).mean()))
     if not std:
         msg = (
             f"measure {pairs.results.measure!r} must have differences that vary, to compute the "
             "number of queries that it needs, got the same differences for all queries"
         )
         raise ValueError(msg)
-    return std
+    return std, n
 
 
 def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
@@ -579,7 +625,7 @@ def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
     return numbers[index] if index < len(numbers) else None
 
 
-def _find_smallest_effect(n: int, power: float, alpha: float) -> float:
+def _find_smallest_effect(n: float, power: float, alpha: float) -> float:
     """Return the smallest effect that n queries show with this power.
 
     The effect is in standard deviations. Return NaN if the power cannot be computed.

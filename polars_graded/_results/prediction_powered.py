@@ -21,6 +21,7 @@ from polars_graded._results.pairs import find_pairs, name_pairs
 from polars_graded._results.result_sets import ResultSets, open_results
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
 from polars_graded._results.tables import make_measure_table
+from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_count, format_p, format_short
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -313,6 +314,8 @@ def _estimate(
     results.check_grader("trusted", trusted)
     if model_name is not None:
         results.check_grader("grader", model_name)
+    for each in results.by_grader.values():
+        check_independence(each.rows, each.keys, each.keys.segments, takes_cluster=False)
     graders = {
         name: each.read_grid("ignore")
         for name, each in results.by_grader.items()

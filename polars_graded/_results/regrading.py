@@ -13,6 +13,7 @@ import polars as pl
 from polars_graded._checks import (
     check_collected,
     check_column_name,
+    check_column_names,
     check_columns,
     check_comparable,
     check_level,
@@ -28,12 +29,13 @@ from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._results.comparing import compare_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.grid import ALL_QUERIES
-from polars_graded._results.keys import Keys
+from polars_graded._results.keys import Columns, Keys
 from polars_graded._results.pairs import find_pairs
 from polars_graded._results.reliability import compute_tau_ap, compute_tau_b
 from polars_graded._results.result_sets import ResultSet
 from polars_graded._results.significance import Options
 from polars_graded._results.tables import check_free_names, make_measure_table
+from polars_graded._results.units import check_independence
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["robustness_to_grading", "unjudged_bounds"]
@@ -227,6 +229,7 @@ def robustness_to_grading(
     gradings: Mapping[str, Grading] | None = None,
     moved: float = 0.1,
     confidence: float = 0.95,
+    cluster: Columns | None = None,
     seed: int = 0,
     **options: Any,
 ) -> pl.DataFrame:
@@ -256,6 +259,8 @@ def robustness_to_grading(
     confidence
         The paired t test with Holm's correction gives p values. A p value of at most
         1 - `confidence` makes a difference significant.
+    cluster
+        The columns of clusters of queries, as for `compare`, among the columns of `query`.
     seed
         The same seed moves the same grades.
     **options
@@ -318,6 +323,9 @@ def robustness_to_grading(
     check_free_names(["grading"], strategy=strategy)
     check_level(confidence)
     share = check_number("moved", moved, at_least=0, at_most=1)
+    if cluster is not None:
+        columns = check_column_names("cluster", cluster)
+        check_columns("frame", columns, query, argument="cluster")
     check_whole_number("seed", seed, at_least=0)
     if gradings is None:
         levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
@@ -341,11 +349,13 @@ def robustness_to_grading(
         }
     requested = {name: measure.name for name, measure in parsed_measures.items()}
     evaluated = {AS_GIVEN: evaluate(rows, requested, **resolved)}
+    if cluster is None:
+        check_independence(evaluated[AS_GIVEN], Keys(query, strategy))
     for name, grades in regradings.items():
         regraded = rows.with_columns(grades.alias(grade))
         evaluated[name] = _evaluate_quietly(regraded, requested, resolved)
     conclusions = {
-        name: _Conclusions(values, parsed_measures, strategy, query, confidence)
+        name: _Conclusions(values, parsed_measures, strategy, query, confidence, cluster)
         for name, values in evaluated.items()
     }
     return pl.concat(
@@ -369,9 +379,10 @@ class _Conclusions:
         strategy: str,
         query: Sequence[str],
         confidence: float,
+        cluster: Columns | None,
     ) -> None:
         directions = {name: measure.definition.best for name, measure in measures.items()}
-        keys = Keys(query, strategy)
+        keys = Keys(query, strategy, cluster=cluster)
         self.grid = ResultSet(values, [directions], keys, "drop").read_grid("ignore")
         options = Options("t", "holm", confidence)
         compared = compare_grid(self.grid, options)

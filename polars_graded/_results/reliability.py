@@ -44,6 +44,8 @@ def swap_rate(
     sizes: int | Sequence[int] | None = None,
     width: float = 0.01,
     samples: int = 1000,
+    cluster: Columns | None = None,
+    weights: str | None = None,
     seed: int = 0,
     query: Columns | None = None,
     strategy: str | None = None,
@@ -67,6 +69,11 @@ def swap_rate(
         The width of a class of differences in the result, in the unit of the measure.
     samples
         The number of pairs of samples for each size.
+    cluster
+        The columns of clusters, as for `compare`. Whole clusters are then drawn, sizes are numbers
+        of clusters, and the column `clusters` takes the place of `queries`.
+    weights
+        The column of weights of queries, as for `compare`, for weighted means of the samples.
     seed
         The seed of the samples. Measures with values for the same queries get the same samples.
 
@@ -117,11 +124,16 @@ def swap_rate(
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
     results = open_results(
-        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
     )
-    return results.stack(
-        lambda each: _count_swaps(each.read_grid("ignore"), sizes, step, draws, seed)
-    )
+    return results.stack(lambda each: _count_swaps(each.read_grid(), sizes, step, draws, seed))
 
 
 def _count_swaps(
@@ -131,7 +143,7 @@ def _count_swaps(
     class_number, comparisons, swaps = pl.col("class"), pl.col("comparisons"), pl.col("swaps")
     tables = []
     for results in grid.list_results():
-        for size in _choose_sizes(sizes, results.n // 2):
+        for size in _choose_sizes(sizes, results.units.n // 2):
             counts = []
             for samples_of_block in _draw_samples(results, 2 * size, draws, seed):
                 first = _compute_differences(results, samples_of_block[:, :size]).ravel()
@@ -143,7 +155,7 @@ def _count_swaps(
             totals = pl.concat(counts).group_by("class").sum().sort("class")
             rows = totals.select(
                 pl.lit(results.measure).alias("measure"),
-                pl.lit(size, pl.UInt32).alias("queries"),
+                pl.lit(size, pl.UInt32).alias("queries" if grid.clusters is None else "clusters"),
                 (class_number * step).alias("difference_from"),
                 ((class_number + 1) * step).alias("difference_to"),
                 comparisons,
@@ -162,6 +174,8 @@ def order_stability(
     method: Literal["kendall", "ap"] = "kendall",
     samples: int = 1000,
     confidence: float = 0.95,
+    cluster: Columns | None = None,
+    weights: str | None = None,
     seed: int = 0,
     query: Columns | None = None,
     strategy: str | None = None,
@@ -183,6 +197,8 @@ def order_stability(
         The number of samples for each size.
     confidence
         The share of samples whose correlation τ lies between `tau_low` and `tau_high`.
+    cluster, weights
+        As for `swap_rate`.
     seed
         The seed of the samples. Measures with values for the same queries get the same samples.
 
@@ -238,15 +254,22 @@ def order_stability(
     check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
     results = open_results(
-        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
+        per_query,
+        measures,
+        query=query,
+        strategy=strategy,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
     )
 
     def list_stabilities(each: ResultSet) -> pl.DataFrame:
         return make_table(
             [
                 compute_stability(values, size, draws, method, confidence, seed)
-                for values in each.read_grid("ignore").list_results()
-                for size in _choose_sizes(sizes, values.n)
+                for values in each.read_grid().list_results()
+                for size in _choose_sizes(sizes, values.units.n)
             ]
         )
 
@@ -272,7 +295,7 @@ def compute_stability(
     return {
         "measure": results.measure,
         "strategies": len(results.values),
-        "queries": size,
+        "queries" if results.clusters is None else "clusters": size,
         "tau": compute_mean(tau[~np.isnan(tau)]),
         "tau_low": low,
         "tau_high": high,
@@ -295,24 +318,25 @@ def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[
 
 
 def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
-    """Yield blocks of samples: indices of queries, drawn without replacement."""
+    """Yield blocks of samples: indices of units, drawn without replacement."""
     rng = np.random.default_rng(seed)
-    n, count = results.n, len(results.values)
+    n, count = results.units.n, len(results.values)
     for block in split_into_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
         indices = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
         yield rng.permuted(indices, axis=1)[:, :size]
 
 
 def _compute_differences(results: Results, indices: Integers) -> Floats:
-    """Return the difference of means of each pair, with one row per sample.
+    """Return the difference of means of each pair, with one row per sample of units.
 
     A difference within rounding errors is exactly 0.
     """
-    rows, size = indices.shape
-    weights = np.zeros((rows, results.n))
-    np.put_along_axis(weights, indices, 1 / size, axis=1)
-    means = weights @ results.values.T
-    rounding = (weights @ results.rounding)[:, np.newaxis]
+    totals, sizes = results.totals.values, results.unit_sizes
+    is_drawn = np.zeros((len(indices), len(sizes)))
+    np.put_along_axis(is_drawn, indices, 1.0, axis=1)
+    size_of_sample = (is_drawn @ sizes)[:, np.newaxis]
+    means = is_drawn @ totals.T / size_of_sample
+    rounding = (is_drawn @ results.totals.rounding)[:, np.newaxis] / size_of_sample
     a, b = np.triu_indices(len(results.values), 1)
     differences: Floats = means[:, a] - means[:, b]
     differences[np.abs(differences) <= rounding] = 0

@@ -32,7 +32,7 @@ def read_clusters(rows: pl.DataFrame | pl.LazyFrame, keys: Keys) -> pl.DataFrame
     """
     columns = check_column_names("cluster", keys.cluster or [])
     check_columns("per_query", columns, rows.collect_schema(), argument="cluster")
-    distinct = _read_query_columns(rows, "cluster", columns, keys)
+    distinct = read_query_columns(rows, "cluster", columns, keys)
     is_null = pl.all_horizontal(pl.col(distinct.columns[-len(columns) :]).is_null())
     if n_nulls := distinct.filter(is_null).height:
         names = ", ".join(map(repr, columns))
@@ -41,7 +41,7 @@ def read_clusters(rows: pl.DataFrame | pl.LazyFrame, keys: Keys) -> pl.DataFrame
     return distinct
 
 
-def _read_query_columns(
+def read_query_columns(
     rows: pl.DataFrame | pl.LazyFrame, noun: str, columns: Sequence[str], keys: Keys
 ) -> pl.DataFrame:
     """Return what the columns state about each query, such as its cluster or its weight.
@@ -85,17 +85,20 @@ def check_independence(
     segments: Sequence[str] = (),
     *,
     decides: bool = False,
+    takes_cluster: bool = True,
+    has_strategies: bool = True,
 ) -> None:
     """Warn if several columns identify a query, and none of them does so alone.
 
     One of these columns is then repeated, such as a search term on several devices, and the queries
-    with the same term probably depend on each other. If `decides` is True, raise instead.
+    with the same term probably depend on each other. If `decides` is True, raise instead. If the
+    function does not take `cluster`, the hint is left out.
     """
     queries = keys.queries
     if len(queries) == 1:
         return
-    fixed = [keys.strategy, *segments]
-    distinct = rows.lazy().select({*fixed, *queries}).collect()
+    fixed = [*([keys.strategy] if has_strategies else []), *segments]
+    distinct = rows.lazy().select({*fixed, *queries}).unique().collect()
     if any(distinct.select({*fixed, name}).n_unique() == distinct.height for name in queries):
         return
     counts = [distinct.get_column(name).n_unique() for name in queries]
@@ -114,11 +117,9 @@ def check_independence(
             f"alone, got {repetition}{hint}"
         )
         raise ValueError(msg)
-    warn_the_caller(
-        DataWarning.clusters,
-        f"queries are tested as independent, but several may depend on each other: there are "
-        f"{repetition}{hint}",
-    )
+    sentence = "queries are tested as independent, but several may depend on each other: there are "
+    remedy = hint if takes_cluster else ". Intervals may be too short"
+    warn_the_caller(DataWarning.clusters, f"{sentence}{repetition}{remedy}")
 
 
 def read_weights(rows: pl.DataFrame | pl.LazyFrame, keys: Keys) -> pl.DataFrame:
@@ -133,7 +134,7 @@ def read_weights(rows: pl.DataFrame | pl.LazyFrame, keys: Keys) -> pl.DataFrame:
     if not schema[name].is_numeric():
         msg = f"weights {name!r} must be numbers, got {schema[name]}"
         raise TypeError(msg)
-    stated = _read_query_columns(rows, "weight", [name], keys)
+    stated = read_query_columns(rows, "weight", [name], keys)
     key, weight = stated.columns[0], stated.columns[-1]
     stated = stated.with_columns(pl.col(weight).cast(pl.Float64))
     is_wrong = ~(pl.col(weight).is_finite() & (pl.col(weight) >= 0))

@@ -141,7 +141,9 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_ch
 
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Write how many more queries would probably decide the verdict."""
+    """Write how many more queries would probably decide the verdict; "" with weights."""
+    if EFFECTIVE_CHANGED in row:
+        return ""
     units = Units.of(row)
     n, noun = units.more, units.noun
     if n is not None:

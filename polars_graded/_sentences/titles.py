@@ -258,9 +258,11 @@ def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
     return f"{one} beats {other} in {most:,} of {queries}, loses in {fewest:,}"
 
 
-def write_mean_difference(mean: float, low: float | None, high: float | None) -> list[str]:
+def write_mean_difference(
+    mean: float, low: float | None, high: float | None, *, is_weighted: bool = False
+) -> list[str]:
     """Return a note on the mean difference and its interval."""
-    note = f"mean difference {format_number(mean)}"
+    note = f"{'weighted ' * is_weighted}mean difference {format_number(mean)}"
     if low is not None and high is not None:
         note += f", 95 % interval {format_number(low)} to {format_number(high)}"
     return [note]

@@ -8,12 +8,14 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_collected
+from polars_graded._checks import check_choice, check_collected, check_column_names
 from polars_graded._drawing import axis_ends, chart_rows, curve_rows, lines, marks, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, collect_column_names, find_keys
+from polars_graded._results.keys import Columns, Keys, collect_column_names, find_keys
+from polars_graded._results.mean_intervals import CLUSTER, WEIGHT
+from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_percent, shorten_name, titles
 
 IDEAL_DASH = [4, 3]
@@ -32,6 +34,8 @@ def dcg_curves(
     strategy: str = "strategy",
     rank: str = "rank",
     show: Literal["curves", "differences"] = "curves",
+    cluster: Columns | None = None,
+    weights: str | None = None,
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
 ) -> Chart:
@@ -72,6 +76,9 @@ def dcg_curves(
     show
         With `"differences"` and without `baseline`, the baseline is the strategy whose curve ends
         highest. Curves that nearly coincide can then be distinguished.
+    cluster, weights
+        The columns of clusters and of weights of queries, as for `summarise`, in a frame with the
+        lists of `evaluate`. With weights, the curves are weighted means.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
         those of Okabe and Ito, or those of the theme.
@@ -113,7 +120,7 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    frame, query = _collect_curves(frame, query, strategy)
+    frame, query, query_columns = _collect_curves(frame, query, strategy, weights)
     things = "pairs of strategies" if pair_rows.has_pairs(frame, strategy) else "strategies"
     if baseline is None:
         frame = pair_rows.shorten_pair_names(frame, strategy)
@@ -123,6 +130,7 @@ def dcg_curves(
         curve = curve_rows.find_only_curve(frame, "rank", rank, excluded)
     panel = curve_rows.find_panels(frame, curve, panel, strategy, rank)
     frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
+    frame = curve_rows.add_curve_units(frame, curve, panel, query, cluster=cluster, weights=weights)
     if ideal is True:
         ideal_column = curve_rows.find_ideal(curve, frame.columns)
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
@@ -133,6 +141,8 @@ def dcg_curves(
         baseline = lines.find_best_lines(table, "rank")[0]
     if baseline is not None:
         ideal_column, confidence = None, 0.95 if confidence is None else confidence
+    if confidence is not None:
+        _warn_of_dependence(frame, curve, query_columns, strategy, panel, cluster)
     mean_options: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
     table = curve_rows.build_curve_points(frame, curve, ideal_column, **mean_options, **points)
     x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
@@ -160,8 +170,10 @@ def dcg_curves(
     )
 
 
-def _collect_curves(frame: Frame, query: Columns | None, strategy: str) -> tuple[pl.DataFrame, str]:
-    """Return the frame and its column of queries.
+def _collect_curves(
+    frame: Frame, query: Columns | None, strategy: str, weights: str | None
+) -> tuple[pl.DataFrame, str, list[str]]:
+    """Return the frame, its column of queries, and the columns that were joined into it.
 
     If each query has a list and `query` is not passed, the columns of queries are found as by
     `summarise`.
@@ -169,9 +181,22 @@ def _collect_curves(frame: Frame, query: Columns | None, strategy: str) -> tuple
     frame = check_collected("frame", frame)
     has_lists = any(isinstance(dtype, pl.List) for dtype in frame.schema.values())
     if query is None and has_lists and strategy in frame.columns:
-        query, _ = find_keys(frame, strategy=strategy)
-    query = "query" if query is None else query
-    return chart_rows.join_query_columns("frame", frame, query, strategy)
+        query, _ = find_keys(frame, strategy=strategy, weights=weights)
+    columns = check_column_names("query", "query" if query is None else query)
+    return *chart_rows.join_query_columns("frame", frame, columns, strategy), columns
+
+
+def _warn_of_dependence(
+    frame: pl.DataFrame,
+    curve: str,
+    query: list[str],
+    strategy: str,
+    panel: str | None,
+    cluster: Columns | None,
+) -> None:
+    """Warn if bands are drawn for queries that probably depend on each other."""
+    if cluster is None and isinstance(frame.schema[curve], pl.List):
+        check_independence(frame, Keys(query, strategy), [] if panel is None else [panel])
 
 
 def _collect_curve_facts(
@@ -184,12 +209,12 @@ def _collect_curve_facts(
     panel: Columns | None,
     baseline: Any = None,
 ) -> titles.Drawn:
-    """Return the curve and the numbers of lines, panels and queries.
+    """Return the curve and the numbers of lines, panels, queries and clusters.
 
-    The numbers of queries are known only if the frame has one list per strategy and query, and no
-    panel for each query. They are those of the drawn lists, in ascending order.
+    The numbers of queries and clusters are known only if the frame has one list per strategy and
+    query, and no panel for each query. They are those of the drawn lists, in ascending order.
     """
-    queries: list[int] = []
+    queries, clusters = list[int](), list[int]()
     if isinstance(frame.schema[curve], pl.List) and panel != query:
         rows = frame.filter(pl.col(curve).list.eval(pl.element().is_finite()).list.all())
         if baseline is not None:
@@ -198,10 +223,13 @@ def _collect_curve_facts(
             queries_of_baseline = rows.filter(is_baseline).select(query).unique()
             rows = rows.filter(~is_baseline).join(queries_of_baseline, on=query, how="semi")
         lines_ = [strategy] if panel is None else [panel, strategy]
-        counts = rows.group_by(lines_).agg(pl.col(query).n_unique())
+        counts = rows.group_by(lines_).agg(pl.col(query, f"^{CLUSTER}$").n_unique())
         queries = counts[query].unique().sort().to_list()
+        if CLUSTER in counts.columns:
+            clusters = counts[CLUSTER].unique().sort().to_list()
     panels = table["panel"].n_unique() if "panel" in table.columns else 0
-    return titles.Drawn([curve], table["strategy"].n_unique(), panels, queries)
+    n_strategies, are_weighted = table["strategy"].n_unique(), WEIGHT in frame.columns
+    return titles.Drawn([curve], n_strategies, panels, queries, None, clusters, are_weighted)
 
 
 def _write_notes(facts: titles.Drawn, table: pl.DataFrame, confidence: float | None) -> list[str]:
@@ -223,6 +251,8 @@ def recall_precision_curves(
     query: Columns | None = None,
     strategy: str = "strategy",
     recall: str = "recall",
+    cluster: Columns | None = None,
+    weights: str | None = None,
     colours: Mapping[str, str] | None = None,
     highlight: Any = None,
 ) -> Chart:
@@ -242,7 +272,7 @@ def recall_precision_curves(
         The columns of panels, as for `dcg_curves`.
     query, strategy, recall
         The columns of queries, of strategies, and of the levels of recall.
-    colours, highlight
+    cluster, weights, colours, highlight
         As for `dcg_curves`.
 
     Returns
@@ -272,13 +302,16 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    frame, query = _collect_curves(frame, query, strategy)
+    frame, query, query_columns = _collect_curves(frame, query, strategy, weights)
     if curve is None:
         curve = curve_rows.find_only_curve(
             frame, "recall", recall, {query, strategy, recall, *collect_column_names(panel)}
         )
     panel = curve_rows.find_panels(frame, curve, panel, strategy, recall)
     frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
+    frame = curve_rows.add_curve_units(frame, curve, panel, query, cluster=cluster, weights=weights)
+    if confidence is not None:
+        _warn_of_dependence(frame, curve, query_columns, strategy, panel, cluster)
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     table = curve_rows.build_curve_points(
         frame, curve, kind="recall", position=recall, confidence=confidence, **keys

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_columns, check_number
@@ -22,8 +22,9 @@ from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns, list_named_columns
 from polars_graded._results.grid import Missing
 from polars_graded._results.keys import Columns, Keys
-from polars_graded._results.means import compute_mean_margin
+from polars_graded._results.mean_intervals import WEIGHT, add_units, compute_mean_interval
 from polars_graded._results.result_sets import ResultSet, open_results
+from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_count, format_percent, shorten_names, titles
 from polars_graded.charts._queries import build_compared_queries
 
@@ -46,6 +47,10 @@ MAX_AXIS_NAME_LETTERS = 20
 """Maximum length of a name in the title of an axis or above an interval, in letters."""
 
 
+VALUES = ("value_a", "value_b", "difference")
+"""Columns whose means are drawn."""
+
+
 @checks_keywords
 def explore(
     per_query: Frame,
@@ -55,6 +60,8 @@ def explore(
     *,
     colour: str | None = None,
     confidence: float = 0.95,
+    cluster: Columns | None = None,
+    weights: str | None = None,
     query: Columns | None = None,
     strategy: str | None = None,
     missing: Missing = "error",
@@ -93,6 +100,9 @@ def explore(
         numbers become at most four ranges with about the same number of queries each.
     confidence
         The confidence of the intervals.
+    cluster, weights
+        The columns of clusters and of weights of queries, as for `compare`. With weights, all means
+        are weighted.
     query, strategy, missing, grader
         As for `differences`.
     colours
@@ -139,17 +149,23 @@ def explore(
         [] if measure is None else [measure],
         query=query,
         strategy=strategy,
+        cluster=cluster,
+        weights=weights,
         missing=missing,
         grader=grader,
     ).only
     strategy = results.keys.strategy
+    if cluster is None:
+        check_independence(results.rows, results.keys)
     per_query, query = chart_rows.join_query_columns(
         "per_query", results.rows, results.keys.query, strategy
     )
     confidence = check_number("confidence", confidence, above=0, below=1)
     colour_columns = [] if colour is None else [colour]
     check_columns("per_query", colour_columns, per_query.columns, argument="colour")
-    measure = _choose_measure(per_query, measure, colour_columns, query, strategy)
+    other_columns = [*colour_columns, *([] if weights is None else [weights])]
+    measure = _choose_measure(per_query, measure, other_columns, query, strategy)
+    per_query = add_units(per_query, replace(results.keys, query=query))
     table, both, measure = build_compared_queries(
         per_query, measure, a, b, query, strategy=strategy, missing=missing
     )
@@ -161,14 +177,16 @@ def explore(
     if colour is not None:
         table = _add_group(table, per_query, colour, query)
         field, names, title = "group", sort_naturally(table["group"].unique()), colour
+    units, margins = table, _compute_margins(table, confidence)
     query_columns = ["query", "value_a", "value_b", "difference", "better", "position"]
-    table = table.select(*query_columns, "^group$")
+    weight = [pl.col(WEIGHT).alias("weight")] if WEIGHT in table.columns else []
+    table = table.select(*query_columns, "^group$", *weight)
     legend = style.build_legend(names, orient="top")
     look = style.encode_names(
         names, title, field=field, colours=colours, highlight=highlight, legend=legend
     )
     short = shorten_names(both, MAX_AXIS_NAME_LETTERS)
-    views = _Views(table, look, short, titles.name_measure(measure), confidence)
+    views = _Views(table, look, short, titles.name_measure(measure), confidence, margins)
     rows: list[Any] = [views.draw_queries(), views.draw_means()]
     # Each row has its own colour scale. Otherwise, a chart beside this one would add its values to
     # the legend.
@@ -179,8 +197,9 @@ def explore(
     finding = titles.title_wins(both, wins, table.height)
     chart.title = style.build_title(finding, ["on a web page, drag in a view to select queries"])
     labels = [*both, views.labels["difference"]]
-    averages = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
-    described = f"mean {measure} of {format_count(table.height, 'queries')}"
+    averages = [compute_mean_interval(name, units)[0] for name in VALUES]
+    kind = "weighted mean" if weight else "mean"
+    described = f"{kind} {measure} of {format_count(table.height, 'queries')}"
     values = style.list_values(described, zip(labels, averages, strict=True))
     chart.description = f"{finding}. {values}"
     return style.escape_chart(chart)
@@ -201,14 +220,19 @@ class _Views:
     """
 
     def __init__(
-        self, table: pl.DataFrame, look: Any, both: list[str], measure: str, confidence: float
+        self,
+        table: pl.DataFrame,
+        look: Any,
+        both: list[str],
+        measure: str,
+        confidence: float,
+        margins: dict[str, Any],
     ) -> None:
         self.table, self.look, self.measure, self.confidence = table, look, measure, confidence
-        self.has_groups = "group" in table.columns
+        self.margins = margins
+        self.has_groups, self.has_weights = "group" in table.columns, "weight" in table.columns
         difference = " \N{MINUS SIGN} ".join(both)
-        self.labels = dict(
-            zip(("value_a", "value_b", "difference"), (*both, difference), strict=True)
-        )
+        self.labels = dict(zip(VALUES, (*both, difference), strict=True))
         # No other chart on a page may have selections of the same name.
         suffix = chart_rows.build_selection_name(measure, table)[-10:]
         self.view_names: list[Any] = [f"queries_{suffix}_0", f"queries_{suffix}_1"]
@@ -325,29 +349,63 @@ class _Views:
         and `low` and `high`, the ends of Student's interval. Queries that are chosen by their
         values are not a random sample, so the ends are null if a rectangle excludes a query.
         """
-        parts = [self.table, *(self.table.partition_by("group") if self.has_groups else [])]
-        counts = {n for part in parts for n in part.select(pl.col(*labels).count()).row(0)}
-        numbers = np.array([n for n in counts if n > 1])
-        # Half the width of an interval if the standard deviation is 1, by the number of queries.
-        margins = compute_mean_margin(1.0, numbers, self.confidence)
-        margin_of = json.dumps(dict(zip(numbers.tolist(), margins.tolist(), strict=True)))
-        margin = f"datum.queries === datum.all ? datum.std * {margin_of}[datum.queries] : null"
         chart = alt.Chart().transform_filter(self.legend) if self.has_groups else alt.Chart()
-        statistics: Any = {"queries": "count()", "mean": "mean(number)", "std": "stdev(number)"}
+        # Of all selected queries, either one group or all are left by the legend.
+        margins = f"({json.dumps(self.margins)})[datum.column]"
+        margin = f"{margins}.all"
+        if self.has_groups:
+            margin = f"datum.groups === 1 ? {margins}.groups[datum.group] : {margin}"
+        chart = chart.transform_fold([*labels], as_=["column", "number"]).transform_calculate(
+            label=f"{json.dumps(labels)}[datum.column]",
+            weight="datum.weight" if self.has_weights else "1",
+        )
+        statistics: Any = {"all": "count()"}
+        if self.has_groups:
+            statistics["groups"] = "distinct(group)"
         chart = (
-            chart.transform_fold([*labels], as_=["column", "number"])
-            .transform_calculate(label=f"{json.dumps(labels)}[datum.column]")
-            .transform_filter("isValid(datum.number)")
-            .transform_joinaggregate(all="count()", groupby=["label"])
+            chart.transform_joinaggregate(**statistics, groupby=["label"])
+            .transform_calculate(
+                margin=margin,
+                product="datum.weight * datum.number",
+            )
             .transform_filter(self.brush)
-            .transform_aggregate(**statistics, groupby=["label", "all"])
-            .transform_calculate(margin=margin)
+            .transform_aggregate(
+                queries="count()",
+                total="sum(product)",
+                weights="sum(weight)",
+                margin="max(margin)",
+                groupby=["label", "all"],
+            )
+            .transform_calculate(
+                mean="datum.total / datum.weights",
+                margin="datum.queries === datum.all && isValid(datum.margin) ? datum.margin : NaN",
+            )
             .transform_calculate(
                 low="isFinite(datum.margin) ? datum.mean - datum.margin : null",
                 high="isFinite(datum.margin) ? datum.mean + datum.margin : null",
             )
         )
         return style.add_interval(chart, "low", "high")
+
+
+def _compute_margins(table: pl.DataFrame, confidence: float) -> dict[str, Any]:
+    """Return half the width of the interval of all queries and of each group, by column.
+
+    Without an interval, the margin is None.
+    """
+    groups = table.partition_by("group", as_dict=True) if "group" in table.columns else {}
+
+    def compute_margin(name: str, part: pl.DataFrame) -> float | None:
+        mean, low, _ = compute_mean_interval(name, part, confidence)
+        return None if low is None else mean - low
+
+    return {
+        name: {
+            "all": compute_margin(name, table),
+            "groups": {group: compute_margin(name, part) for (group,), part in groups.items()},
+        }
+        for name in VALUES
+    }
 
 
 def _arrange(*views: alt.LayerChart) -> alt.HConcatChart:

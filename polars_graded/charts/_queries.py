@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import altair as alt
@@ -28,9 +28,15 @@ from polars_graded._results.best_values import MeasureColumns, list_named_column
 from polars_graded._results.comparing import differences
 from polars_graded._results.grid import Missing
 from polars_graded._results.keys import Columns, Keys
-from polars_graded._results.means import compute_mean_interval
+from polars_graded._results.mean_intervals import (
+    WEIGHT,
+    add_units,
+    compute_mean_interval,
+    list_unit_columns,
+)
 from polars_graded._results.reliability import compute_correlations
 from polars_graded._results.result_sets import ResultSet, open_results
+from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_count, join_words, shorten_name, shorten_names, titles
 
 N_RELEVANT = "n_relevant"
@@ -71,6 +77,8 @@ def precision_histogram(
     order: Literal["difference", "query"] = "difference",
     panel: Columns | None = None,
     interval: tuple[float, float] | None = None,
+    cluster: Columns | None = None,
+    weights: str | None = None,
     query: Columns | None = None,
     strategy: str | None = None,
     missing: Missing = "error",
@@ -105,8 +113,10 @@ def precision_histogram(
         order, mean and interval.
     interval
         Both ends of the 95 % interval of the mean difference, such as those of `compare`, which
-        correct for several comparisons, or for clusters of queries. The default is Student's
-        interval of this pair alone, for independent queries.
+        correct for several comparisons. The default is the interval of this pair alone.
+    cluster, weights
+        The columns of clusters and of weights of queries, as for `compare`. With weights, the mean
+        is weighted.
     query, strategy, missing, grader
         As for `differences`.
     colours
@@ -150,13 +160,23 @@ def precision_histogram(
     └──────────┴───────┴────────────┴────────┘
     """
     results = open_results(
-        per_query, [measure], query=query, strategy=strategy, missing=missing, grader=grader
+        per_query,
+        [measure],
+        query=query,
+        strategy=strategy,
+        cluster=cluster,
+        weights=weights,
+        missing=missing,
+        grader=grader,
     ).only
     query_columns, strategy = results.keys.queries, results.keys.strategy
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     # Queries of the same name in several segments are several queries.
     all_columns = [*dict.fromkeys([*query_columns, *panel_columns])]
     per_query, key = chart_rows.join_query_columns("per_query", results.rows, all_columns, strategy)
+    if interval is None and cluster is None:
+        check_independence(per_query, results.keys, panel_columns)
+    per_query = add_units(per_query, replace(results.keys, query=key))
     table, both, measure = build_compared_queries(
         per_query, measure, a, b, key, strategy=strategy, missing=missing, order=order
     )
@@ -166,11 +186,11 @@ def precision_histogram(
     if panel_columns:
         table, panel = _add_panels(table, per_query, key, parts_of_name, panel_columns)
     wins = [table.filter(better=name).height for name in both]
-    mean = compute_mean_interval(table["difference"].to_numpy())
+    mean = compute_mean_interval("difference", table)
     if interval is not None:
         mean = mean[0], *_check_interval(interval, panel)
     finding = titles.title_wins(both, wins, table.height)
-    notes = titles.write_mean_difference(*mean)
+    notes = titles.write_mean_difference(*mean, is_weighted=WEIGHT in table.columns)
     parts = [table] if panel is None else table.partition_by("panel", maintain_order=True)
     n_panels, n_bars = len(parts), max(part.height for part in parts)
     # Up to three panels are side by side.
@@ -261,7 +281,7 @@ def _check_interval(interval: Any, panel: Any) -> tuple[float, float]:
 
 def _build_bars(table: pl.DataFrame, n_labels: int, order: str, max_bars: int) -> pl.DataFrame:
     """Return the bars of a panel, with the mean of all its queries."""
-    mean, low, high = compute_mean_interval(table["difference"].to_numpy())
+    mean, low, high = compute_mean_interval("difference", table)
     table = table.with_columns(position=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32))
     rows = _label_extremes(table, n_labels, order)
     rows = rows[curve_rows.choose_equal_steps(rows.height, max_bars)]
@@ -289,7 +309,9 @@ def _label_extremes(table: pl.DataFrame, n: int, order: str) -> pl.DataFrame:
             labels[largest["position"][0]] = name
     label = pl.col("position").replace_strict(labels, default=None, return_dtype=pl.String)
     first = ["position", "query", "difference", "better", "label"]
-    table = table.with_columns(label.alias("label")).drop("key", "value_a", "value_b")
+    table = table.with_columns(label.alias("label")).drop(
+        "key", "value_a", "value_b", *list_unit_columns(table)
+    )
     return table.select(*first, pl.exclude(first))
 
 
@@ -352,9 +374,12 @@ def build_compared_queries(
 
     Each row is a query with its two values. The column `key` contains the query in its original
     type. The original name of the query column is not used, since it could be the name of another
-    column of the result, such as `position`.
+    column of the result, such as `position`. Columns that `add_units` added are kept.
     """
     table = differences(per_query, measure, a, b, query=query, **options)
+    if unit_columns := list_unit_columns(per_query):
+        units = per_query.select(query, *unit_columns).unique(query)
+        table = table.join(units, on=query, how="left", nulls_equal=True, maintain_order="left")
     [name] = list_named_columns([measure])
     if table.is_empty():
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
@@ -368,6 +393,7 @@ def build_compared_queries(
         chart_rows.build_name_column(query).alias("query"),
         *("value_a", "value_b", "difference"),
         pl.when(is_won).then(chart_rows.build_name_column("winner")).alias("better"),
+        *unit_columns,
     )
     return table.with_row_index("position", offset=1), chart_rows.format_names([a, b]), name
 

@@ -22,6 +22,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import name_p, name_tests
 from polars_graded._results.keys import Columns
+from polars_graded._results.tables import EFFECTIVE
 from polars_graded._sentences import format_percent, titles
 
 SYMLOG_P = 0.001
@@ -33,6 +34,10 @@ DASHED: dict[str, Any] = {"colour": style.DOUBT, "strokeDash": [4, 3]}
 MIN_LOG_RATIO = 50
 """The axis of queries is logarithmic if the ratio of its largest to its smallest number is at least
 this."""
+
+
+UNITS = {"queries": "queries", "clusters": "clusters", EFFECTIVE: "effective queries"}
+"""Words for the columns of numbers that `sample_size_curves` draws."""
 
 
 def significance_curves(
@@ -148,7 +153,7 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
     Parameters
     ----------
     curve
-        One row per measure and number of queries.
+        One row per measure and number of queries, of clusters, or of effective queries.
     power
         The target power, drawn as a dashed line.
     panel
@@ -187,24 +192,25 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
     curve = check_collected("curve", curve)
     if "tau" in curve.columns:
         return _draw_stability(curve, panel)
-    numbers, positions = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
+    units = _find_units(curve)
+    numbers, positions = ["power", "difference", "share_of_range"], [units, "at_hand"]
     table = chart_rows.build_result_rows("curve", curve, *numbers, positions=positions, panel=panel)
-    table = _thin_lines(table.with_columns(pl.col("at_hand").cast(pl.Boolean)), "queries")
+    table = _thin_lines(table.with_columns(pl.col("at_hand").cast(pl.Boolean)), units)
     given = table.filter("at_hand")
     amounts, shares = (given[name].drop_nulls().to_list() for name in numbers[1:])
     target = titles.write_target(amounts, shares) if amounts else "a difference"
     ticks = alt.Axis(values=sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power}), format="~g")
     at_hand = alt.Chart().transform_filter("datum.at_hand")
-    at_hand = style.draw_dots(at_hand, 90).encode(x=alt.X("queries:Q"), y=alt.Y("power:Q"))
+    at_hand = style.draw_dots(at_hand, 90).encode(x=alt.X(f"{units}:Q"), y=alt.Y("power:Q"))
     return _draw_measures(
         table,
         panel,
         style.Words(
             f"Power to find {target}",
-            [f"● the queries at hand; dashed: power {power:g}"],
-            "power by number of queries",
+            [f"● the {UNITS[units]} at hand; dashed: power {power:g}"],
+            f"power by number of {UNITS[units]}",
         ),
-        x=_build_queries_axis(table),
+        x=_build_units_axis(table, units),
         y=alt.Y("power:Q", title="power", scale=alt.Scale(domain=[0, 1]), axis=ticks),
         ends=(0.0, 1.0),
         tooltips=style.format_decimals(*numbers),
@@ -213,11 +219,12 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
 
 
 def _draw_stability(stability: pl.DataFrame, panel: Columns | None) -> Chart:
-    """Draw the mean τ of samples by their number of queries."""
+    """Draw the mean τ of samples by their number of queries or clusters."""
+    units = _find_units(stability)
     table = chart_rows.build_result_rows(
-        "curve", stability, "tau", "tau_low", "tau_high", positions=["queries"], panel=panel
+        "curve", stability, "tau", "tau_low", "tau_high", positions=[units], panel=panel
     )
-    table = _thin_lines(table, "queries")
+    table = _thin_lines(table, units)
     # With two strategies, τ of each sample is 1 or −1, so that a band shows nothing.
     has_two_strategies = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     are_few = table["measure"].n_unique() <= lines.MAX_BANDS or panel == "measure"
@@ -227,21 +234,21 @@ def _draw_stability(stability: pl.DataFrame, panel: Columns | None) -> Chart:
     level = chart_rows.find_confidence(table)
     share = "most" if level is None else format_percent(level)
     note = "line: mean of samples" + ("" if has_two_strategies else f"; band: {share} of samples")
-    if table["queries"].n_unique() == 1:
-        note = "too few queries to draw smaller samples"
+    if table[units].n_unique() == 1:
+        note = f"too few {units} to draw smaller samples"
     elif has_two_strategies:
         note = "two strategies: 1 where all samples keep their order, −1 where all reverse it"
-    title = "τ to the order from all queries"
-    n: Any = table["queries"].max()
+    title = f"τ to the order from all {units}"
+    n: Any = table[units].max()
     return _draw_measures(
         table,
         panel,
         style.Words(
-            f"How closely fewer queries order strategies as all {n:,g} do",
+            f"How closely fewer {units} order strategies as all {n:,g} do",
             [note],
-            f"{title} by number of queries",
+            f"{title} by number of {units}",
         ),
-        x=_build_queries_axis(table),
+        x=_build_units_axis(table, units),
         y=alt.Y("tau:Q", title=title, **style.bound_axis(ends, zero=False)),
         ends=ends,
         band=None if has_two_strategies else ("tau_low", "tau_high"),
@@ -276,13 +283,18 @@ def _thin_lines(table: pl.DataFrame, position: str) -> pl.DataFrame:
     return curve_rows.thin_by_position(table, position)
 
 
-def _build_queries_axis(table: pl.DataFrame) -> alt.X:
-    """Return the axis of queries: from 0, or logarithmic for a wide range."""
-    low, high = table.select(low=pl.col("queries").min(), high=pl.col("queries").max()).row(0)
+def _find_units(curve: pl.DataFrame) -> str:
+    """Return the column of numbers of queries, or of clusters."""
+    return next((name for name in UNITS if name in curve.columns), "queries")
+
+
+def _build_units_axis(table: pl.DataFrame, units: str) -> alt.X:
+    """Return the axis of numbers of units: from 0, or logarithmic for a wide range."""
+    low, high = table.select(low=pl.col(units).min(), high=pl.col(units).max()).row(0)
     if low <= 0 or high < MIN_LOG_RATIO * low:
         ends = style.bound_axis((0, high), format=",d", tickMinStep=1)
-        return alt.X("queries:Q", title="queries", **ends)
+        return alt.X(f"{units}:Q", title=UNITS[units], **ends)
     ticks = axis_ends.choose_log_ticks(low, high)
     ends = style.bound_axis((low, high), format=",d", values=ticks)
     ends["scale"].type = "log"
-    return alt.X("queries:Q", title="queries", **ends)
+    return alt.X(f"{units}:Q", title=UNITS[units], **ends)
