@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import TEXT_TYPES, first_few
+from polars_graded._frames.distinct_keys import hash_keys
 from polars_graded._frames.grouping import Groups
-from polars_graded._frames.judge_checks import hash_keys
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import may_identify_queries
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_graded._checks import TEXT_TYPES, check_columns, check_frame
-from polars_graded._frames.judge_checks import check_key_columns
+from polars_graded._frames.distinct_keys import check_key_columns
 from polars_graded._measuring.ranking import check_grade
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame

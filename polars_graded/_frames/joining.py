@@ -1,4 +1,4 @@
-"""Join the rows of a run with judgments, and append missed documents.
+"""Join the rows of a run with judgments, append missed documents, and check that they match.
 
 A strategy missed a judged document if it did not retrieve the document. The rows of the run keep
 their order. Rows of queries without judgments are dropped.
@@ -14,18 +14,12 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
+from polars_graded._checks import MAX_SHOWN_VALUES, TEXT_TYPES, first_few
+from polars_graded._frames.distinct_keys import check_distinct, check_no_nulls
 from polars_graded._frames.inputs import Frame, Runs
-from polars_graded._frames.judge_checks import (
-    FOUND,
-    ROWS,
-    check_distinct,
-    check_no_nulls,
-    check_one_strategy,
-    check_overlap,
-    check_schemas,
-    select_judgments,
-)
+from polars_graded._frames.judge_checks import check_schemas, select_judgments
 from polars_graded._frames.sources import scan_frames
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 ROW_NUMBER = "polars_graded: row number"
 NO_STRATEGY = "polars_graded: no strategy"
@@ -33,7 +27,15 @@ NO_STRATEGY = "polars_graded: no strategy"
 has none. The prefix keeps them apart from the columns of callers."""
 
 MAX_EXAMPLES = 1000
-"""Maximum number of unjudged rows whose documents are kept as examples for `judge_checks`."""
+"""Maximum number of unjudged rows whose documents are kept as examples."""
+
+MAX_COMMON_SHARE = 0.05
+"""Matches count as few if at most this share of the documents match."""
+
+FOUND = "polars_graded: found"
+ROWS = "polars_graded: rows"
+"""Names of temporary columns: the number of rows of a strategy and query, and the number of judged
+rows among them."""
 
 
 def join_rows(
@@ -180,3 +182,145 @@ class Join:
             matches, on=keys, how="anti", nulls_equal=True, maintain_order="left"
         )
         return missed.select(self.strategy).hstack(self.judged[missed[ROW_NUMBER]])
+
+
+# Checks
+
+
+def check_one_strategy(join: Join) -> None:
+    """Raise if the run has several strategies, but `strategy` is not passed.
+
+    The strategies are the values of the column "strategy". Raise also if some of them are null, but
+    not all.
+    """
+    count = len([name for name in join.strategies if name is not None])
+    if count > 1:
+        msg = (
+            f'`run` must be one ranking per query, got {count} strategies in its column "strategy":'
+            ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
+        )
+        raise ValueError(msg)
+    if len(join.strategies) > 1:
+        check_no_nulls(join.counts, "run", [join.strategy])
+
+
+def check_overlap(join: Join) -> None:
+    """Raise if ids have another form in the judgments; warn of other mismatches."""
+    query, doc, judged = join.query, join.doc, join.judged
+    counts = join.counts
+    counts_of_judged = counts.join(join.queries, on=query, how="semi", maintain_order="left")
+    retrieved, n_found = counts_of_judged.select(pl.col(ROWS, FOUND).sum()).row(0)
+    if counts.height and judged.height and not n_found:
+        column = doc if retrieved else query
+        ours = join.unmatched if retrieved else counts.get_column(query)
+        if have_different_forms(ours, judged[column]):
+            msg = (
+                f"`run` and `judgments` must write {column!r} in the same form, got, for example, "
+                f"{ours[0]!r} in `run` and {judged[column][0]!r} in `judgments`"
+            )
+            raise ValueError(msg)
+    queries = counts_of_judged.get_column(query)
+    if unjudged := _find_absent(counts.get_column(query), queries):
+        warn_the_caller(
+            DataWarning.topics,
+            f"queries without any judgment are left out of the result, got {len(unjudged)}: "
+            f"{first_few(unjudged)}",
+        )
+    if unanswered := _find_absent(join.queries.get_column(query), queries):
+        warn_the_caller(
+            DataWarning.missing,
+            f"{len(unanswered)} of {join.queries.height} judged queries have no row in `run`, and "
+            f"count as failures: {first_few(unanswered)}",
+        )
+    if join.strategies.to_list() != [None]:
+        answered = {*counts_of_judged.get_column(join.strategy)}
+        if without_answers := [name for name in join.strategies if name not in answered]:
+            warn_the_caller(
+                DataWarning.missing,
+                f"{first_few(without_answers)} answered none of the judged queries, so all of "
+                "these count as failures",
+            )
+    if description := _describe_incomplete_strategies(counts_of_judged, join):
+        warn_the_caller(
+            DataWarning.missing,
+            "some strategies have no row for judged queries that others answered; these queries "
+            f"count as failures: {description}\n\n"
+            "Hint: if strategies ran on different queries, keep the queries that all answered",
+        )
+    n_queries = queries.n_unique()
+    n_unmatched = (
+        n_queries - counts_of_judged.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
+    )
+    if not len(join.unmatched) or not (
+        2 * n_unmatched > n_queries or _has_few_matches(join, retrieved, n_found)
+    ):
+        return
+    no_match = f"in {n_unmatched} of {n_queries} queries no retrieved document is judged"
+    missed_judgments = join.missed if join.missed.height else judged
+    warn_the_caller(
+        DataWarning.ids,
+        f"{no_match if n_unmatched else 'the run and the judgments have few documents in common'}; "
+        f"{n_found} of {retrieved} retrieved documents are judged "
+        f"({n_found / retrieved:.1%})\n\n"
+        f"Hint: check that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
+        f"and `judgments` ({missed_judgments[doc][0]!r}); overview(frame) counts retrieved and "
+        "judged documents",
+    )
+
+
+def have_different_forms(ours: pl.Series, theirs: pl.Series) -> bool:
+    """Return whether no id can be equal because both columns write ids differently.
+
+    All ids of one column are whole numbers and none of the other is, or ids such as "1", "001" and
+    "1.0" are equal as numbers only.
+    """
+    if ours.dtype not in TEXT_TYPES:
+        return False
+    columns = [column.cast(pl.String).unique() for column in (ours, theirs)]
+    numbers = [column.filter(column.str.contains(r"^[0-9]+(\.0*)?$")) for column in columns]
+    are_numbers = [len(each) == len(column) for each, column in zip(numbers, columns, strict=True)]
+    if not all(are_numbers):
+        return any(are_numbers) and not all(map(len, numbers))
+    plain = [each.str.replace(r"\.0*$", "").str.strip_chars_start("0").unique() for each in numbers]
+    texts_differ, numbers_differ = (
+        not first.is_in(second.implode()).any() for first, second in (columns, plain)
+    )
+    return texts_differ and not numbers_differ
+
+
+def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
+    """Return whether few documents of the run occur in the judgments.
+
+    Few matches within the same query do not prove that identifiers are written differently. In
+    recommendation, a query is a user, and each user judges few of many documents. So the documents
+    without a match are also looked up among the judgments of all other queries.
+    """
+    max_matches = min(retrieved, join.judged.height * len(join.strategies))
+    if not max_matches or n_found > MAX_COMMON_SHARE * max_matches:
+        return False
+    judged_for_others = join.unmatched.is_in(join.judged.get_column(join.doc).implode()).sum()
+    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(join.unmatched), max_matches))
+
+
+def _describe_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
+    """List the first strategies that lack queries that others answered."""
+    keys, n_queries = [join.strategy, join.query], join.queries.height
+    strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
+    if answered.height == strategies.height * queries.height:
+        return ""
+    all_pairs = strategies.join(queries, how="cross")
+    lacking = all_pairs.join(answered, on=keys, how="anti", maintain_order="left")
+    by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query)
+    parts = [
+        f"{name!r} lacks {len(missing_queries)} of {n_queries} ({first_few(missing_queries)})"
+        for name, missing_queries in by_strategy.head(MAX_SHOWN_VALUES).iter_rows()
+    ]
+    return "; ".join(parts if by_strategy.height <= MAX_SHOWN_VALUES else [*parts, "..."])
+
+
+def _find_absent(values: pl.Series, others: pl.Series) -> list[Any]:
+    """Return the distinct values that are absent from the others."""
+    each = values.unique(maintain_order=True).to_frame("value")
+    return each.join(
+        others.unique().to_frame("value"), on="value", how="anti", maintain_order="left"
+    )["value"].to_list()

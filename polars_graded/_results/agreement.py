@@ -19,9 +19,9 @@ from polars_graded._checks import (
     check_level,
     first_few,
 )
+from polars_graded._frames.distinct_keys import check_distinct
 from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.inputs import GRADER, split_graders
-from polars_graded._frames.judge_checks import check_distinct
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.ranking import check_grade
