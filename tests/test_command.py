@@ -203,6 +203,54 @@ def test_stacked_rows_ranks_and_several_query_columns(command):
     assert command("compare", "stacked.parquet", *keys, *ranked, "--cluster", "term")[1] == ""
 
 
+def test_columns_of_queries_are_clusters_weights_and_segments(command):
+    rows = pl.read_parquet("rows.parquet").head(4000)
+    number = pl.col("query")
+    rows = rows.with_columns(
+        term=number // 2, market=pl.format("m{}", number % 2), searches=number % 7 + 1
+    )
+    rows.write_parquet("stacked.parquet")
+    call = ("stacked.parquet", "--by", "main", "loss", "--measure", "ap", "--ties", "doc")
+    units = ("--cluster", "term", "--weights", "searches", "--segments", "market")
+    keywords = {"cluster": "term", "weights": "searches", "segments": "market"}
+    values = pg.evaluate(rows, "ap", by=["main", "loss"], ties="doc")
+    columns = rows.select("query", "term", "searches", "market").unique()
+    values = values.join(columns, on="query", maintain_order="left")
+    out, _ = command("compare", *call, *units, "--baseline", "main", "-o", "values.parquet")
+    expected = pg.compare(values, "ap", baseline="main", **keywords)
+    assert out.index(" m0 ") < out.index(" m1 ")
+    for name in ("clusters", "effective_queries", "difference", "ci_low"):
+        assert column(out, name) == approximately(expected[name])
+    assert {"term", "searches", "market"} <= {*pl.read_parquet("values.parquet").columns}
+    out, _ = command("evaluate", *call, *units)
+    means = pg.summarise(values, "ap", **keywords)
+    assert {*column(out, "ap")} == {round(each, 4) for each in means["mean"]}
+    with suppress(SystemExit):  # whatever the verdict
+        main(["gate", *call, *units, "--baseline", "main", "-o", "gate.md"])
+    summary = Path("gate.md").read_text()
+    assert "Largest losses of loss by ap, market m1:" in summary
+    command("report", *call, *units, "-o", "report.html")
+    assert "weighted" in Path("report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (("compare", "--by", "main,loss"), "the columns of --by must be separated by blanks"),
+        (("compare", "--segments", "doc,grade"), "--segments doc grade"),
+        (("compare", "--weights", "traffic"), "--weights must name a column of the files"),
+        (("compare", "--weights", "grade"), "each query must have one weight"),
+        (("fuse", "--by", "main", "loss"), "fuse needs a file to write: --output fused.run"),
+    ],
+)
+def test_errors_say_how_to_name_columns_and_files(call, message, command):
+    subcommand, *options = call
+    by = () if "--by" in options else ("--by", "main", "loss")
+    measure = () if subcommand == "fuse" else ("--measure", "ap")
+    _, err = command(subcommand, "rows.parquet", *options, *by, *measure, status=2)
+    assert message in err
+
+
 @pytest.mark.parametrize(("text", "value"), [("none", None), ("0.5", 0.5)])
 def test_a_query_without_a_relevant_document_has_the_passed_value(text, value, command):
     rewritten("qrels.txt", r"^q7 (.*) \d$", r"q7 \1 0")

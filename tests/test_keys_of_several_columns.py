@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -94,11 +95,11 @@ def with_judgments(frame: pl.DataFrame, **keys: Any) -> pl.DataFrame:
 
 
 def of_results(function: Any, *args: Any, **options: Any) -> Callable[..., Any]:
-    """Call a function with results, and with each query as an independent unit."""
+    """Call a function with results, and by default with each query as an independent unit."""
     takes_clusters = "cluster" in inspect.signature(function).parameters
 
-    def call(frame: pl.DataFrame, query: Any) -> Any:
-        further = {"cluster": query} if takes_clusters else {}
+    def call(frame: pl.DataFrame, query: Any, cluster: Any = None) -> Any:
+        further = {"cluster": cluster or query} if takes_clusters and cluster != "none" else {}
         return function(frame, *args, query=query, **options, **further)
 
     return call
@@ -107,7 +108,7 @@ def of_results(function: Any, *args: Any, **options: Any) -> Callable[..., Any]:
 def of_graders(function: Any, **options: Any) -> Callable[..., Any]:
     """Call a function with results of a model, and of people for every other query."""
 
-    def call(frame: pl.DataFrame, query: Any) -> Any:
+    def call(frame: pl.DataFrame, query: Any, cluster: Any = None) -> Any:  # noqa: ARG001
         people = frame.filter(pl.int_range(pl.len()).over("strategy") % 2 == 0)
         graders = {"model": frame, "people": people}
         both = pl.concat(each.with_columns(grader=pl.lit(name)) for name, each in graders.items())
@@ -137,7 +138,7 @@ RESULTS = {
     "significance_levels": of_results(trust.significance_levels, "ap"),
     "swap_rate": of_results(trust.swap_rate, "ap", sizes=[5], samples=20),
     "charts.dcg_curves": of_results(charts.dcg_curves, "dcg_curve@4", confidence=0.9),
-    "charts.recall_precision_curves": of_results(charts.recall_precision_curves),
+    "charts.recall_precision_curves": of_results(charts.recall_precision_curves, confidence=0.9),
     "charts.explore": of_results(charts.explore, measure="ap", **PAIR),
     "charts.measure_agreement": of_results(charts.measure_agreement, "ap", "ndcg@3"),
     "charts.precision_histogram": of_results(charts.precision_histogram, "ap", **PAIR),
@@ -238,6 +239,59 @@ def test_three_columns_have_the_values_of_one(name: str, kind: str):
     assert isinstance(three, pl.DataFrame)
     assert three.columns == one.columns
     assert_frame_equal(three, one, rel_tol=1e-12)
+
+
+WITHOUT_INTERVALS = {
+    *("differences", "long_form", "rank_correlation"),
+    *("charts.measure_agreement", "charts.query_heatmap"),
+}
+"""Functions of results that state no interval, no test and no verdict."""
+
+REFUSES = {"gate"}
+"""Functions that refuse queries that may depend on each other."""
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_no_function_that_decides_is_silent_about_dependent_queries(name: str):
+    frame = build_results("texts").drop(ONE).with_columns(half=pl.col("market"))
+    call = RESULTS[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if name in REFUSES:
+            with pytest.raises(ValueError, match="`cluster` must be passed"):
+                call(frame, query=KEY, cluster="none")
+            return
+        call(frame, query=KEY, cluster="none")
+    found = [each for each in caught if each.category is pg.DataWarning.clusters]
+    assert len(found) == (name not in WITHOUT_INTERVALS)
+    if found and "Intervals may be too short" not in str(found[0].message):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pg.DataWarning.clusters)
+            call(frame, query=KEY, cluster=["text", "market"])
+
+
+@pytest.mark.parametrize("name", ["agreement", "catalogue"])
+def test_intervals_without_clusters_warn_of_dependent_queries(name: str):
+    frame = build_rows("texts").drop(ONE)
+    with pytest.warns(pg.DataWarning.clusters, match="Intervals may be too short"):
+        ROWS[name](frame, query=KEY)
+
+
+def test_other_gradings_have_clusters():
+    rows, tables = build_rows("texts"), []
+    options: dict[str, Any] = {"gradings": {"other": "other"}, **BY}
+    with pytest.warns(pg.DataWarning.clusters, match="cluster='text'"):
+        trust.robustness_to_grading(rows, "ap", query=KEY, **options)
+    for key, cluster in ((KEY, KEY), (ONE, None), (ONE, ONE)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pg.DataWarning.clusters)
+            tables.append(
+                trust.robustness_to_grading(rows, "ap", query=key, cluster=cluster, **options)
+            )
+    assert_frame_equal(tables[0], tables[1])
+    assert_frame_equal(tables[2], tables[1])
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'market'"):
+        trust.robustness_to_grading(rows, "ap", query=ONE, cluster="market", **options)
 
 
 @pytest.mark.parametrize("kind", ["integers", "texts", "categories"])

@@ -547,3 +547,63 @@ def test_a_page_treats_the_queries_of_a_cluster_as_dependent(tmp_path):
     row = compare(frame, "ap", cluster="term", **keys).row(0, named=True)
     assert f"{row['ci_low']:.4f} to {row['ci_high']:.4f}".replace("-", "−") in clustered
     assert "200 queries in 40 clusters" in clustered
+
+
+def shop() -> pl.DataFrame:
+    """Return results of terms in two markets on two devices, with traffic and a curve."""
+    rng = np.random.default_rng(3)
+    keys = pl.DataFrame({"term": [f"t{n}" for n in range(30)]})
+    for name, values in (("market", ["DE", "FR"]), ("device", ["desk", "phone"])):
+        keys = keys.join(pl.DataFrame({name: values}), how="cross")
+    keys = keys.with_columns(searches=pl.Series(rng.integers(1, 1000, keys.height)))
+    frame = pl.DataFrame({"strategy": ["new", "old"]}).join(keys, how="cross")
+    curves = rng.random((frame.height, 3)).cumsum(axis=1)
+    return frame.with_columns(
+        pl.Series("ap", rng.random(frame.height)) + 0.1 * (pl.col("strategy") == "new"),
+        pl.Series("dcg_curve@3", curves.tolist()),
+    )
+
+
+@pytest.mark.parametrize("baseline", [None, "old"])
+def test_a_page_has_weights_and_compares_strategies_in_each_segment(tmp_path, baseline):
+    frame = shop()
+    units: dict[str, Any] = {"cluster": "term", "weights": "searches"}
+    page = Report(report(frame, tmp_path / "r.html", baseline=baseline, segments="market", **units))
+    html = (tmp_path / "r.html").read_text("utf-8")
+    assert "120 queries in 30 clusters, weighted" in html
+    key: dict[str, Any] = {"query": ["term", "market", "device"], **units}
+    row = compare(frame, "ap", baseline="old", **key).row(0, named=True)
+    ends = f"{row['ci_low']:.4f} to {row['ci_high']:.4f}".replace("-", "−")
+    assert ends in html
+    by_market = compare(frame, "ap", baseline="old", segments="market", **key)
+    forests = [
+        rows
+        for rows in page.datasets.values()
+        if rows and {"market", "difference", "ci_low"} <= {*rows[0]}
+    ]
+    [rows] = forests
+    for drawn_row, expected in zip(rows, by_market.rows(named=True), strict=True):
+        for name in ("market", "difference", "ci_low", "clusters", "effective_queries"):
+            assert drawn_row[name] == pytest.approx(expected[name])
+    points = [
+        rows
+        for rows in page.datasets.values()
+        if rows and {"rank", "value", "ci_low"} <= {*rows[0]}
+    ]
+    [rows] = points
+    last = frame.with_columns(ap=pl.col("dcg_curve@3").list.last())
+    means = summarise(last, "ap", **key)
+    found = {
+        each["strategy"]: (each["value"], each["ci_low"]) for each in rows if each["rank"] == 3
+    }
+    for strategy, mean, low in means.select("strategy", "mean", "ci_low").rows():
+        assert found[strategy] == pytest.approx((mean, low))
+
+
+def test_a_segment_may_be_a_part_of_the_key_that_the_query_lacks(tmp_path):
+    frame = shop().drop("device", "dcg_curve@3").unique(["strategy", "term", "market"])
+    for query in (None, "term", ["market", "term"]):
+        options: dict[str, Any] = {"query": query, "segments": "market", "cluster": "term"}
+        html = report(frame, tmp_path / "r.html", **options).read_text("utf-8")
+        assert "60 queries in 30 clusters" in html
+        assert "Means of ap in segments" in html
