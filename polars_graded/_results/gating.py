@@ -157,8 +157,7 @@ def gate(
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64): the number of further queries that would decide an undecided
           verdict in 80 % of cases if the difference stayed the same. Null if it is unknown, or more
-          than 100 times the given number, and with `weights`, since further queries may have other
-          weights;
+          than 100 times the given number, and with `weights`;
         - with `cluster`: `clusters` and `changed_clusters` (UInt32), and `more_clusters` in place
           of `more_queries`;
         - with `weights`: `effective_queries` and `effective_changed`, the effective numbers of

@@ -331,10 +331,9 @@ def queries_needed(
         their number, and :math:`s / \sqrt n` is the cluster-robust standard error. The result has
         the numbers of `clusters` (UInt32) and of `clusters_needed` in place of `queries_needed`.
     weights
-        The column of weights of queries, as for `compare`. Queries of equal weight then take the
-        place of queries: n is their effective number, and :math:`s / \sqrt n` is the standard
-        error of the weighted mean. The result has `effective_queries` (Float64) and
-        `effective_queries_needed` in place of `queries_needed`.
+        The column of weights of queries, as for `compare`. Then n is the effective number of
+        queries, and the result has `effective_queries` (Float64) and `effective_queries_needed`,
+        queries of equal weight, in place of `queries_needed`.
 
     Returns
     -------
