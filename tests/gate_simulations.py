@@ -308,6 +308,18 @@ def shares_of_weights(kind, queries, changes):
     return [*found, passed, stopped]
 
 
+def share_of_weighted_clusters(clusters, size, changes):
+    """Return the share of losses of the margin that pass a gate with clusters and weights."""
+    rng = np.random.default_rng([clusters, len(size), 1])
+    passed = 0
+    for _ in range(changes // 100):
+        numbers = draw_clusters(rng, clusters, size)
+        worse = draw_clustered(rng, -MARGIN, 100, numbers)
+        found = verdicts(worse, 1, numbers, draw_traffic(rng, len(numbers)))
+        passed += np.isin(found, PASSING_VERDICTS).sum()
+    return passed / changes
+
+
 def percent(share):
     """Return a share as the book shows it."""
     return f"{100 * share:.1f}"

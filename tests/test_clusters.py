@@ -342,6 +342,13 @@ def test_usual_keys_need_no_clusters(name):
         function(results.with_columns(market=other), query=["market", "query"])
 
 
+def test_a_column_that_the_key_determines_is_no_cluster():
+    results = make_terms(devices=2).drop("land")
+    searches = results.with_columns(searches=10 * (pl.col("term") // 2) + pl.col("device"))
+    with pytest.warns(pg.DataWarning.clusters, match="there are 40 values of 'term' for 80"):
+        summarise(searches, "ap")
+
+
 def test_the_baseline_of_a_gate_may_lack_the_column_of_clusters():
     results = make_terms().with_columns(group=pl.format("term {}", "term"))
     older = results.filter(strategy="s0").drop("group", "land")

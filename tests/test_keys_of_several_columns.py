@@ -71,6 +71,7 @@ def build_rows(kind: str) -> pl.DataFrame:
         grade=pl.Series(rng.integers(0, 4, n)),
         other=pl.Series(rng.integers(0, 4, n)),
         popularity=pl.Series(rng.integers(1, 9, n)),
+        traffic=1 + pl.int_range(pl.len()) // 10 % 5,
         x=pl.Series(rng.random(n)),
         y=pl.Series(rng.random(n)),
     )
@@ -96,7 +97,7 @@ def with_judgments(frame: pl.DataFrame, **keys: Any) -> pl.DataFrame:
 
 def of_results(function: Any, *args: Any, **options: Any) -> Callable[..., Any]:
     """Call a function with results, and by default with each query as an independent unit."""
-    takes_clusters = "cluster" in inspect.signature(function).parameters
+    takes_clusters = {"cluster", "options"} & {*inspect.signature(function).parameters}
 
     def call(frame: pl.DataFrame, query: Any, cluster: Any = None) -> Any:
         further = {"cluster": cluster or query} if takes_clusters and cluster != "none" else {}
@@ -128,6 +129,9 @@ RESULTS = {
     "paper_table": of_results(pg.paper_table, "ap"),
     "rank_strategies": of_results(pg.rank_strategies, "ap"),
     "summarise": of_results(pg.summarise, "ap", segments="half"),
+    "assert_no_worse": of_results(
+        pg.assert_no_worse, "ap", baseline="a", margin=0.9, undecided=True
+    ),
     "discriminative_power": of_results(trust.discriminative_power, "ap"),
     "order_stability": of_results(trust.order_stability, "ap", sizes=[5, 10], samples=20),
     "prediction_powered_differences": of_graders(trust.prediction_powered_differences),
@@ -159,6 +163,14 @@ ROWS = {
     "swapped_rankings": partial(experiments.swapped_rankings, swaps=[0, 3]),
     "threshold_profile": partial(experiments.threshold_profile, **BY),
     "similarity": lambda frame, **keys: pg.similarity(frame, "rbo", **BY, **keys),
+    "average_curves": lambda frame, **keys: pg.average_curves(
+        frame, "dcg_curve@3", weights="traffic", **BY, **keys
+    ),
+    "count_retrieved": lambda frame, **keys: pg.count_retrieved(frame, **BY, **keys),
+    "robustness_to_grading": lambda frame, **keys: trust.robustness_to_grading(
+        frame, "ap", gradings={"other": "other"}, cluster=keys["query"], **BY, **keys
+    ),
+    "unjudged_bounds": lambda frame, **keys: trust.unjudged_bounds(frame, "ap", **BY, **keys),
 }
 LOGS = {
     "describe_log": clicks.describe_log,
@@ -186,14 +198,21 @@ BY_THEMSELVES = {
 }
 
 
+def takes_query(function: Any) -> bool:
+    """Return whether a function has the argument `query`, or passes arguments to one that has."""
+    parameters = inspect.signature(function).parameters
+    return "query" in parameters or any(
+        each.kind is each.VAR_KEYWORD for each in parameters.values()
+    )
+
+
 def test_every_function_that_takes_a_query_is_called():
     modules = {"": pg, "trust.": trust, "clicks.": clicks, "charts.": charts}
     found = {
         (f"charts.{name}" if prefix == "charts." else name)
         for prefix, module in (*modules.items(), ("experiments.", experiments))
         for name in module.__all__
-        if inspect.isfunction(function := getattr(module, name))
-        and "query" in inspect.signature(function).parameters
+        if inspect.isfunction(function := getattr(module, name)) and takes_query(function)
     }
     called = {name.partition(" ")[0] for name in (*RESULTS, *ROWS, *LOGS)}
     assert called | BY_THEMSELVES == found
@@ -247,7 +266,7 @@ WITHOUT_INTERVALS = {
 }
 """Functions of results that state no interval, no test and no verdict."""
 
-REFUSES = {"gate"}
+REFUSES = {"assert_no_worse", "gate"}
 """Functions that refuse queries that may depend on each other."""
 
 

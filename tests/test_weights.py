@@ -314,6 +314,8 @@ def test_needed_queries_agree_with_the_weighted_t_test(cluster):
     row = compare(results, "ap", weights="searches", cluster=cluster).row(0, named=True)
     n = row["effective_queries"]
     assert needs["effective_queries"] == pytest.approx(n)
+    schema = trust.queries_needed(results, "ap", weights="searches").schema
+    assert schema["effective_queries_needed"] == pl.UInt64
     stats = needed("scipy.stats")
     error = (row["ci_high"] - row["difference"]) / stats.t.ppf(0.975, n - 1)
     assert needs["std"] == pytest.approx(error * np.sqrt(n))
@@ -429,6 +431,13 @@ def test_the_table_of_weights_is_that_of_the_simulations(row):
     assert printed[:3] == found[:3]
     numbers = [float(cell) for cell in printed[3:]]
     assert numbers == pytest.approx([float(cell) for cell in found[3:]], abs=0.11)
+    assert numbers[3] <= 3  # passes of a loss of the margin
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("world", gate_simulations.CLUSTER_WORLDS)
+def test_losses_of_the_margin_seldom_pass_with_clusters_and_weights(world):
+    assert gate_simulations.share_of_weighted_clusters(*world, 10_000) <= 0.03
 
 
 @slow

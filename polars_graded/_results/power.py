@@ -408,14 +408,14 @@ def queries_needed(
     )
 
     def list_needs(each: ResultSet) -> pl.DataFrame:
+        grid = each.read_grid()
         rows = [
             compute_needs(
                 pairs, _find_target_difference(pairs, difference, unit)[0], target_power, level
             )
-            for pairs in _list_pairs(each.read_grid(), 2)
+            for pairs in _list_pairs(grid, 2)
         ]
-        needed = "queries_needed" if cluster is None else "clusters_needed"
-        return make_table(rows, **{needed: pl.UInt64()})
+        return make_table(rows, **{f"{_name_units(grid)}_needed": pl.UInt64()})
 
     return results.stack(list_needs)
 

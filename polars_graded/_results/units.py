@@ -101,8 +101,14 @@ def check_independence(
     distinct = rows.lazy().select({*fixed, *queries}).unique().collect()
     if any(distinct.select({*fixed, name}).n_unique() == distinct.height for name in queries):
         return
-    counts = [distinct.get_column(name).n_unique() for name in queries]
-    name, count = queries[int(np.argmax(counts))], max(counts)
+    # A column that others determine, such as the traffic of a query, is no unit.
+    needed = [*queries]
+    for name in reversed(queries):
+        rest = {*fixed, *needed} - {name}
+        if rest != {*fixed} and distinct.select(rest).n_unique() == distinct.height:
+            needed.remove(name)
+    counts = [distinct.get_column(name).n_unique() for name in needed]
+    name, count = needed[int(np.argmax(counts))], max(counts)
     repetition = (
         f"{format_count(count, 'values')} of {name!r} for "
         f"{format_count(distinct.select(queries).n_unique(), 'queries')}"
