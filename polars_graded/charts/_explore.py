@@ -290,9 +290,10 @@ class _Views:
 
     def draw_means(self) -> alt.HConcatChart:
         """Draw the means of the selected queries, with intervals and numbers."""
+        kind = "weighted mean" if self.has_weights else "mean"
         differences = axis_ends.choose_ends(self.table["difference"].append(pl.Series([0.0])))
-        means = self._draw_means(["value_a", "value_b"], self.ends, f"mean {self.measure}")
-        difference = self._draw_means(["difference"], differences, "mean difference")
+        means = self._draw_means(["value_a", "value_b"], self.ends, f"{kind} {self.measure}")
+        difference = self._draw_means(["difference"], differences, f"{kind} difference")
         # The line at 0 would cross a text inside the view, so the text is above the view.
         difference[-1] = difference[-1].encode(y=alt.YValue(0))
         count = alt.Chart().transform_filter(self.is_selected).transform_aggregate(n="count()")
