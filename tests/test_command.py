@@ -239,7 +239,7 @@ def test_columns_of_queries_are_clusters_weights_and_segments(command):
         (("compare", "--by", "main,loss"), "the columns of --by must be separated by blanks"),
         (("compare", "--segments", "doc,grade"), "--segments doc grade"),
         (("compare", "--weights", "traffic"), "--weights must name a column of the files"),
-        (("compare", "--weights", "grade"), "each query must have one weight"),
+        (("compare", "--weights", "grade"), "must name a column with one value per query"),
         (("fuse", "--by", "main", "loss"), "fuse needs a file to write: --output fused.run"),
     ],
 )

@@ -34,9 +34,6 @@ from polars_graded._command.rankings import (
     parse_names,
     select_keywords,
 )
-from polars_graded._drawing.chart_rows import find_segments
-from polars_graded._results.keys import Keys
-from polars_graded._results.units import read_query_columns
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
@@ -176,8 +173,13 @@ def add_columns_of_queries(
                 check_no_commas(option, names, frame.columns)
                 msg = f"--{option} must name a column of the files, got {name!r}; there are "
                 raise ValueError(msg + ", ".join(frame.columns))
-            read_query_columns(frame, option.removesuffix("s"), [name], Keys(key))  # checks them
             rows = frame.select(*key, name).unique()
+            if n := rows.height - rows.n_unique(key):
+                msg = (
+                    f"--{option} must name a column with one value per query, got {n} further "
+                    f"values in {name!r}"
+                )
+                raise ValueError(msg)
             values = values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
     return values
 
@@ -212,7 +214,9 @@ def evaluate(
     if measures:
         # Means do not depend on clusters, so queries of several columns need no choice.
         independent = queries.cluster or keys["query"]
-        texts.append(format_means(summarise(cluster=independent), keys["strategy"]))
+        texts.append(
+            format_means(summarise(cluster=independent), keys["strategy"], queries.segments or [])
+        )
     further: dict[str, Any] = {"weights": queries.weights, "segments": queries.segments}
     for curve in curves:
         points = pg.average_curves(frame, curve, **keywords, **further)
@@ -226,9 +230,8 @@ def evaluate(
     write_outputs(output, results.writers, lambda: pg.charts.strategy_bars(summarise()), tabulate)
 
 
-def format_means(summary: pl.DataFrame, strategy: str) -> str:
+def format_means(summary: pl.DataFrame, strategy: str, segments: Sequence[str]) -> str:
     """Return a table of means, the best strategy by the first measure first."""
-    segments = find_segments(summary, strategy)
     index = [name for name in ("grader", *segments, strategy) if name in summary.columns]
     means = summary.group_by(index).agg(pl.col("queries").max())
     means = means.join(summary.pivot("measure", index=index, values="mean"), on=index)
