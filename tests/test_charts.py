@@ -1582,6 +1582,7 @@ BY_DEVICE = {
 
 
 @pytest.mark.parametrize("name", BY_DEVICE)
+@pytest.mark.filterwarnings("ignore:queries are tested as independent")
 def test_several_columns_tell_queries_apart(name):
     """As one column does that has both, in the order of both."""
     measures = ["ap", "ndcg@10", "dcg_curve@5", "interpolated_precision"]
