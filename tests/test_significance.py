@@ -19,9 +19,10 @@ from polars.testing import assert_frame_equal
 from results import close, compared, drawn, frame_of, of_few, rng
 
 from polars_graded import DataWarning, compare, evaluate, read_letor
+from polars_graded._frames.strategies import find_pairs
 from polars_graded._results import significance
 from polars_graded._results.grid import Results
-from polars_graded._results.pairs import Pairs, find_pairs
+from polars_graded._results.pairs import Pairs
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, compute_agreeing_levels
 
 pytestmark = of_few

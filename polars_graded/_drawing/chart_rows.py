@@ -24,8 +24,10 @@ from polars_graded._drawing.chart_checks import (
     check_row_count,
 )
 from polars_graded._drawing.printing import escape_texts
+from polars_graded._frames.arguments import Columns
+from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
-from polars_graded._results.keys import GRADER, Columns, can_be_key, collect_column_names
+from polars_graded._results.keys import can_be_key, collect_column_names
 from polars_graded._results.result_sets import check_one_grader
 from polars_graded._results.tables import EFFECTIVE
 from polars_graded._sentences.titles import Drawn

@@ -25,9 +25,10 @@ from polars_graded._drawing.chart_rows import (
     format_names,
     select_drawable,
 )
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, Keys
+from polars_graded._results.keys import Keys
 from polars_graded._results.mean_intervals import add_units, average_points
 from polars_graded._results.means import check_list_length, spread_lists
 from polars_graded._sentences import format_count

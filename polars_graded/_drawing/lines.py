@@ -14,8 +14,8 @@ import polars as pl
 from polars_graded._drawing import chart_rows, style
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.style import MAX_COLOURS, Chart, LayerChart
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import sort_naturally
-from polars_graded._results.keys import Columns
 from polars_graded._sentences import shorten_names
 from polars_graded._sentences.titles import name_measure
 

@@ -17,8 +17,8 @@ from altair.expr.core import Expression
 from polars_graded._drawing.axis_ends import choose_power_ticks
 from polars_graded._drawing.pair_rows import build_pair_name
 from polars_graded._drawing.printing import escape_text
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import sort_naturally
-from polars_graded._results.keys import Columns
 from polars_graded._sentences import (
     LARGEST_P,
     MAX_NAME_LETTERS,

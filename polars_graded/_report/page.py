@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import check_choice, check_columns
+from polars_graded._checks import check_columns
 from polars_graded._drawing import chart_rows
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade
 from polars_graded._frames.strategies import find_index
@@ -171,7 +171,6 @@ def report(
     """
     _check_texts(title, file, date, settings)
     check_writable(path := Path(file))
-    check_choice("missing", missing, get_args(Missing))
     tests = Options(test, correction)
     scripts = load_drawing_scripts()
     graders = open_results(
@@ -186,53 +185,22 @@ def report(
     )
     graders = ResultSets({name: _complete_key(each) for name, each in graders.by_grader.items()})
     results = graders.select(grader).only
-    [grader] = graders.select(grader).by_grader
-    query, strategy = results.keys.query, results.keys.strategy
-    if cluster is None:
-        check_independence(results.rows, results.keys)
-    rows, one = chart_rows.join_query_columns("per_query", results.rows, query, strategy)
-    results = replace(results, rows=rows, keys=replace(results.keys, query=one))
-    numbers, curves = results.find_measures(curves=True)
-    rows = add_units(rows, results.keys)
-    results, unit_columns = replace(results, rows=rows), list_unit_columns(rows)
-    values = collect_rows(rows, [*numbers, *curves, *unit_columns], results.keys)
-    if values.is_empty():
-        msg = "`per_query` must have a row per strategy and query to show, got none"
-        raise ValueError(msg)
-    # These modules import Altair, which `import polars_graded` does not load.
-    from polars_graded._report.documents import RankedFrame
-    from polars_graded._report.parts import Contents
-
-    strategies = order_strategies(values[strategy])
-    place = None if baseline is None else find_index(strategies, baseline)
-    text = pl.col(strategy).cast(pl.String).fill_null("null").alias("strategy")
-    values = values.select(text, pl.col(one).alias("query"), *numbers, *curves, *unit_columns)
-    units = values.select("query", *unit_columns).unique()
-    names = strategies.cast(pl.String).fill_null("null").alias("strategy")
-    grid, curve_grid = (
-        Grid(
-            values.drop(*others, *unit_columns),
-            missing,
-            names,
-            measures,
-            clusters=units.select("query", CLUSTER) if CLUSTER in unit_columns else None,
-            weights=units.select("query", WEIGHT) if WEIGHT in unit_columns else None,
-        )
-        for others in (curves, numbers)
-    )
-    contents = Contents(grid, curve_grid, place, tests, units)
-    contents.add_segments(results, check_segment_columns(segments), baseline)
+    contents = _build_contents(results, baseline, tests, check_segment_columns(segments))
     page_settings = contents.settings
+    [grader] = graders.select(grader).by_grader
     if grader is not None:
         page_settings["Grades"] = f"of {grader}"
         contents.add_graders(graders)
     if frame is not None:
+        # This module imports Altair too.
+        from polars_graded._report.documents import RankedFrame
+
         ranked = RankedFrame.of(
             frame,
             doc,
             titles,
-            query=query,
-            strategy=strategy,
+            query=results.keys.query,
+            strategy=results.keys.strategy,
             grade=grade,
             by=by,
             ties=ties,
@@ -250,6 +218,49 @@ def report(
     with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return ReportFile(path)
+
+
+def _build_contents(
+    results: ResultSet, baseline: Any, tests: Options, segments: Sequence[str]
+) -> Contents:
+    """Return the contents of the page: the values with texts as strategies, and their segments."""
+    # This module imports Altair, which `import polars_graded` does not load.
+    from polars_graded._report.parts import Contents
+
+    strategy = results.keys.strategy
+    if results.keys.cluster is None:
+        check_independence(results.rows, results.keys)
+    rows, one = chart_rows.join_query_columns(
+        "per_query", results.rows, results.keys.query, strategy
+    )
+    results = replace(results, rows=rows, keys=replace(results.keys, query=one))
+    numbers, curves = results.find_measures(curves=True)
+    rows = add_units(rows, results.keys)
+    results, unit_columns = replace(results, rows=rows), list_unit_columns(rows)
+    values = collect_rows(rows, [*numbers, *curves, *unit_columns], results.keys)
+    if values.is_empty():
+        msg = "`per_query` must have a row per strategy and query to show, got none"
+        raise ValueError(msg)
+    strategies = order_strategies(values[strategy])
+    place = None if baseline is None else find_index(strategies, baseline)
+    text = pl.col(strategy).cast(pl.String).fill_null("null").alias("strategy")
+    values = values.select(text, pl.col(one).alias("query"), *numbers, *curves, *unit_columns)
+    units = values.select("query", *unit_columns).unique()
+    names = strategies.cast(pl.String).fill_null("null").alias("strategy")
+    grid, curve_grid = (
+        Grid(
+            values.drop(*others, *unit_columns),
+            results.missing,
+            names,
+            results.measures,
+            clusters=units.select("query", CLUSTER) if CLUSTER in unit_columns else None,
+            weights=units.select("query", WEIGHT) if WEIGHT in unit_columns else None,
+        )
+        for others in (curves, numbers)
+    )
+    contents = Contents(grid, curve_grid, place, tests, units)
+    contents.add_segments(results, segments, baseline)
+    return contents
 
 
 def _complete_key(results: ResultSet) -> ResultSet:

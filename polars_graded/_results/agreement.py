@@ -19,6 +19,7 @@ from polars_graded._checks import (
     check_level,
     first_few,
 )
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.distinct_keys import check_distinct
 from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.inputs import GRADER, split_graders
@@ -26,7 +27,7 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
-from polars_graded._results.keys import Columns, Keys
+from polars_graded._results.keys import Keys
 from polars_graded._results.pairs import split_into_parts
 from polars_graded._results.tables import check_named_once, make_table
 from polars_graded._results.units import check_independence

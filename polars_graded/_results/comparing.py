@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_list, check_number
-from polars_graded._frames.strategies import find_index
+from polars_graded._frames.arguments import Columns
+from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns, find_places
 from polars_graded._results.grid import Grid, Missing, Results
-from polars_graded._results.keys import Columns
 from polars_graded._results.mean_intervals import compute_mean_intervals
 from polars_graded._results.means import compute_mean_and_std, divide
-from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
+from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.result_sets import ResultSet, collect_rows, open_results
 from polars_graded._results.significance import (
     CorrectionName,

@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from polars_graded._checks import check_choice, check_columns, check_flag, check_whole_number
+from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._results.best_values import MeasureColumns, check_direction, find_best_places
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import find_single_unit, is_significant
 from polars_graded._results.grid import Missing
-from polars_graded._results.keys import Columns
 from polars_graded._results.ranks import LETTERS, check_test_of_means, rank_grid
 from polars_graded._results.result_sets import ResultSet, open_results
 from polars_graded._results.significance import (

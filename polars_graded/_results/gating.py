@@ -21,6 +21,7 @@ from polars_graded._checks import (
     first_few,
     nearest,
 )
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
@@ -44,7 +45,6 @@ from polars_graded._results.comparability import (
     unify_keys,
 )
 from polars_graded._results.grid import Grid, Missing, Results, order_strategies
-from polars_graded._results.keys import Columns
 from polars_graded._results.means import divide
 from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.result_files import cast_measures, read_results, read_settings

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_graded._frames import strategies
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.grid import Results
 from polars_graded._results.means import compute_mean_and_std, divide
@@ -154,9 +153,6 @@ def split_into_parts(count: int, size: int, max_numbers: int) -> Iterator[slice]
     step = max(1, max_numbers // max(1, size))
     for start in range(0, count, step):
         yield slice(start, min(count, start + step))
-
-
-find_pairs = strategies.find_pairs
 
 
 def name_pairs(names: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:

@@ -16,13 +16,14 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._frames.arguments import Columns
+from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import ROUNDING, MeasureColumns
 from polars_graded._results.findings import find_agreeing_pairs
 from polars_graded._results.grid import ALL_QUERIES, Grid, Missing, Results
-from polars_graded._results.keys import Columns
-from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
+from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.result_sets import ResultSet, open_results
 from polars_graded._results.significance import (
     CorrectionName,

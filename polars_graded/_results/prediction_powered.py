@@ -10,14 +10,15 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import ROUNDING, MeasureColumns
 from polars_graded._results.grid import Grid, Missing, Results, check_same_strategies
-from polars_graded._results.keys import Columns
 from polars_graded._results.means import compute_mean_and_std
-from polars_graded._results.pairs import find_pairs, name_pairs
+from polars_graded._results.pairs import name_pairs
 from polars_graded._results.result_sets import ResultSets, open_results
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
 from polars_graded._results.tables import make_measure_table

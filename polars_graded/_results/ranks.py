@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Integers, Mask
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns, check_has_best, find_places
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.grid import Grid, Missing
-from polars_graded._results.keys import Columns
 from polars_graded._results.result_sets import open_results
 from polars_graded._results.significance import TESTS, CorrectionName, Options, Progress, TestName
 from polars_graded._results.tables import EFFECTIVE, check_free_names

@@ -20,17 +20,17 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._frames.arguments import Measures, parse_scalar_measures
+from polars_graded._frames.arguments import Columns, Measures, parse_scalar_measures
 from polars_graded._frames.directions import name_columns
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
+from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._results.comparing import compare_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.grid import ALL_QUERIES
-from polars_graded._results.keys import Columns, Keys
-from polars_graded._results.pairs import find_pairs
+from polars_graded._results.keys import Keys
 from polars_graded._results.reliability import compute_tau_ap, compute_tau_b
 from polars_graded._results.result_sets import ResultSet
 from polars_graded._results.significance import Options

@@ -18,11 +18,11 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns, list_named_columns
 from polars_graded._results.grid import Grid, Missing, Results, check_same_strategies
-from polars_graded._results.keys import Columns
 from polars_graded._results.means import compute_central_interval, compute_mean
 from polars_graded._results.pairs import split_into_parts
 from polars_graded._results.result_sets import ResultSet, ResultSets, open_results

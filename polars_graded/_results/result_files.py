@@ -12,9 +12,10 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_column_names, check_columns, check_frame
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.fingerprints import SETTINGS
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, find_keys
+from polars_graded._results.keys import find_keys
 from polars_graded._versions import __version__
 from polars_graded._writing import write_atomically
 

@@ -18,19 +18,13 @@ from polars_graded._checks import (
     first_few,
     hint_at_maker,
 )
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.fingerprints import DOCUMENTS, JUDGMENTS, SETTINGS
-from polars_graded._frames.inputs import check_graders_named
+from polars_graded._frames.inputs import GRADER, check_graders_named
 from polars_graded._measuring.names import Measure
 from polars_graded._results.best_values import MeasureColumns, list_named_columns
 from polars_graded._results.grid import Grid, Missing, format_first_keys
-from polars_graded._results.keys import (
-    GRADER,
-    Columns,
-    Keys,
-    check_segment_columns,
-    collect_column_names,
-    find_keys,
-)
+from polars_graded._results.keys import Keys, check_segment_columns, collect_column_names, find_keys
 from polars_graded._results.tables import check_named_once
 from polars_graded._results.units import check_independence, read_clusters, read_weights
 from polars_graded._sentences import conjugate, format_count

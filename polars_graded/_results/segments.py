@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
+from polars_graded._frames.arguments import Columns
+from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns
 from polars_graded._results.grid import ALL_QUERIES, Grid, Missing
-from polars_graded._results.keys import Columns
-from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
+from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.result_sets import open_results
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, correct_p_values
 from polars_graded._results.tables import EFFECTIVE, make_measure_table

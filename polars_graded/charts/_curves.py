@@ -12,8 +12,9 @@ from polars_graded._checks import check_choice, check_collected, check_column_na
 from polars_graded._drawing import axis_ends, chart_rows, curve_rows, lines, marks, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, Keys, collect_column_names, find_keys
+from polars_graded._results.keys import Keys, collect_column_names, find_keys
 from polars_graded._results.mean_intervals import CLUSTER, WEIGHT
 from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_percent, shorten_name, titles

@@ -17,11 +17,12 @@ import polars as pl
 from polars_graded._checks import check_columns, check_number
 from polars_graded._drawing import axis_ends, chart_rows, marks, style
 from polars_graded._drawing.chart_rows import Frame
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import sort_naturally
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns, list_named_columns
 from polars_graded._results.grid import Missing
-from polars_graded._results.keys import Columns, Keys
+from polars_graded._results.keys import Keys
 from polars_graded._results.mean_intervals import WEIGHT, add_units, compute_mean_interval
 from polars_graded._results.result_sets import ResultSet, open_results
 from polars_graded._results.units import check_independence

@@ -13,9 +13,10 @@ from polars_graded._checks import check_choice, check_collected
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.arguments import Columns
+from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._results.agreement import collect_grades
-from polars_graded._results.keys import GRADER, Columns
 from polars_graded._results.regrading import AS_GIVEN
 from polars_graded._sentences import format_count, shorten_name, titles
 

@@ -10,7 +10,8 @@ import polars as pl
 
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, lines, style
 from polars_graded._drawing.style import Chart
-from polars_graded._results.keys import Columns, collect_column_names
+from polars_graded._frames.arguments import Columns
+from polars_graded._results.keys import collect_column_names
 from polars_graded._sentences import format_percent, titles
 
 MAX_DATES = 10

@@ -12,7 +12,7 @@ from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.keys import Columns
+from polars_graded._frames.arguments import Columns
 from polars_graded._sentences import format_count, format_percent, titles
 
 CELL_HEADINGS = {

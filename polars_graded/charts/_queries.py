@@ -22,12 +22,13 @@ from polars_graded._drawing import (
 )
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns, list_named_columns
 from polars_graded._results.comparing import differences
 from polars_graded._results.grid import Missing
-from polars_graded._results.keys import Columns, Keys
+from polars_graded._results.keys import Keys
 from polars_graded._results.mean_intervals import (
     WEIGHT,
     add_units,

@@ -12,8 +12,8 @@ from polars_graded._checks import check_choice
 from polars_graded._drawing import axis_ends, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.arguments import Columns
 from polars_graded._results.findings import find_rank_coverage, name_tests
-from polars_graded._results.keys import Columns
 from polars_graded._sentences import (
     format_any,
     format_count,

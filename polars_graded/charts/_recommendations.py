@@ -11,8 +11,8 @@ import polars as pl
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, curve_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import sort_naturally
-from polars_graded._results.keys import Columns
 from polars_graded._sentences import format_count, format_percent, shorten_names, titles
 
 

@@ -12,9 +12,9 @@ from polars_graded._checks import check_choice, check_collected, check_columns, 
 from polars_graded._drawing import chart_checks, chart_rows, curve_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import sort_naturally
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
-from polars_graded._results.keys import Columns
 from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 

@@ -20,8 +20,8 @@ from polars_graded._drawing import (
 )
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.arguments import Columns
 from polars_graded._results.findings import name_p, name_tests
-from polars_graded._results.keys import Columns
 from polars_graded._results.tables import EFFECTIVE
 from polars_graded._sentences import format_percent, titles
 

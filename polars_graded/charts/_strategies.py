@@ -13,6 +13,8 @@ from polars_graded._checks import check_choice, check_collected, check_level
 from polars_graded._drawing import bins, chart_checks, chart_rows, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.arguments import Columns
+from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
 from polars_graded._measuring.names import Measure
 from polars_graded._results.best_values import find_direction_of_rows
@@ -23,7 +25,7 @@ from polars_graded._results.findings import (
     name_p,
     name_tests,
 )
-from polars_graded._results.keys import GRADER, Columns, collect_column_names
+from polars_graded._results.keys import collect_column_names
 from polars_graded._results.prediction_powered import compute_median_width_change
 from polars_graded._results.regrading import compute_mean_bounds
 from polars_graded._sentences import (
