@@ -86,13 +86,15 @@ def average_points(
     confidence, the ends of intervals are NaN.
     """
     averages = np.full((3, len(points)), np.nan)
-    masks, groups = np.unique(~np.isnan(points), axis=0, return_inverse=True)
-    for place, mask in enumerate(masks):
-        is_alike = groups.ravel() == place
-        results = make_results(points[is_alike], rows).select(np.flatnonzero(mask))
+    # Rows with values for the same queries are averaged together.
+    is_known, groups = ~np.isnan(points), dict[bytes, list[int]]()
+    for place, mask in enumerate(is_known):
+        groups.setdefault(mask.tobytes(), []).append(place)
+    for places in groups.values():
+        results = make_results(points[places], rows).select(np.flatnonzero(is_known[places[0]]))
         if confidence is not None:
-            averages[:, is_alike] = compute_mean_intervals(results, confidence)
+            averages[:, places] = compute_mean_intervals(results, confidence)
         elif results.n:
-            averages[0, is_alike] = results.compute_means(results.values)
+            averages[0, places] = results.compute_means(results.values)
     mean, low, high = averages
     return mean, low, high
