@@ -44,7 +44,7 @@ TESTS = {
     "_results/careful_intervals.py": "gating",
     "_results/gating.py": "gating",
     "_results/significance.py": "clusters significance comparing",
-    "_results/trusting.py": "trusting",
+    "_results/prediction_powered.py": "prediction_powered",
 }
 """Patterns of files, each with its tests, the fastest first. The first pattern that fits counts."""
 
