@@ -95,3 +95,29 @@ def test_the_text_of_a_parameter_has_at_most_three_lines(name):
     text = section("Parameters", inspect.getdoc(THINGS[name]) or "")
     texts = re.split(r"^\S.*\n", text, flags=re.MULTILINE)
     assert max(len([line for line in text.splitlines() if line.strip()]) for text in texts) <= 3
+
+
+OF_ROWS = "grade by ties descending irrelevant max_grade relevant_from undefined_as condensed where"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "overview",
+        "side_by_side",
+        "similarity",
+        "catalogue",
+        "catalogue_curve",
+        "report",
+        "charts.rankings",
+    ],
+)
+def test_arguments_of_rows_have_the_defaults_of_evaluate(name):
+    """The same keywords mean the same in each function of rows."""
+    function = charts.rankings if name == "charts.rankings" else getattr(polars_graded, name)
+    own, of_evaluate = (
+        inspect.signature(each).parameters for each in (function, polars_graded.evaluate)
+    )
+    shared = [each for each in OF_ROWS.split() if each in own]
+    assert len(shared) >= 3
+    assert [own[each].default for each in shared] == [of_evaluate[each].default for each in shared]
