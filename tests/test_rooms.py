@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import os
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import get_args
@@ -82,6 +85,7 @@ OWNERS_OF_ALL = {"__init__", "__main__"}
 
 LEAVES = {
     "catalogue": ["_results.catalogues"],
+    "charts": ["charts", "_drawing"],
     "clicks": ["_clicks", "clicks", "datasets"],
     "command": ["_command"],
     "engines": ["_frames.engines"],
@@ -92,7 +96,10 @@ LEAVES = {
     "similarity": ["_frames.list_pairs", "_frames.pair_values"],
 }
 """Modules and packages that could be deleted with their tests and their page, and without another
-change but their names in `LISTS`. Only the report and the command show results of others."""
+change but their names in `LISTS`."""
+
+SHOWS_OTHERS = ["_command", "_report"]
+"""Leaves that show the results of other leaves."""
 
 LISTS = {"__init__", "__main__", "_frame_methods"}
 """Modules that list public functions."""
@@ -105,6 +112,7 @@ def room_of(module: str) -> str:
     return inner if inner in MAY_IMPORT else parts[0]
 
 
+@cache
 def imports_of(file: Path) -> set[str]:
     """What a file imports, for types or within functions too."""
     found = set()
@@ -152,9 +160,60 @@ def is_of(module: str, parts: list[str]) -> bool:
 def test_nothing_else_imports_a_leaf(leaf):
     assert any(is_of(module, LEAVES[leaf]) for module in FILES)
     for module, path in FILES.items():
-        if module not in LISTS and not is_of(module, [*LEAVES[leaf], "_command", "_report"]):
+        if module not in LISTS and not is_of(module, [*LEAVES[leaf], *SHOWS_OTHERS]):
             names = {name.removeprefix("polars_graded.") for name in imports_of(path)}
             assert not [name for name in names if is_of(name, LEAVES[leaf])], module
+
+
+class Unlisted(ast.NodeTransformer):
+    """Removes the imports of some modules, and the imported names from tuples and lists."""
+
+    def __init__(self, tree: ast.Module, modules: list[str]) -> None:
+        self.modules = modules
+        self.names = {module for module in modules if "." not in module}
+        imports = [node for node in tree.body if self.is_import(node)]
+        self.names |= {name.asname or name.name for node in imports for name in node.names}
+
+    def is_import(self, node: ast.AST) -> bool:
+        module = (getattr(node, "module", None) or "").removeprefix("polars_graded.")
+        return isinstance(node, ast.ImportFrom) and is_of(module, self.modules)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
+        return None if self.is_import(node) else node
+
+    def visit_Tuple(self, node: ast.Tuple | ast.List) -> ast.AST:
+        node.elts = [each for each in node.elts if self.name_of(each) not in self.names]
+        return self.generic_visit(node)
+
+    visit_List = visit_Tuple  # noqa: N815
+
+    def name_of(self, node: ast.AST) -> object:
+        return getattr(node, "id", None) or getattr(node, "value", None)
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_the_core_runs_without_a_leaf(leaf, tmp_path):
+    """Delete a leaf, what shows its results, and its names in lists, in a copy of the package."""
+    deleted = [*LEAVES[leaf], *SHOWS_OTHERS]
+    no_code = shutil.ignore_patterns("__pycache__", "benchmark")
+    for folder in (PACKAGE, PACKAGE.parent / "tests"):
+        shutil.copytree(folder, tmp_path / folder.name, ignore=no_code)
+    shutil.copy(PACKAGE.parent / "pyproject.toml", tmp_path)
+    for module, path in FILES.items():
+        copy = tmp_path / path.relative_to(PACKAGE.parent)
+        if is_of(module, deleted):
+            copy.unlink()
+        elif module in LISTS:
+            tree = ast.parse(copy.read_text(encoding="utf-8"))
+            copy.write_text(ast.unparse(Unlisted(tree, deleted).visit(tree)), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", *CORE_TESTS]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)  # noqa: S603
+
+
+CORE_TESTS = [f"tests/test_{name}.py" for name in ("namespace", "streaming", "averages")]
+"""Tests of measures, of frames and of results, which import no leaf."""
 
 
 def test_every_library_that_is_imported_is_declared():
@@ -190,38 +249,6 @@ def at_its_top(file: Path) -> set[str]:
         )
     }
     return {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"polars_graded"}
-
-
-def test_a_name_of_every_module_is_public_or_private():
-    """`import *` brings what `__all__` lists, and nothing else."""
-    for name in ("", ".charts", ".clicks", ".datasets", ".experiments", ".trust"):
-        module = importlib.import_module(f"polars_graded{name}")
-        brought: dict[str, object] = {}
-        exec(f"from polars_graded{name} import *", brought)  # noqa: S102
-        assert brought.keys() - {"__builtins__"} == {*module.__all__}
-
-
-def test_no_room_imports_one_that_imports_it():
-    graph = {room: {each for each in may if each in MAY_IMPORT} for room, may in MAY_IMPORT.items()}
-    while graph:
-        leaves = [room for room, others in graph.items() if not others & graph.keys()]
-        assert leaves, f"a circle among {', '.join(graph)}"
-        for room in leaves:
-            del graph[room]
-
-
-def test_kernels_run_without_polars():
-    """They are imported by name, since the package itself registers a namespace on Polars."""
-    for module, path in FILES.items():
-        if room_of(module) == "_measuring.kernels":
-            assert outside(imports_of(path)) <= {"numpy", "_measuring.kernels"}
-
-
-def test_no_public_name_is_a_module_of_that_name():
-    modules = {name.split(".")[0] for name in FILES}
-    public = {"charts", "clicks", "datasets", "experiments", "namespace", "trust"}
-    assert modules & set(dir(polars_graded)) <= public
-    assert {name for name in modules if not name.startswith("_")} == public
 
 
 @pytest.mark.parametrize(
