@@ -36,7 +36,7 @@ schemapi.DEBUG_MODE = False
 # time of their tests.
 gc.set_threshold(200_000, 50, 100)
 
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=10)
 settings.register_profile("searching", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile(
     "planted", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate]

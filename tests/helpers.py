@@ -20,9 +20,8 @@ from registry import FEATURES, KNOWN, POPULARITIES, REFERENCES, SUBTOPICS, WORTH
 from polars_graded import graded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from polars_graded import Graded
 
 COLLECTED = (ValueError, pl.exceptions.ComputeError)
 """The errors of rows of a lazy frame: before Polars 2 they come within one of its own."""
@@ -89,14 +88,7 @@ def values(expr: pl.Expr, frame: pl.DataFrame) -> list[Any]:
     return grouped(frame, expr.alias("value"))["value"].to_list()
 
 
-def values_of_each(
-    rows: Iterable[Row],
-    g: Graded,
-    frame: pl.DataFrame,
-    aggregated: Callable[..., pl.DataFrame] = grouped,
-    *,
-    apart: bool = False,
-) -> dict[str, list[Any]]:
+def values_of_each(rows, g, frame, aggregated=grouped, *, apart=False):
     """The values of many measures by name: all of one ranking, or each by its own expression.
 
     An error says which measure it is of.
@@ -132,21 +124,13 @@ def lists_of(query: Query, *, condensed: bool = False) -> reference.Lists:
     return reference.lists(rows, [True], condensed=condensed)
 
 
-def twins_of_each(
-    rows: Iterable[Row],
-    queries: Sequence[Query],
-    scale: reference.Scale = reference.PLAIN,
-    *,
-    condensed: bool = False,
-) -> dict[str, list[Any]]:
+def twins_of_each(rows, queries, scale=reference.PLAIN, *, condensed=False):
     """What the slow loops say of each query, by the name of the measure."""
     lists = [lists_of(query, condensed=condensed) for query in queries]
     return {row.name: [row.twin(each, scale) for each in lists] for row in rows}
 
 
-def click_log(
-    lists: Iterable[tuple[str, Iterable[tuple[Any, ...]]]], columns: Sequence[str]
-) -> pl.DataFrame:
+def click_log(lists, columns):
     """A log of lists, each a query and the values of `columns` for the document at each rank."""
     rows = [
         (session, query, rank, *row)
@@ -162,9 +146,7 @@ def log_of(lists: Iterable[tuple[str, Iterable[Any], Iterable[Any]]]) -> pl.Data
     return click_log(shown, ["doc", "clicked"])
 
 
-def random_queries(
-    seed: int, count: int, grades: Sequence[float] = GRADES, *, ties: bool = True
-) -> list[Query]:
+def random_queries(seed, count, grades=GRADES, *, ties=True):
     """Queries of 1 to 12 documents, some without a score, some without a grade."""
     rng = random.Random(seed)
 
@@ -211,9 +193,7 @@ def numbers(value: Any) -> list[float | None]:
     return value if isinstance(value, list) else [value]
 
 
-def difference(
-    got: Sequence[Any], expected: Sequence[Any], queries: Sequence[Any] | None = None
-) -> str | None:
+def difference(got, expected, queries=None):
     """The first query that does not have the value expected, if there is one."""
     if len(got) != len(expected):
         return f"{len(got)} values, not {len(expected)}"
@@ -224,30 +204,19 @@ def difference(
     return None
 
 
-def assert_alike(
-    got: Sequence[Any], expected: Sequence[Any], queries: Sequence[Any] | None = None
-) -> None:
+def assert_alike(got, expected, queries=None):
     """Every query has the value expected; the first that has not is shown."""
     found = difference(got, expected, queries)
     assert found is None, found
 
 
-def assert_each_alike(
-    got: Mapping[str, Sequence[Any]],
-    expected: Mapping[str, Sequence[Any]],
-    queries: Sequence[Any] | None = None,
-) -> None:
+def assert_each_alike(got, expected, queries=None):
     """Every measure has the values expected; of each that has not, the first is shown."""
     assert_none(
         f"{name}, {found}"
         for name, values in expected.items()
         if (found := difference(got[name], values, queries))
     )
-
-
-def slow(*cases: Any) -> list[Any]:
-    """Cases of a test that are measured where there is time for all, beside one that always is."""
-    return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
 def simulated(*cases: Any) -> list[Any]:

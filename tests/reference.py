@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, groupby, permutations, product
 from operator import itemgetter
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 from scipy.special import zeta
 
 Grade: TypeAlias = "float | None"
-Gain: TypeAlias = "str | Mapping[float, float]"
 
 
 class Lists(NamedTuple):
@@ -43,7 +42,7 @@ class Scale(NamedTuple):
 PLAIN = Scale()
 
 
-def fractions(numbers: Sequence[Any]) -> list[Any]:
+def fractions(numbers):
     """The numbers as exact fractions of their decimals; fractions and None stay."""
     return [
         each if each is None or isinstance(each, Fraction) else Fraction(str(each))
@@ -66,7 +65,7 @@ class Row(NamedTuple):
     reference: float | None = None
 
 
-def lists(rows: Sequence[Row], descending: Sequence[bool], *, condensed: bool = False) -> Lists:
+def lists(rows, descending, *, condensed=False):
     """A query as lists; `descending` has a flag a key, `condensed` leaves out the unjudged."""
     order = [row for row in rows if row.grade is not None] if condensed else list(rows)
     # Python's sort keeps the order of equals, so the first key, which decides, is sorted by last.
@@ -90,17 +89,17 @@ def lists(rows: Sequence[Row], descending: Sequence[bool], *, condensed: bool = 
 # What a grade is worth, and what a rank.
 
 
-def relevance(grade: Grade, scale: Scale) -> float:
+def relevance(grade, scale):
     """How far a grade is above irrelevant; 0 for a document that is not relevant or unjudged."""
     return height(grade, scale) if relevant(grade, None, scale) else 0
 
 
-def height(grade: float, scale: Scale) -> float:
+def height(grade, scale):
     """How far a level is above irrelevant; 0 below it."""
     return max(grade - scale.irrelevant, 0)
 
 
-def relevant(grade: Grade, threshold: float | None, scale: Scale) -> bool:
+def relevant(grade, threshold, scale):
     """Whether a grade reaches the threshold; without one, whether it is above irrelevant."""
     return (
         grade is not None
@@ -110,12 +109,12 @@ def relevant(grade: Grade, threshold: float | None, scale: Scale) -> bool:
     )
 
 
-def best_relevance(query: Lists, scale: Scale) -> float:
+def best_relevance(query, scale):
     """The relevance of the highest grade: of the scale if it has one, else of the query."""
     return height(max(query.judged) if scale.max_grade is None else scale.max_grade, scale)
 
 
-def gain_of(grade: Grade, gain: Gain, scale: Scale) -> float:
+def gain_of(grade, gain, scale):
     """What a document of a grade is worth."""
     if not relevant(grade, None, scale):
         return 0
@@ -124,7 +123,7 @@ def gain_of(grade: Grade, gain: Gain, scale: Scale) -> float:
     return relevance(grade, scale) if gain == "linear" else 2 ** relevance(grade, scale) - 1
 
 
-def discount_of(rank: int, discount: str, base: float) -> float:
+def discount_of(rank, discount, base):
     """What a gain at a rank is multiplied by."""
     if discount == "log2":
         return 1 / math.log(rank + 1, base)
@@ -133,7 +132,7 @@ def discount_of(rank: int, discount: str, base: float) -> float:
     return 1 / rank if discount == "zipf" else 1
 
 
-def best_first(query: Lists) -> list[float]:
+def best_first(query):
     """What was judged, from the highest grade to the lowest."""
     return sorted(query.judged, reverse=True)
 
@@ -141,7 +140,7 @@ def best_first(query: Lists) -> list[float]:
 # Ties: the expected value over all orders of the tied documents.
 
 
-def orders(query: Lists) -> Iterator[Lists]:
+def orders(query):
     """The query in every order that its ties leave open."""
     places = zip(query.tied, query.ranked, strict=True)
     sets = [[grade for _, grade in tied] for _, tied in groupby(places, key=itemgetter(0))]
@@ -149,7 +148,7 @@ def orders(query: Lists) -> Iterator[Lists]:
         yield query._replace(ranked=[grade for tied in arranged for grade in tied])
 
 
-def expected(measure: Callable[[Lists], Any], query: Lists) -> Any:
+def expected(measure, query):
     """The mean of a measure over all orders."""
     found = [measure(order) for order in orders(query)]
     if found[0] is None:
@@ -159,7 +158,7 @@ def expected(measure: Callable[[Lists], Any], query: Lists) -> Any:
     return sum(found) / len(found)
 
 
-def broken(query: Lists, ties: str) -> Lists:
+def broken(query, ties):
     """The query with the worst of tied documents first, or with `ties="optimistic"` the best."""
     sign = 1 if ties == "pessimistic" else -1
     places = list(zip(query.tied, query.ranked, strict=True))
@@ -168,7 +167,7 @@ def broken(query: Lists, ties: str) -> Lists:
     return query._replace(ranked=ranked, tied=list(range(len(ranked))))
 
 
-def shared(worth: Sequence[float], query: Lists, ties: str) -> list[float]:
+def shared(worth, query, ties):
     """What each ranked document is worth: with `ties="average"` the mean of those it is tied with.
 
     Where a measure adds up what documents are worth, that is its expected value.
@@ -182,7 +181,7 @@ def shared(worth: Sequence[float], query: Lists, ties: str) -> list[float]:
     return means
 
 
-def first_hits(query: Lists, threshold: float | None, ties: str, scale: Scale) -> list[int]:
+def first_hits(query, threshold, ties, scale):
     """The rank of the first hit in each of the equally likely orders; empty without a hit."""
     hits = [rank for rank, g in enumerate(query.ranked, 1) if relevant(g, threshold, scale)]
     if ties == "order" or not hits:
@@ -196,40 +195,34 @@ def first_hits(query: Lists, threshold: float | None, ties: str, scale: Scale) -
 # Counts.
 
 
-def n_retrieved(query: Lists, *, scale: Scale = PLAIN) -> int:
+def n_retrieved(query, *, scale=PLAIN):
     """How many documents were retrieved."""
     return len(query.ranked)
 
 
-def n_relevant(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN) -> int:
+def n_relevant(query, *, threshold=None, scale=PLAIN):
     """R, how many documents were judged relevant."""
     return sum(relevant(grade, threshold, scale) for grade in query.judged)
 
 
-def n_relevant_retrieved(
-    query: Lists, n: int | None = None, *, threshold: float | None = None, scale: Scale = PLAIN
-) -> int:
+def n_relevant_retrieved(query, n=None, *, threshold=None, scale=PLAIN):
     """How many relevant documents are in the top n."""
     return sum(relevant(grade, threshold, scale) for grade in query.ranked[:n])
 
 
-def popularity(
-    query: Lists, n: int | None = None, *, popularity: str, scale: Scale = PLAIN
-) -> float | None:
+def popularity(query, n=None, *, popularity, scale=PLAIN):
     """The mean popularity of the first n documents."""
     first = [row.popularity for row in query.ranked_rows[:n]]
     return sum(first) / len(first) if first else None
 
 
-def novelty(
-    query: Lists, n: int | None = None, *, popularity: str, scale: Scale = PLAIN
-) -> float | None:
+def novelty(query, n=None, *, popularity, scale=PLAIN):
     """The mean self-information of the first n documents."""
     first = [-math.log2(row.popularity) for row in query.ranked_rows[:n]]
     return sum(first) / len(first) if first else None
 
 
-def distance(one: Sequence[Any], other: Sequence[Any]) -> float:
+def distance(one, other):
     """Jaccard's distance of categories, or the cosine distance of vectors."""
     if isinstance(one[0], str):
         return 1 - len({*one} & {*other}) / len({*one} | {*other})
@@ -237,35 +230,24 @@ def distance(one: Sequence[Any], other: Sequence[Any]) -> float:
     return 1 - dot / math.hypot(*one) / math.hypot(*other)
 
 
-def diversity(
-    query: Lists, n: int | None = None, *, features: str, scale: Scale = PLAIN
-) -> float | None:
+def diversity(query, n=None, *, features, scale=PLAIN):
     """The mean distance of the pairs of the first n documents."""
     pairs = list(combinations([row.features for row in query.ranked_rows[:n]], 2))
     return sum(distance(*pair) for pair in pairs) / len(pairs) if pairs else None
 
 
-def is_unexpected(row: Row, n: int | None) -> bool:
+def is_unexpected(row, n):
     """Whether the reference does not have a document among its first n."""
     return row.reference is None or (n is not None and row.reference > n)
 
 
-def unexpectedness(
-    query: Lists, n: int | None = None, *, reference: str, scale: Scale = PLAIN
-) -> float | None:
+def unexpectedness(query, n=None, *, reference, scale=PLAIN):
     """The share of the first n documents that the reference does not have."""
     first = [is_unexpected(row, n) for row in query.ranked_rows[:n]]
     return sum(first) / len(first) if first else None
 
 
-def serendipity(
-    query: Lists,
-    n: int | None = None,
-    *,
-    reference: str,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def serendipity(query, n=None, *, reference, threshold=None, scale=PLAIN):
     """The relevant documents among the first n that the reference does not have, over n."""
     if not any(relevant(row.grade, threshold, scale) for row in query.judged_rows):
         return scale.undefined
@@ -274,9 +256,7 @@ def serendipity(
     return len(hits) / (n or len(first) or 1)
 
 
-def judged(
-    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
-) -> float:
+def judged(query, n=None, *, ties="order", scale=PLAIN):
     """The share of judged documents in the top n."""
     top = shared([grade is not None for grade in query.ranked], query, ties)[:n]
     return sum(top) / len(top) if top else 0
@@ -285,14 +265,7 @@ def judged(
 # Precision and recall.
 
 
-def precision(
-    query: Lists,
-    n: int | None = None,
-    *,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def precision(query, n=None, *, threshold=None, ties="order", scale=PLAIN):
     """Hits in the top n over n, or over all that was retrieved."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
@@ -301,15 +274,7 @@ def precision(
     return sum(hits[:n]) / divisor if divisor else 0
 
 
-def recall(
-    query: Lists,
-    n: int | None = None,
-    *,
-    threshold: float | None = None,
-    over: str = "relevant",
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def recall(query, n=None, *, threshold=None, over="relevant", ties="order", scale=PLAIN):
     """Hits in the top n over R, or over min(n, R)."""
     total = n_relevant(query, threshold=threshold, scale=scale)
     if total == 0:
@@ -318,15 +283,7 @@ def recall(
     return sum(hits[:n]) / (min(n, total) if over == "cutoff" and n is not None else total)
 
 
-def f_measure(
-    query: Lists,
-    n: int | None = None,
-    *,
-    beta: float = 1,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def f_measure(query, n=None, *, beta=1, threshold=None, ties="order", scale=PLAIN):
     """(1 + β²) P R / (β² P + R)."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
@@ -335,15 +292,7 @@ def f_measure(
     return (1 + beta**2) * p * r / (beta**2 * p + r) if p and r else 0
 
 
-def e_measure(
-    query: Lists,
-    n: int | None = None,
-    *,
-    b: float = 1,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def e_measure(query, n=None, *, b=1, threshold=None, ties="order", scale=PLAIN):
     """1 - (1 + b²) / (b² / R + 1 / P)."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return None if scale.undefined is None else 1 - scale.undefined
@@ -352,7 +301,7 @@ def e_measure(
     return 1 - (1 + b**2) / (b**2 / r + 1 / p) if p and r else 1
 
 
-def max_f_measure(query: Lists, n: int | None = None, **options: Any) -> float | None:
+def max_f_measure(query, n=None, **options):
     """The highest F at ranks 1 to n of the list."""
     ranks = range(1, len(query.ranked[:n]) + 1)
     if f_measure(query, 1, **options) is None:
@@ -360,9 +309,7 @@ def max_f_measure(query: Lists, n: int | None = None, **options: Any) -> float |
     return max((f_measure(query, k, **options) for k in ranks), default=f_measure(query, **options))
 
 
-def precision_at_hit(
-    query: Lists, *, k: int = 1, threshold: float | None = None, scale: Scale = PLAIN
-) -> float | None:
+def precision_at_hit(query, *, k=1, threshold=None, scale=PLAIN):
     """Precision at the rank of the k-th hit."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
@@ -372,9 +319,7 @@ def precision_at_hit(
     return precision(query, hits[k - 1], threshold=threshold, scale=scale)
 
 
-def r_precision(
-    query: Lists, *, threshold: float | None = None, ties: str = "order", scale: Scale = PLAIN
-) -> float | None:
+def r_precision(query, *, threshold=None, ties="order", scale=PLAIN):
     """Precision at R."""
     total = n_relevant(query, threshold=threshold, scale=scale)
     if total == 0:
@@ -382,14 +327,7 @@ def r_precision(
     return precision(query, total, threshold=threshold, ties=ties, scale=scale)
 
 
-def reciprocal_rank(
-    query: Lists,
-    n: int | None = None,
-    *,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def reciprocal_rank(query, n=None, *, threshold=None, ties="order", scale=PLAIN):
     """One over the rank of the first hit, 0 if that is below n."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
@@ -398,14 +336,7 @@ def reciprocal_rank(
     return sum(found) / len(found) if found else 0
 
 
-def success(
-    query: Lists,
-    n: int | None = None,
-    *,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def success(query, n=None, *, threshold=None, ties="order", scale=PLAIN):
     """1 with a hit in the top n, else 0."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
@@ -414,7 +345,7 @@ def success(
     return sum(found) / len(found) if found else 0
 
 
-def bpref(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN) -> float | None:
+def bpref(query, *, threshold=None, scale=PLAIN):
     """(1/R) Σ over hits of 1 - min(judged others above, R) / min(R, judged others)."""
     total = n_relevant(query, threshold=threshold, scale=scale)
     if total == 0:
@@ -429,9 +360,7 @@ def bpref(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN)
     return preferences / total
 
 
-def roc_auc(
-    query: Lists, *, threshold: float | None = None, ties: str = "average", scale: Scale = PLAIN
-) -> float | None:
+def roc_auc(query, *, threshold=None, ties="average", scale=PLAIN):
     """The share of pairs of a relevant and another judged document in the right order."""
     where = query.tied if ties == "average" else range(len(query.ranked))
     found = [(g, place) for g, place in zip(query.ranked, where, strict=True) if g is not None]
@@ -448,9 +377,7 @@ def roc_auc(
     return right / (len(hits) * len(others))
 
 
-def generalized_precision(
-    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
-) -> float | None:
+def generalized_precision(query, n=None, *, ties="order", scale=PLAIN):
     """The mean of the grades over the highest in the top n."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -460,9 +387,7 @@ def generalized_precision(
     return found / divisor if divisor else 0
 
 
-def generalized_recall(
-    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
-) -> float | None:
+def generalized_recall(query, n=None, *, ties="order", scale=PLAIN):
     """Grades in the top n over all that were judged."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -470,13 +395,7 @@ def generalized_recall(
     return found / sum(relevance(grade, scale) for grade in query.judged)
 
 
-def interpolated_precision(
-    query: Lists,
-    *,
-    recall_levels: int | Sequence[float] = 11,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> list[float | None]:
+def interpolated_precision(query, *, recall_levels=11, threshold=None, scale=PLAIN):
     """P(r) = max of the precision at ranks where recall is at least r."""
     if isinstance(recall_levels, int):
         recall_levels = [level / (recall_levels - 1) for level in range(recall_levels)]
@@ -496,23 +415,19 @@ def interpolated_precision(
 # others retrieved, A all that was retrieved.
 
 
-def known_grades(rows: Sequence[Row]) -> list[Grade]:
+def known_grades(rows):
     """The grades of the documents that the user knew."""
     return [row.grade for row in rows if row.known]
 
 
-def coverage_ratio(
-    query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
-) -> float | None:
+def coverage_ratio(query, *, known, threshold=None, scale=PLAIN):
     """|R_k| / |U|."""
     u = sum(relevant(grade, threshold, scale) for grade in known_grades(query.judged_rows))
     r_k = sum(relevant(grade, threshold, scale) for grade in known_grades(query.ranked_rows))
     return r_k / u if u else scale.undefined
 
 
-def novelty_ratio(
-    query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
-) -> float | None:
+def novelty_ratio(query, *, known, threshold=None, scale=PLAIN):
     """|R_u| / (|R_u| + |R_k|)."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
@@ -521,18 +436,14 @@ def novelty_ratio(
     return r_u / (r_u + r_k) if r_u + r_k else 0
 
 
-def relative_recall(
-    query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
-) -> float | None:
+def relative_recall(query, *, known, threshold=None, scale=PLAIN):
     """(|R_k| + |R_u|) / |U|."""
     u = sum(relevant(grade, threshold, scale) for grade in known_grades(query.judged_rows))
     found = sum(relevant(grade, threshold, scale) for grade in query.ranked)
     return found / u if u else scale.undefined
 
 
-def recall_effort(
-    query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
-) -> float | None:
+def recall_effort(query, *, known, threshold=None, scale=PLAIN):
     """|U| / |A|."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0 or not query.ranked:
         return scale.undefined
@@ -543,12 +454,12 @@ def recall_effort(
 # Subtopics: a document has those of its row if it is relevant.
 
 
-def subtopics_of(row: Row, threshold: float | None, scale: Scale) -> set[str]:
+def subtopics_of(row, threshold, scale):
     """The subtopics for which a document counts."""
     return set(row.subtopics or ()) if relevant(row.grade, threshold, scale) else set()
 
 
-def new_gains(documents: Sequence[set[str]], alpha: float) -> list[float]:
+def new_gains(documents, alpha):
     """What each document adds: 1 for each subtopic, less for each document above that has it."""
     return [
         sum((1 - alpha) ** sum(s in above for above in documents[:place]) for s in subtopics)
@@ -556,7 +467,7 @@ def new_gains(documents: Sequence[set[str]], alpha: float) -> list[float]:
     ]
 
 
-def greedy(documents: Sequence[set[str]], alpha: float) -> list[set[str]]:
+def greedy(documents, alpha):
     """The ideal ranking: the document with the highest gain at each rank, or by its labels."""
     left, order = sorted(documents, key=lambda each: "\n".join(sorted(each))), []
     while left:
@@ -567,9 +478,7 @@ def greedy(documents: Sequence[set[str]], alpha: float) -> list[set[str]]:
     return order
 
 
-def of_subtopics(
-    query: Lists, threshold: float | None, scale: Scale, value: Callable[..., float]
-) -> float | None:
+def of_subtopics(query, threshold, scale, value):
     """A value of the ranked documents, the relevant ones and the subtopics; none without any."""
     ranked = [subtopics_of(row, threshold, scale) for row in query.ranked_rows]
     wanted = [subtopics_of(row, threshold, scale) for row in query.judged_rows]
@@ -579,19 +488,17 @@ def of_subtopics(
     return value(ranked, [each for each in wanted if each], every)
 
 
-def sum_of_first(gains: Sequence[float], n: int | None, discount: Callable[[int], float]) -> float:
+def sum_of_first(gains, n, discount):
     """The sum of the first n gains, each with the discount of its rank."""
     return sum(gain * discount(rank) for rank, gain in enumerate(gains[:n], 1))
 
 
-def by_log(rank: int) -> float:
+def by_log(rank):
     """The discount of DCG."""
     return 1 / math.log2(rank + 1)
 
 
-def over_all_at_all_ranks(
-    query: Lists, n: int | None, alpha: float, threshold: float | None, scale: Scale, discount: Any
-) -> float | None:
+def over_all_at_all_ranks(query, n, alpha, threshold, scale, discount):
     """The discounted gain over that of documents with all subtopics at all ranks."""
 
     def value(ranked: list[set[str]], _: list[set[str]], every: set[str]) -> float:
@@ -601,9 +508,7 @@ def over_all_at_all_ranks(
     return of_subtopics(query, threshold, scale, value)
 
 
-def over_greedy(
-    query: Lists, n: int | None, alpha: float, threshold: float | None, scale: Scale, discount: Any
-) -> float | None:
+def over_greedy(query, n, alpha, threshold, scale, discount):
     """The discounted gain over that of the greedy ideal ranking."""
 
     def value(ranked: list[set[str]], wanted: list[set[str]], _: set[str]) -> float:
@@ -614,68 +519,27 @@ def over_greedy(
     return of_subtopics(query, threshold, scale, value)
 
 
-def alpha_dcg(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    alpha: float = 0.5,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def alpha_dcg(query, n=None, *, subtopics, alpha=0.5, threshold=None, scale=PLAIN):
     """By the discount of DCG."""
     return over_all_at_all_ranks(query, n, alpha, threshold, scale, by_log)
 
 
-def err_ia(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    alpha: float = 0.5,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def err_ia(query, n=None, *, subtopics, alpha=0.5, threshold=None, scale=PLAIN):
     """By the discount of ERR."""
     return over_all_at_all_ranks(query, n, alpha, threshold, scale, lambda rank: 1 / rank)
 
 
-def alpha_ndcg(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    alpha: float = 0.5,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def alpha_ndcg(query, n=None, *, subtopics, alpha=0.5, threshold=None, scale=PLAIN):
     """By the discount of DCG."""
     return over_greedy(query, n, alpha, threshold, scale, by_log)
 
 
-def nerr_ia(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    alpha: float = 0.5,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def nerr_ia(query, n=None, *, subtopics, alpha=0.5, threshold=None, scale=PLAIN):
     """By the discount of ERR."""
     return over_greedy(query, n, alpha, threshold, scale, lambda rank: 1 / rank)
 
 
-def nrbp(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    alpha: float = 0.5,
-    beta: float = 0.5,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def nrbp(query, n=None, *, subtopics, alpha=0.5, beta=0.5, threshold=None, scale=PLAIN):
     """(1 - (1 - α) β) / N Σ gain β^{i - 1}."""
 
     def value(ranked: list[set[str]], _: list[set[str]], every: set[str]) -> float:
@@ -685,45 +549,19 @@ def nrbp(
     return of_subtopics(query, threshold, scale, value)
 
 
-def nnrbp(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    alpha: float = 0.5,
-    beta: float = 0.5,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def nnrbp(query, n=None, *, subtopics, alpha=0.5, beta=0.5, threshold=None, scale=PLAIN):
     """By the discount of RBP."""
     return over_greedy(query, n, alpha, threshold, scale, lambda rank: beta ** (rank - 1))
 
 
-def subtopic_recall(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def subtopic_recall(query, n=None, *, subtopics, threshold=None, scale=PLAIN):
     """The share of the subtopics that are covered."""
     return of_subtopics(
-        query,
-        threshold,
-        scale,
-        lambda ranked, _, every: len(set().union(*ranked[:n])) / len(every),
+        query, threshold, scale, lambda ranked, _, every: len(set().union(*ranked[:n])) / len(every)
     )
 
 
-def precision_ia(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def precision_ia(query, n=None, *, subtopics, threshold=None, scale=PLAIN):
     """The mean precision of the subtopics."""
 
     def value(ranked: list[set[str]], _: list[set[str]], every: set[str]) -> float:
@@ -735,14 +573,7 @@ def precision_ia(
     return of_subtopics(query, threshold, scale, value)
 
 
-def ap_ia(
-    query: Lists,
-    n: int | None = None,
-    *,
-    subtopics: str,
-    threshold: float | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def ap_ia(query, n=None, *, subtopics, threshold=None, scale=PLAIN):
     """The mean AP of the subtopics."""
 
     def value(ranked: list[set[str]], wanted: list[set[str]], every: set[str]) -> float:
@@ -759,13 +590,7 @@ def ap_ia(
 # A user who goes on from rank i with probability C_i looks at rank i with probability W_i.
 
 
-def mean_gain(
-    query: Lists,
-    n: int | None,
-    scale: Scale,
-    goes_on: Callable[[int, float, float], float],
-    rest: Callable[[int, float], float] = lambda *_: 0.0,
-) -> float | None:
+def mean_gain(query, n, scale, goes_on, rest=lambda *_: 0.0):
     """The mean gain of what is looked at down to rank n, with nothing beyond the list.
 
     Without a cutoff `rest` is how much is looked at beyond, over the weight of the next rank.
@@ -785,19 +610,12 @@ def mean_gain(
     return reached / total if total else 0.0
 
 
-def inverse_squares(first: float) -> float:
+def inverse_squares(first):
     """Σ 1 / (first + j)² over all j from 0, times first²: Hurwitz' zeta function."""
     return first**2 * float(zeta(2, first))
 
 
-def insq(
-    query: Lists,
-    n: int | None = None,
-    *,
-    target: float = 1.0,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def insq(query, n=None, *, target=1.0, ties="order", scale=PLAIN):
     """Moffat, Scholer and Thomas (2012)."""
     two = 2 * target
     return mean_gain(
@@ -809,14 +627,7 @@ def insq(
     )
 
 
-def inst(
-    query: Lists,
-    n: int | None = None,
-    *,
-    target: float = 1.0,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def inst(query, n=None, *, target=1.0, ties="order", scale=PLAIN):
     """Bailey and others (2015)."""
 
     def goes_on(i: int, _: float, so_far: float) -> float:
@@ -832,14 +643,7 @@ def inst(
     )
 
 
-def bpm(
-    query: Lists,
-    n: int | None = None,
-    *,
-    target: float = 1.0,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def bpm(query, n=None, *, target=1.0, ties="order", scale=PLAIN):
     """Zhang and others (2017), static, in fractions: a rounded total may miss its target."""
     exact = query._replace(ranked=fractions(query.ranked), judged=fractions(query.judged))
     ends = fractions([scale.irrelevant, scale.max_grade, scale.relevant_from])
@@ -849,40 +653,22 @@ def bpm(
     return None if value is None else float(value)
 
 
-def nerr8(
-    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
-) -> float | None:
+def nerr8(query, n=None, *, ties="order", scale=PLAIN):
     """Azzopardi, Mackenzie and Moffat (2021), equation 8."""
     return mean_gain(query, n, scale, lambda _i, g, _s: 1 - g)
 
 
-def nerr9(
-    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
-) -> float | None:
+def nerr9(query, n=None, *, ties="order", scale=PLAIN):
     """Equation 9."""
     return mean_gain(query, n, scale, lambda i, g, _s: i / (i + 1) * (1 - g))
 
 
-def nerr10(
-    query: Lists,
-    n: int | None = None,
-    *,
-    p: float = 0.9,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def nerr10(query, n=None, *, p=0.9, ties="order", scale=PLAIN):
     """Equation 10."""
     return mean_gain(query, n, scale, lambda _i, g, _s: p * (1 - g), lambda *_: 1 / (1 - p))
 
 
-def nerr11(
-    query: Lists,
-    n: int | None = None,
-    *,
-    target: float = 1.0,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def nerr11(query, n=None, *, target=1.0, ties="order", scale=PLAIN):
     """Equation 11."""
     two = 2 * target
     return mean_gain(
@@ -894,9 +680,7 @@ def nerr11(
     )
 
 
-def sdcg(
-    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
-) -> float | None:
+def sdcg(query, n=None, *, ties="order", scale=PLAIN):
     """DCG of shares of the highest grade over that of n documents of the highest grade."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -906,14 +690,7 @@ def sdcg(
     return sum_of_first(gains, n, by_log) / ideal if ideal else 0.0
 
 
-def compat(
-    query: Lists,
-    *,
-    p: float = 0.95,
-    normalised: bool = True,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def compat(query, *, p=0.95, normalised=True, ties="order", scale=PLAIN):
     """The overlap of the first i documents with those of the ideal order, for each i."""
     grades = [relevance(grade, scale) for grade in query.ranked]
     lost = list(map(itemgetter(0), _without(query, scale)))
@@ -930,7 +707,7 @@ def compat(
     return overlap(ranking, ideal) / whole
 
 
-def _without(query: Lists, scale: Scale) -> list[tuple[float]]:
+def _without(query, scale):
     """The relevance of what was judged and not retrieved."""
     left = [relevance(grade, scale) for grade in query.judged]
     for grade in query.ranked:
@@ -939,14 +716,7 @@ def _without(query: Lists, scale: Scale) -> list[tuple[float]]:
     return [(each,) for each in left]
 
 
-def pairwise_accuracy(
-    query: Lists,
-    n: int | None = None,
-    *,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def pairwise_accuracy(query, n=None, *, threshold=None, ties="order", scale=PLAIN):
     """The share of pairs of a hit and another document with the hit above."""
     hits = [relevant(grade, threshold, scale) for grade in query.ranked[:n]]
     pairs = [(i, j) for i, j in product(range(len(hits)), repeat=2) if hits[i] and not hits[j]]
@@ -955,14 +725,7 @@ def pairwise_accuracy(
     return sum(i < j for i, j in pairs) / len(pairs)
 
 
-def infap(
-    query: Lists,
-    n: int | None = None,
-    *,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def infap(query, n=None, *, threshold=None, ties="order", scale=PLAIN):
     """The mean of the expected precisions at hits, as trec_eval computes them."""
     total = n_relevant(query, threshold=threshold, scale=scale)
     if total == 0:
@@ -982,15 +745,7 @@ def infap(
 # Average precision.
 
 
-def ap(
-    query: Lists,
-    n: int | None = None,
-    *,
-    threshold: float | None = None,
-    over: str = "relevant",
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def ap(query, n=None, *, threshold=None, over="relevant", ties="order", scale=PLAIN):
     """Equations 1 and 2: Σ_p P@p · rel(p) / R."""
     total = n_relevant(query, threshold=threshold, scale=scale)
     if total == 0:
@@ -1010,9 +765,7 @@ def ap(
     return precisions / total
 
 
-def expected_precisions(
-    query: Lists, n: int | None, threshold: float | None, scale: Scale
-) -> float:
+def expected_precisions(query, n, threshold, scale):
     """Σ_p P@p · rel(p) over the top n, set by set of tied documents: its mean over their orders."""
     total = above = 0.0
     start = 0
@@ -1028,13 +781,7 @@ def expected_precisions(
     return total
 
 
-def mu_ap(
-    query: Lists,
-    n: int | None = None,
-    *,
-    levels: Sequence[float] | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def mu_ap(query, n=None, *, levels=None, scale=PLAIN):
     """Equation 4: Σ_t AP_t · d_t / Σ_t d_t over the levels t."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -1053,13 +800,7 @@ def mu_ap(
     return weighted / distances if distances else scale.undefined
 
 
-def gap(
-    query: Lists,
-    n: int | None = None,
-    *,
-    levels: Sequence[float] | None = None,
-    scale: Scale = PLAIN,
-) -> float | None:
+def gap(query, n=None, *, levels=None, scale=PLAIN):
     """Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V, with V(g) the chance that grade g is enough."""
 
     def chance(grade: Grade) -> float:
@@ -1077,35 +818,17 @@ def gap(
 # Cumulated gain.
 
 
-def discounted(
-    gains: Sequence[float], n: int | None, discount: str = "none", base: float = 2
-) -> float:
+def discounted(gains, n, discount="none", base=2):
     """Σ_i gain(i) · discount(i) over the top n."""
     return sum(gain * discount_of(rank, discount, base) for rank, gain in enumerate(gains[:n], 1))
 
 
-def cg(
-    query: Lists,
-    n: int | None = None,
-    *,
-    gain: Gain = "exp2",
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def cg(query, n=None, *, gain="exp2", ties="order", scale=PLAIN):
     """Σ_i gain(i) over the top n."""
     return dcg(query, n, gain=gain, discount="none", ties=ties, scale=scale)
 
 
-def dcg(
-    query: Lists,
-    n: int | None = None,
-    *,
-    gain: Gain = "exp2",
-    discount: str = "log2",
-    base: float = 2,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def dcg(query, n=None, *, gain="exp2", discount="log2", base=2, ties="order", scale=PLAIN):
     """Equation 3 without N: Σ_i gain(i) · discount(i) over the top n."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -1113,30 +836,13 @@ def dcg(
     return discounted(gains, n, discount, base)
 
 
-def ideal_dcg(
-    query: Lists,
-    n: int | None = None,
-    *,
-    gain: Gain = "exp2",
-    discount: str = "log2",
-    base: float = 2,
-    scale: Scale = PLAIN,
-) -> float | None:
+def ideal_dcg(query, n=None, *, gain="exp2", discount="log2", base=2, scale=PLAIN):
     """The DCG of the judged documents from the best to the worst."""
     best = query._replace(ranked=best_first(query))
     return dcg(best, n, gain=gain, discount=discount, base=base, scale=scale)
 
 
-def ndcg(
-    query: Lists,
-    n: int | None = None,
-    *,
-    gain: Gain = "exp2",
-    discount: str = "log2",
-    base: float = 2,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def ndcg(query, n=None, *, gain="exp2", discount="log2", base=2, ties="order", scale=PLAIN):
     """Equation 3: DCG over the ideal DCG."""
     found = shared([gain_of(grade, gain, scale) for grade in query.ranked], query, ties)
     best = [gain_of(grade, gain, scale) for grade in best_first(query)]
@@ -1144,26 +850,17 @@ def ndcg(
     return discounted(found, n, discount, base) / ideal if ideal else scale.undefined
 
 
-def ncg(query: Lists, n: int | None = None, **options: Any) -> float | None:
+def ncg(query, n=None, **options):
     """CG over the ideal CG."""
     return ndcg(query, n, discount="none", **options)
 
 
-def ideal_cg(query: Lists, n: int | None = None, **options: Any) -> float | None:
+def ideal_cg(query, n=None, **options):
     """The CG of the judged documents from the best to the worst."""
     return ideal_dcg(query, n, discount="none", **options)
 
 
-def ndcng(
-    query: Lists,
-    n: int | None = None,
-    *,
-    gain: Gain = "exp2",
-    discount: str = "log2",
-    base: float = 2,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def ndcng(query, n=None, *, gain="exp2", discount="log2", base=2, ties="order", scale=PLAIN):
     """Equation 5: NDCG of gains over m_q, the highest that can be reached."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -1184,19 +881,17 @@ def ndcng(
     return discounted(found, n, discount, base) / ideal if ideal else scale.undefined
 
 
-def ndcg_area(query: Lists, n: int | None = None, **options: Any) -> float | None:
+def ndcg_area(query, n=None, **options):
     """The mean of the NDCG curve."""
     return mean_of(ndcg_curve(query, n, **options), query, **options)
 
 
-def ndcng_area(query: Lists, n: int | None = None, **options: Any) -> float | None:
+def ndcng_area(query, n=None, **options):
     """The mean of the NDCNG curve."""
     return mean_of(ndcng_curve(query, n, **options), query, **options)
 
 
-def mean_of(
-    values: Sequence[float], query: Lists, *, scale: Scale = PLAIN, **_: Any
-) -> float | None:
+def mean_of(values, query, *, scale=PLAIN, **_):
     """The mean of a curve, 0 for an empty one."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -1206,7 +901,7 @@ def mean_of(
 # Models of the user.
 
 
-def err(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float | None:
+def err(query, n=None, *, scale=PLAIN):
     """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -1219,7 +914,7 @@ def err(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float | 
     return found
 
 
-def nerr(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float | None:
+def nerr(query, n=None, *, scale=PLAIN):
     """ERR over that of the judged documents from the best to the worst."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
@@ -1227,16 +922,7 @@ def nerr(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float |
     return err(query, n, scale=scale) / ideal
 
 
-def rbp(
-    query: Lists,
-    n: int | None = None,
-    *,
-    p: float = 0.8,
-    graded: bool = False,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
-) -> float | None:
+def rbp(query, n=None, *, p=0.8, graded=False, threshold=None, ties="order", scale=PLAIN):
     """(1 - p) Σ_i rel(i) p^{i-1}, rel the grade over the highest one if graded."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
@@ -1249,15 +935,7 @@ def rbp(
     return (1 - p) * found
 
 
-def q_measure(
-    query: Lists,
-    n: int | None = None,
-    *,
-    beta: float = 1,
-    gain: Gain = "linear",
-    over: str = "relevant",
-    scale: Scale = PLAIN,
-) -> float | None:
+def q_measure(query, n=None, *, beta=1, gain="linear", over="relevant", scale=PLAIN):
     """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
     total = n_relevant(query, scale=scale)
     if total == 0:
@@ -1275,53 +953,51 @@ def q_measure(
 # Curves: the measure at every cutoff.
 
 
-def precision_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def precision_curve(query, n=None, **options):
     """Precision at every rank."""
     return at_every_rank(precision, query, len(query.ranked), n, **options)
 
 
-def recall_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def recall_curve(query, n=None, **options):
     """Recall at every rank."""
     return at_every_rank(recall, query, len(query.ranked), n, **options)
 
 
-def f_measure_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def f_measure_curve(query, n=None, **options):
     """F at every rank."""
     return at_every_rank(f_measure, query, len(query.ranked), n, **options)
 
 
-def e_measure_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def e_measure_curve(query, n=None, **options):
     """E at every rank."""
     return at_every_rank(e_measure, query, len(query.ranked), n, **options)
 
 
-def cg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def cg_curve(query, n=None, **options):
     """CG at every rank."""
     return at_every_rank(cg, query, len(query.ranked), n, **options)
 
 
-def dcg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def dcg_curve(query, n=None, **options):
     """DCG at every rank."""
     return at_every_rank(dcg, query, len(query.ranked), n, **options)
 
 
-def ideal_dcg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def ideal_dcg_curve(query, n=None, **options):
     """Ideal DCG at every rank that a judged document can have."""
     return at_every_rank(ideal_dcg, query, len(query.judged), n, **options)
 
 
-def ndcg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def ndcg_curve(query, n=None, **options):
     """NDCG at every rank."""
     return at_every_rank(ndcg, query, len(query.ranked), n, **options)
 
 
-def ndcng_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+def ndcng_curve(query, n=None, **options):
     """NDCNG at every rank."""
     return at_every_rank(ndcng, query, len(query.ranked), n, **options)
 
 
-def at_every_rank(
-    measure: Callable[..., Any], query: Lists, length: int, n: int | None, **options: Any
-) -> list[Any]:
+def at_every_rank(measure, query, length, n, **options):
     """The values at cutoffs 1 to n, or to the length of the list."""
     return [measure(query, k, **options) for k in range(1, (length if n is None else n) + 1)]

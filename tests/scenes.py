@@ -102,12 +102,3 @@ def _marks_below(mark: dict[str, Any], x: float, y: float) -> Iterator[Mark]:
             yield Mark(mark["marktype"], at_x, at_y, item)
         for part in item.get("items", []):
             yield from _marks_below(part, at_x, at_y)
-
-
-def texts_of(scene: dict[str, Any]) -> dict[str, Mark]:
-    """Return each text of a chart with its last mark; lines of a text are joined by a space."""
-    texts = [mark for mark in marks_of(scene) if mark.kind == "text" and mark.item.get("text")]
-    return {
-        " ".join(lines) if isinstance(lines := mark.item["text"], list) else str(lines): mark
-        for mark in texts
-    }
