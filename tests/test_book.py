@@ -164,9 +164,7 @@ def test_what_is_seen_of_the_papers_is_what_notebooks_and_tests_have() -> None:
 
 
 @pytest.mark.parametrize("call", ["rbp", "rbp(p=0.5)@3", "rbp(p=0.5, graded=True, threshold=2)"])
-def test_the_kernel_that_contributors_are_shown_is_right(
-    call: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_kernel_that_contributors_are_shown_is_right(call, monkeypatch):
     text = (SOURCES.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     names: dict[str, Any] = {"np": np}

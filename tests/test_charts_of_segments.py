@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import inspect
 import re
 from typing import Any
 
@@ -68,14 +67,6 @@ def test_each_segment_has_a_panel(name, measures):
     assert row[value] in same[value].to_list()
 
 
-def test_the_caller_chooses_the_columns_of_panels():
-    table = pg.summarise(shop(), "ndcg@10", segments=["market", "device"], **CLUSTER)
-    chart = charts.strategy_bars(table, panel=["device", "market"])
-    assert chart.data["panel"][0] == "desktop, DE"
-    with pytest.raises(ValueError, match="each strategy once in a panel"):
-        charts.strategy_bars(table, panel="device")
-
-
 def test_a_precision_histogram_has_its_own_mean_in_each_panel():
     frame = shop()
     chart = charts.precision_histogram(frame, "ndcg@10", "new", "old", panel=["market", "device"])
@@ -92,26 +83,6 @@ def test_a_precision_histogram_has_its_own_mean_in_each_panel():
         assert drawn[:3] == pytest.approx((row["difference"], row["ci_low"], row["ci_high"]))
         assert drawn[3] == row["queries"]
     assert svg_of(chart).count(">mean<") == 4
-
-
-def test_queries_of_one_name_in_two_segments_are_two_bars():
-    frame = shop().filter(device="phone").drop("device", "dcg_curve@3", "mu_ap")
-    chart = charts.precision_histogram(
-        frame, "ndcg@10", "new", "old", query="text", panel="market", order="query"
-    )
-    assert chart.data.height == 60
-    assert chart.data.filter(panel="FR")["query"].to_list() == sorted(
-        f"t{text}" for text in range(30)
-    )
-
-
-def test_curves_have_panels_of_several_columns():
-    chart = charts.dcg_curves(shop(), "dcg_curve@3", panel=["market", "device"], query=KEY)
-    assert chart.data["panel"].n_unique() == 4
-    assert "30 queries" in " ".join(chart.title["subtitle"])
-    mean = shop().filter(strategy="new", market="FR", device="phone")["dcg_curve@3"].list.last()
-    drawn = chart.data.filter(panel="FR, phone", strategy="new", rank=3)["value"].item()
-    assert drawn == pytest.approx(mean.mean())
 
 
 # Time
@@ -161,24 +132,6 @@ def test_means_by_time_are_lines(kind):
     assert "95 % interval" in str(chart.title.to_dict()["subtitle"])
 
 
-def test_time_beside_other_segments_has_a_panel_for_each_of_these():
-    summary = pg.summarise(weekly("date"), "ap", segments=["market", "week"])
-    chart = charts.strategy_bars(summary)
-    assert {*chart.data["panel"]} == {"DE", "FR"}
-    assert chart.data.height == 20
-    panels = charts.strategy_bars(summary, panel=["market", "week"])
-    assert panels.data["panel"].n_unique() == 10
-
-
-@pytest.mark.parametrize("names", [["1", "2"], ["DE", "FR"], ["4711", "4712"], ["2026", None]])
-def test_other_segments_are_no_times(names):
-    frame = weekly("date").with_columns(
-        week=pl.when(market="DE").then(pl.lit(names[0])).otherwise(pl.lit(names[1]))
-    )
-    chart = charts.strategy_bars(pg.summarise(frame, "ap", segments="week"))
-    assert isinstance(chart, alt.FacetChart)
-
-
 # Facets
 
 
@@ -210,37 +163,6 @@ def test_a_chart_of_queries_is_faceted_by_a_key_column_or_says_what_to_do(row: R
         return
     with pytest.raises(ValueError, match=r"a facet must name a column .* got 'market'; there are"):
         chart.facet("market:N")
-
-
-@pytest.mark.parametrize("name", SEGMENTED)
-def test_results_by_segment_are_faceted_by_their_segments(name):
-    compute, draw = SEGMENTED[name]
-    table = compute(shop(), "ndcg@10", segments="market", **CLUSTER)
-    chart = draw(table, panel=None).facet("market:N")
-    svg = svg_of(chart)
-    assert "undefined" not in svg
-    assert {">DE<", ">FR<"} <= {*re.findall(r">[A-Z]{2}<", svg)}
-
-
-def test_a_facet_of_some_queries_has_no_mean_of_all():
-    chart = charts.precision_histogram(shop(), "ndcg@10", "new", "old", cluster="text")
-    assert svg_of(chart).count(">mean<") == 1
-    assert ">mean<" not in svg_of(chart.facet("market:N"))
-    assert chart.facet(row="market", column="device:N").to_dict()
-    assert len(re.findall(r">[^<>]*beats", svg_of(chart.facet(alt.Facet("market:N"))))) == 1
-
-
-def test_every_chart_with_panels_takes_several_columns():
-    """As annotated; a chart of clicks, for example, has a panel per market and device."""
-    taken = [
-        name
-        for name in charts.__all__
-        if "panel" in inspect.signature(getattr(charts, name)).parameters
-    ]
-    assert taken
-    for name in taken:
-        annotation = inspect.signature(getattr(charts, name)).parameters["panel"].annotation
-        assert annotation == "Columns | None", name
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)

@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
-from helpers import simulated, slow
+from helpers import simulated
 from results import of_few
 from scipy.stats import ttest_rel
 
@@ -22,7 +22,7 @@ from polars_graded.trust import unjudged_bounds
 
 pytestmark = of_few
 
-SEEDS = [range(5), *slow(range(5, 12)), *simulated(range(12, 40))]
+SEEDS = [range(5), *simulated(range(5, 40))]
 NUMBERS = {"the": 1, "both": 2}
 
 
@@ -91,10 +91,6 @@ def amount(words):
     word = words.split()[0]
     n = NUMBERS.get(word) or int(words.split()[1].replace(",", ""))
     return n, n
-
-
-def by(table, keys, value, name="strategy"):
-    return [dict(group.select(name, value).iter_rows()) for _, group in table.group_by(keys)]
 
 
 def compared(seed):
@@ -325,7 +321,7 @@ CLAIMS = {
 """Charts that state what a test or an overview found, and the counts in other titles."""
 
 
-@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "more", "many"])
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_title_claims_what_its_numbers_say(name, seeds):
     for seed in seeds:
@@ -339,26 +335,3 @@ def test_a_judgment_in_between_leads_out_of_the_line():
     bounds = unjudged_bounds(ranked, "ap").row(0, named=True)
     judged = ranked.with_columns(grade=pl.when(doc="9").then(1).otherwise("grade"))
     assert evaluate(judged, "ap")["ap"][0] < bounds["low"]
-
-
-@pytest.mark.parametrize("name", ["</script><script>throw 1</script>", "a<!--<script>"])
-def test_a_name_is_harmless_in_the_page_of_a_chart(name, tmp_path):
-    """In the script of a page `</` ends it, and `<!--` with a `<script` after it hides its end."""
-    frame = pl.DataFrame(
-        {"strategy": [name, "b"] * 2, "query": [name, name, "2", "2"], "ap": [1.0, 0.0, 0.5, 0.25]}
-    )
-    for i, chart in enumerate(
-        [
-            charts.strategy_bars(summarise(frame)),
-            charts.comparison_forest(compare(frame)),
-            charts.precision_histogram(frame, "ap", name, "b", query="query"),
-            charts.explore(frame, name, "b"),
-            charts.measure_agreement(frame.with_columns(**{name: "ap"}), "ap", name),
-        ]
-    ):
-        chart.save(tmp_path / f"{i}.html")
-        page = (tmp_path / f"{i}.html").read_text(encoding="utf-8")
-        assert name not in page
-        assert "throw 1</" not in page
-        assert "<!--" not in page
-        assert "script" in str(chart.to_dict()["datasets"])  # it is there all the same

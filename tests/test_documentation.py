@@ -70,19 +70,6 @@ def test_a_public_name_shows_an_example_that_prints(name):
 
 
 @pytest.mark.parametrize("name", THINGS)
-def test_a_formula_stands_beside_one_without_tex(name):
-    """`help()` shows TeX as it is written; the line below it is read without."""
-    text = inspect.getdoc(THINGS[name]) or ""
-    lines = re.findall(r"^ *As text: ``([^`\\]+)``", text, re.MULTILINE)
-    if ".. math::" in text:
-        assert text.index(".. math::") < text.index(lines[0])
-        # Between any two formulas, or after the last, one stands as text; φ has two in a sentence.
-        assert len(lines) == text.count(".. math::") - (name == "Graded.phi_relevance")
-    if name.startswith("Graded.") and lines:
-        assert text.index(lines[0]) < text.index("Parameters")
-
-
-@pytest.mark.parametrize("name", THINGS)
 def test_a_docstring_has_at_most_700_words(name):
     """Definitions, derivations and edge cases stand once, on a page of the book."""
     words = len((inspect.getdoc(THINGS[name]) or "").split())

@@ -74,9 +74,7 @@ CASES = {
         evaluated(NAN),
         r"Hint: \.(fill_nan\(None\)) makes NaN null, which means not retrieved",
         lambda code: mean(NAN.with_columns(eval(f"pl.col('score').{code}"))),
-        lambda: mean(
-            ROWS.with_columns(score=pl.when(pl.col("doc") != "d3").then("score")),
-        ),
+        lambda: mean(ROWS.with_columns(score=pl.when(pl.col("doc") != "d3").then("score"))),
     ),
     "NaN among grades": Case(
         evaluated(NAN_GRADE),

@@ -9,10 +9,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from scenes import marks_of, scene_of
 
-from polars_graded import charts, datasets, evaluate
+from polars_graded import charts
 from polars_graded._drawing.lines import NAME_HEIGHT
 
 pytestmark = pytest.mark.slow  # pictures of every chart
@@ -70,42 +69,6 @@ def test_names_are_apart_and_in_the_order_of_their_lines(case, call):
     assert_apart(list_names(CALLS[call](chart)), ENDS[case])
 
 
-def test_names_in_facets_are_apart_in_each_panel():
-    one, other = [3.0, 3.01, 3.02], [1.0, 1.02, 1.01]
-    frame = pl.concat([curves_of(one, "x"), curves_of(other, "y")])
-    frame = frame.with_columns(pl.concat_str("strategy", "group").alias("strategy"))
-    chart = charts.dcg_curves(frame, "dcg", panel=None).facet("group:N")
-    texts = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
-    for group, ends in (("x", one), ("y", other)):
-        names = sorted(
-            (each["y"] + each["dy"], each["text"][:-1])
-            for each in texts
-            if each["text"][:-1] in NAMES and each["text"][-1] == group
-        )
-        assert_apart(names, ends)
-
-
-def test_names_of_lines_that_meet_are_in_the_order_of_their_means():
-    frame = pl.DataFrame(
-        {"strategy": [*"aabbcc"], "recall": [0.0, 1.0] * 3, "p": [0.5, 0, 0.9, 0, 0.7, 0]}
-    )
-    texts = [
-        mark.item
-        for mark in marks_of(scene_of(charts.recall_precision_curves(frame, "p")))
-        if mark.kind == "text" and mark.item["text"] in "abc"
-    ]
-    assert "".join(each["text"] for each in sorted(texts, key=lambda each: each["dy"])) == "bca"
-    # The lines end at the bottom of the frame, so the names move up.
-    assert all(each["dy"] <= 0 for each in texts)
-
-
-def test_a_line_of_ten_documents_is_noted_as_flat():
-    lists = [[1.0, 2.0, 2.0, 2.0, 2.0, 2.0], [1.0, 1.5, 1.75, 2.0, 2.25, 2.5]]
-    frame = pl.DataFrame({"strategy": ["short", "long"], "query": 1, "dcg_curve@6": lists})
-    labels = charts.dcg_curves(frame).data["label"].drop_nulls()
-    assert sorted(labels) == ["long", "short (flat from rank 2)"]
-
-
 @pytest.mark.parametrize("n", [3, 4])
 def test_the_axis_encloses_drawn_marks_alone(n):
     rng = np.random.default_rng(1)
@@ -125,19 +88,6 @@ def test_the_axis_encloses_drawn_marks_alone(n):
     highest = max(drawn.row(0))
     assert low == 0
     assert highest <= high <= highest * 1.25
-
-
-def test_curves_of_queries_that_several_columns_identify():
-    frame = datasets.example(12).with_columns(market=pl.col("query") % 3, term=pl.col("query") % 4)
-    measures = ("dcg_curve@10", "interpolated_precision")
-    one = evaluate(frame, *measures, by=["weak", "strong"])
-    other = evaluate(
-        frame.drop("query"), *measures, by=["weak", "strong"], query=["term", "market"]
-    )
-    for draw in (charts.dcg_curves, charts.recall_precision_curves):
-        # Sums of values in another order can differ in their last bits.
-        assert_frame_equal(draw(one).data, draw(other).data, check_exact=False)
-        assert draw(one).title["subtitle"] == draw(other).title["subtitle"] == ["12 queries"]
 
 
 @pytest.mark.parametrize("call", CALLS)

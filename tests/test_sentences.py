@@ -64,13 +64,6 @@ def test_names_that_differ_in_two_places_lose_the_words_between_them():
     assert short == [*(f"neur…v{n}…{n}000…inal" for n in range(3)), "bm25"]
 
 
-def test_names_lose_the_words_that_all_share_at_their_beginning():
-    runs = [f"{RUNS}-{n}" for n in range(5)]
-    short = _sentences.shorten_names(runs, 36)
-    assert short == [f"…rerank-cross-encoder-large-v2-{n}" for n in range(5)]
-    assert _sentences.shorten_names([*runs, "bm25"], 36)[-1] == "bm25"
-
-
 @given(st.lists(st.text("ab-_ ", max_size=60), max_size=6), st.integers(12, 40))
 def test_shortened_names_are_as_different_as_the_names(names, most):
     lines = [" ".join(name.split()) or "''" for name in names]
