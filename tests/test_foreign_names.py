@@ -12,8 +12,7 @@ import pytest
 from helpers import frame_of, needed
 from registry import FURTHER_COLUMNS
 
-import polars_graded as pg
-from polars_graded import evaluate, graded, join_judgments
+from polars_graded import evaluate, join_judgments
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.foreign_names import _read_tables, translate_foreign_name
 from polars_graded._measuring.names import Measure
@@ -205,46 +204,6 @@ def test_lightgbm_and_xgboost_count_queries_without_a_relevant_document_otherwis
     assert evaluate(frame, "ndcg@10", undefined_as=1)["ndcg@10"].item() == 1
 
 
-SENTENCES = {
-    "nDCG@10": "'nDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here",
-    "Rprec": "'Rprec' of ir_measures and trec_eval is 'r_precision' here",
-    "ndcg(10)": "'ndcg(10)' of a method is 'ndcg@10' here",
-    "P(judged_only=True)@5": (
-        "'P(judged_only=True)@5' of ir_measures is 'precision@5' here with condensed=True"
-    ),
-    "map@5": (
-        "'map@5' of ranx is 'ap@5' here; "
-        "'map@5' of LightGBM and XGBoost is 'ap(over=cutoff)@5' here with undefined_as=1"
-    ),
-}
-
-
-@pytest.mark.parametrize(("name", "meant"), SENTENCES.items())
-def test_the_error_has_the_exact_call(name, meant):
-    sentence = f"there is no measure {name!r}\n\nHint: {meant}"
-    frame = join_judgments(RUN, JUDGMENTS)
-    for ask in (lambda: evaluate(frame, name), lambda: graded("grade").measures(name)):
-        with pytest.raises(ValueError, match="there is no measure") as caught:
-            ask()
-        assert str(caught.value) == sentence
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("GMAP", "is the `geometric_mean` of 'ap' or 'bpref' in the result of summarise"),
-        ("11pt_avg", "is the mean of the list that 'interpolated_precision' returns"),
-        ("utility", "is 2 n_relevant_retrieved - n_retrieved"),
-        ("NumQ", "is the number of queries, which summarise returns"),
-        ("set_F.4", "is 'f_measure(beta=b)' here, where b is the square root of 4"),
-    ],
-)
-def test_what_no_single_call_gives_is_said(name, said):
-    with pytest.raises(ValueError, match=r"^there is no measure") as error:
-        graded("grade").measures(name)
-    assert f"Hint: the measure of this name in other tools {said}" in str(error.value)
-
-
 @pytest.mark.parametrize(
     ("name", "tool"), [("IPrec@0.5", "ir_measures"), ("iprec_at_recall_0.50", "trec_eval")]
 )
@@ -258,25 +217,6 @@ def test_a_number_that_is_a_list_here_is_answered_with_how_to_get_it(name, tool)
     values = evaluate(frame, call).get_column(call)
     assert how == ".list.first()"
     assert values.list.first().to_list() == [1 / 2]
-
-
-def test_a_measure_of_ir_measures_is_answered_as_its_name_is():
-    ir_measures = needed("ir_measures", ".[peers]")
-    sentence = "Hint: 'nDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here"
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        evaluate(pl.DataFrame(), ir_measures.nDCG @ 10)
-    with pytest.raises(
-        TypeError, match="a measure must be named by a string such as 'ndcg@10', got 3"
-    ):
-        evaluate(pl.DataFrame(), 3)
-
-
-def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
-    """An object of theirs is written as its name, so that both have the same answer."""
-    measures = pytest.importorskip("ir_measures").measures.registry
-    for alias, measure in measures.items():
-        of_alias, of_name = translate_foreign_name(alias), translate_foreign_name(str(measure))
-        assert {call[1:] for call in of_alias} == {call[1:] for call in of_name}, alias
 
 
 FALSE_FRIENDS = {
@@ -298,99 +238,6 @@ def test_false_friends_are_answered_with_what_is_meant_or_that_there_is_none(nam
         Measure.parse(name)
     assert re.search(FALSE_FRIENDS[name], str(caught.value))
     assert "did you mean" not in str(caught.value)
-
-
-def test_functions_that_other_tools_or_modules_have_are_pointed_to():
-    for name, hint in {
-        "summarize": "it is called pg.summarise",
-        "power_curve": "it is pg.trust.power_curve",
-        "strategy_bars": "it is pg.charts.strategy_bars",
-        "unjudged_bounds": "it is pg.trust.unjudged_bounds",
-        "popularity_scenarios": "it is pg.experiments.popularity_scenarios",
-    }.items():
-        with pytest.raises(AttributeError, match=f"no attribute '{name}'\n\nHint: {hint}$"):
-            getattr(pg, name)
-    for name in ("nonsense", "__wrapped__", "_private"):
-        with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
-            getattr(pg, name)
-
-
-@pytest.mark.parametrize("value", ["drop", "none", "null", "nan"])
-def test_a_word_for_an_undefined_value_is_answered_with_none(value):
-    hint = "must be a number or None, got .*\n\nHint: undefined_as=None leaves queries"
-    with pytest.raises(TypeError, match=hint):
-        pg.evaluate(pg.datasets.example(2), "ap", by="strong", undefined_as=value)
-    with pytest.raises(TypeError, match=hint):
-        pl.col("grade").graded.undefined_as(value)
-
-
-def test_baselines_that_are_none_are_answered_with_the_call(tmp_path):
-    values = pg.evaluate(pg.datasets.example(9), "ap", by=["strong", "fair", "weak"])
-    for file in ("old.parquet", str(tmp_path / "old.csv")):
-        with pytest.raises(ValueError, match=r"Hint: gate\(..., baseline=Path\('.*old"):
-            pg.gate(values, "ap", baseline=file)
-    with pytest.raises(ValueError, match="Hint: pass one name, such as baseline='fair'"):
-        pg.gate(values, "ap", baseline=["fair", "weak"])
-    new, older = (
-        values.filter((pl.col("strategy") == "strong") == is_new) for is_new in (True, False)
-    )
-    hint = r"Hint: baseline=older.filter\(pl.col\('strategy'\) == 'fair'\) has one strategy"
-    with pytest.raises(ValueError, match=f"got 'fair', 'weak', but not 'strong'\n\n{hint}"):
-        pg.gate(new, "ap", baseline=older)
-    pg.gate(new, "ap", baseline=older.filter(pl.col("strategy") == "fair"))
-
-
-def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
-    ir_measures = needed("ir_measures", ".[peers]")
-    frame = pg.datasets.example(6).filter(pl.col("grade") < 4).with_columns(score=pl.col("weak"))
-    with pytest.raises(ValueError, match="there is no measure") as caught:
-        pg.evaluate(frame, "ERR@20")
-    here = "'err@20' here with max_grade=4, since the scale of ERR in ir_measures always ends at 4"
-    assert here in str(caught.value)
-    uneven = frame.filter((pl.col("query") > 1) | (pl.col("grade") < 3))
-    with pytest.warns(pg.DataWarning.scale) as told:
-        pg.evaluate(uneven, "err@20")
-    [sentence] = [str(each.message) for each in told]
-    assert "max_grade=3 measures all queries by one scale, that of these grades" in sentence
-    assert "max_grade=4 gives ERR as in gdeval and ir_measures" in sentence
-    uneven = uneven.with_columns(pl.col("query", "doc").cast(pl.String))
-    nested = {
-        column: {
-            query: dict(rows.select("doc", column).iter_rows())
-            for (query,), rows in uneven.group_by("query")
-        }
-        for column in ("grade", "score")
-    }
-    theirs = ir_measures.iter_calc([ir_measures.ERR @ 20], nested["grade"], nested["score"])
-    theirs = {each.query_id: each.value for each in theirs}
-    ours = {
-        highest: dict(
-            pg.evaluate(uneven, "err@20", max_grade=highest, ties="doc")[:, 1:].iter_rows()
-        )
-        for highest in (3, 4)
-    }
-    assert theirs == pytest.approx(ours[4], abs=1e-5)
-    assert all(abs(theirs[query] - ours[3][query]) > 1e-3 for query in theirs)
-
-
-SPELLINGS = {
-    "mean_average_precision": "'ap'?",
-    "rank_biased_precision@10": "'rbp@10'?",
-    "relative_P": "'recall(over=cutoff)'?",
-    "Q": "'q_measure'?",
-    "map10": "'ap@10' (",
-    "ndcg10": "'ndcg@10' (gains 2^grade - 1) or 'ndcg(gain=linear)@10' (",
-}
-
-
-@pytest.mark.parametrize("name", SPELLINGS)
-def test_another_spelling_is_answered_with_the_measure_and_its_cutoff(name):
-    with pytest.raises(ValueError, match="there is no measure") as caught:
-        Measure.parse(name)
-    hint = str(caught.value).partition("Hint: did you mean ")[2]
-    assert hint.startswith(SPELLINGS[name])
-    for measure in re.findall("'([^']*)'", hint):
-        Measure.parse(measure)
 
 
 def test_every_alias_and_definition_is_a_measure():

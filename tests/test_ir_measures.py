@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from helpers import needed, slow
+from helpers import needed, simulated
 
 import polars_graded as pg
 from polars_graded._measuring.names import Measure
@@ -119,8 +119,7 @@ class Collection:
         number = pl.col("doc").hash(3) % 7
         self.by_subtopic = pl.concat(
             judgments.with_columns(
-                subtopic=pl.lit(name),
-                grade=pl.when(number >= least).then("grade").otherwise(0),
+                subtopic=pl.lit(name), grade=pl.when(number >= least).then("grade").otherwise(0)
             ).filter(number != 6 - least)
             for name, least in (("a", 0), ("b", 2), ("c", 4))
         )
@@ -142,9 +141,7 @@ class Collection:
                 values[measures[each.measure]][each.query_id] = each.value
         return values
 
-    def ours(
-        self, names: dict[str, str], *, by_subtopic: bool, unjudged_below: int | None
-    ) -> pl.DataFrame:
+    def ours(self, names, *, by_subtopic, unjudged_below):
         frame = pg.join_judgments(
             self.run,
             self.by_subtopic if by_subtopic else self.judgments,
@@ -198,7 +195,7 @@ def read_ohsumed(data: Path) -> Collection:
     return Collection(rows.select("query", "doc", score="f5"), rows.select("query", "doc", "grade"))
 
 
-@pytest.fixture(params=[make_collection, read_trec_eval, *slow(read_ohsumed)])
+@pytest.fixture(params=[make_collection, read_trec_eval, *simulated(read_ohsumed)])
 def collection(request: pytest.FixtureRequest) -> Collection:
     read = request.param
     return read(None if read is make_collection else request.getfixturevalue("data"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import struct
 from collections import Counter
@@ -26,10 +25,6 @@ def laid_out(lists: list[list[float]]) -> Ragged:
     return Ragged(values, offsets_of(np.array([len(each) for each in lists], dtype=np.int64)))
 
 
-def taken_apart(lists: Ragged) -> list[list[float]]:
-    return [each.tolist() for each in np.split(lists.values, lists.offsets[1:-1])]
-
-
 @given(LISTS)
 def test_values_are_sorted_within_their_list_and_equal_ones_stay(lists):
     laid = laid_out(lists)
@@ -37,15 +32,6 @@ def test_values_are_sorted_within_their_list_and_equal_ones_stay(lists):
     for first, own in zip(laid.offsets, lists, strict=False):
         expected = sorted(range(len(own)), key=own.__getitem__)  # which is stable
         assert (places[first : first + len(own)] - first).tolist() == expected
-
-
-@pytest.mark.parametrize("lengths", [[100] * 30, [1, 2000, 3, 0, 40], [1] * 500, [0, 0, 5, 0]])
-def test_lists_of_any_lengths_are_sorted_alike(lengths):
-    rng = np.random.default_rng(0)
-    values = rng.integers(0, 30, sum(lengths)) / 7
-    places, _ = Ragged(values, offsets_of(np.array(lengths))).argsort()
-    query = np.repeat(np.arange(len(lengths)), lengths)
-    assert places.tolist() == np.lexsort((np.arange(len(values)), values, query)).tolist()
 
 
 @pytest.mark.parametrize("levels", [1, 2, 30, 10**9])
@@ -59,16 +45,6 @@ def test_a_long_list_is_sorted_in_pieces_as_it_is_in_one(monkeypatch, levels, le
 
 
 @given(LISTS)
-def test_values_are_tied_that_have_an_equal_in_their_list(lists):
-    lists = [[math.nan, *each, math.nan] for each in lists]
-    expected = [own.count(value) > 1 for own in lists for value in own]
-    assert laid_out(lists).mask_tied().tolist() == [
-        tied and not math.isnan(value)
-        for tied, value in zip(expected, itertools.chain(*lists), strict=True)
-    ]
-
-
-@given(LISTS)
 def test_a_sum_is_that_of_its_list_alone_to_the_last_bit(lists):
     alone = [laid_out([each]).sum(laid_out([each]).values).item() for each in lists]
     assert laid_out(lists).sum(laid_out(lists).values).tolist() == alone
@@ -77,12 +53,6 @@ def test_a_sum_is_that_of_its_list_alone_to_the_last_bit(lists):
         assert abs(found - math.fsum(each)) <= 1e-14 * size
     highest = [max(each, default=0.0) for each in lists]
     assert laid_out(lists).max(laid_out(lists).values).tolist() == highest
-
-
-@given(LISTS.filter(any), st.none() | st.integers(1, 25))
-def test_the_highest_values_fall(lists, n):
-    expected = [sorted(each, reverse=True)[:n] for each in lists]
-    assert taken_apart(laid_out(lists).sort_descending(n)) == expected
 
 
 @given(LISTS.filter(any))

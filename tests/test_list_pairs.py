@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
-from helpers import COLLECTED, slow
+from helpers import COLLECTED, simulated
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_graded as pg
-from polars_graded._frames import values as part_values
 from polars_graded._measuring.kernels import list_similarity
 from polars_graded._measuring.kernels.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
 BOTH = ["x", "y"]
 
@@ -59,12 +58,6 @@ def compare(frame: pl.DataFrame, *measures: str, **options: Any) -> pl.DataFrame
         warnings.simplefilter("ignore", pg.DataWarning.ties)
         warnings.simplefilter("ignore", pg.DataWarning.unjudged)
         return pg.similarity(frame, *measures, **({"by": BOTH} | options))
-
-
-def values_of(measure: str, pairs: Sequence[tuple[Any, Any]], **options: Any) -> list[Any]:
-    """The value of a measure for each pair of rankings."""
-    values = compare(frame_of_pairs(pairs), measure, **options)
-    return values[measure].to_list()
 
 
 # Slow references, on lists of documents without ties
@@ -330,20 +323,6 @@ def test_ties_equal_the_values_of_corsi_and_urbano(x, y, p, w, a, b):
         assert row == pytest.approx((*w, *a, *b), abs=1e-12)
 
 
-def test_webbers_example_of_a_long_and_a_short_list():
-    # A = a b c d e f g and B = z c a v w x y: X_d is 0, 0, 2, 2, ... and A_d falls with 2 / d.
-    a, b = [{doc} for doc in "abcdefg"], [{doc} for doc in "zcavwxy"]
-    p = 0.9
-    expected = (1 - p) / p * sum(2 / d * p**d for d in range(3, 8)) + 2 / 7 * p**7
-    assert values_of("rbo", [(a, b)]) == pytest.approx([expected])
-    # The bounds at depth 7: no further common document, and all 5 others of each list in turn.
-    tail = math.log(1 / (1 - p)) - sum(p**d / d for d in range(1, 8))
-    seen = (1 - p) / p * sum(2 / d * p**d for d in range(3, 8))
-    assert values_of("rbo_min", [(a, b)]) == pytest.approx([seen + (1 - p) / p * 2 * tail])
-    further = sum((2 * d - 12) / d * p**d for d in range(8, 13)) + p**13 / (1 - p)
-    assert values_of("rbo_max", [(a, b)]) == pytest.approx([seen + (1 - p) / p * further])
-
-
 @given(st.integers(0, 10**6))
 def test_correlations_equal_those_of_scipy(seed):
     rng = np.random.default_rng(seed)
@@ -371,7 +350,7 @@ def test_correlations_equal_those_of_scipy(seed):
             assert own[name].item() == expected, (name, rows)
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 7, 64, 100, *slow(3000)])
+@pytest.mark.parametrize("length", [1, 2, 3, 7, 64, 100, *simulated(3000)])
 def test_lower_values_before_are_counted_in_lists_of_any_length(length, monkeypatch):
     rng = np.random.default_rng(length)
     rows = [rng.permutation(n) for n in (length, 0, length // 2, 1, length)]
@@ -381,74 +360,6 @@ def test_lower_values_before_are_counted_in_lists_of_any_length(length, monkeypa
     assert list_similarity.count_lower_before(found).tolist() == expected
     monkeypatch.setattr(list_similarity, "MAX_COMPARED_LENGTH", 1)
     assert list_similarity.count_lower_before(found).tolist() == expected
-
-
-# Properties
-
-ALIKE = ["overlap@3", "jaccard@3", "average_overlap@3", "rbo", "rbo_max", "kendall_tau", "spearman"]
-SYMMETRIC = [*ALIKE, "rbo_min", "max_displacement", "top_changed", "rbo(ties=w)", "rbo(ties=b)"]
-
-
-@given(st.lists(st.tuples(tied_lists(), tied_lists()), min_size=1, max_size=5))
-def test_values_are_bounded_symmetric_and_in_order(pairs):
-    names = [*SYMMETRIC, "tau_ap", "overlap_curve@3"]
-    both = compare(frame_of_pairs([*pairs, *(pair[::-1] for pair in pairs)]), *names)
-    values, turned = both.head(len(pairs)), both.tail(len(pairs))
-    for name in SYMMETRIC:
-        assert values[name].to_list() == pytest.approx(turned[name].to_list(), abs=1e-12), name
-    for name in names:
-        numbers = (
-            values[name].explode().drop_nulls() if "curve" in name else values[name].drop_nulls()
-        )
-        low = -1 if name in ("kendall_tau", "spearman", "tau_ap") else 0
-        high = math.inf if name == "max_displacement" else 1
-        assert numbers.is_between(low - 1e-12, high + 1e-12).all(), name
-    bounds = values.select(
-        pl.col("rbo_min") - 1e-12 <= pl.col("rbo"), pl.col("rbo") <= pl.col("rbo_max") + 1e-12
-    )
-    assert bounds.min_horizontal().all()
-
-
-@given(st.lists(tied_lists(), min_size=1, max_size=5))
-def test_a_ranking_equals_itself_and_nothing_of_a_disjoint_one(rankings):
-    names = [*(name for name in ALIKE if name != "jaccard@3"), "rbo(ties=w)", "rbo(ties=b)"]
-    untied = [[{doc} for group in groups for doc in sorted(group)] for groups in rankings]
-    others = [[{doc.upper() for doc in group} for group in groups] for groups in rankings]
-    pairs = [*zip(untied, untied, strict=True), *zip(rankings, others, strict=True)]
-    every = compare(
-        frame_of_pairs([*pairs, *zip(rankings, rankings, strict=True)]),
-        *ALIKE,
-        *names[-2:],
-        "tau_ap",
-    )
-    n = len(rankings)
-    same, apart, tied = (every.slice(place * n, n) for place in range(3))
-    for name in [*ALIKE, "tau_ap"]:
-        assert same[name].drop_nulls().to_list() == pytest.approx(
-            [1] * len(same[name].drop_nulls())
-        )
-    for name in names:
-        expected = {None} if name in ("kendall_tau", "spearman") else None
-        got = {*apart[name].to_list()}
-        assert got == expected if expected else name == "rbo_max" or got == {0.0}, name
-    # Tied documents are alike under "w" and "b", which count a tie group as one.
-    assert tied["rbo(ties=w)"].to_list() == pytest.approx([1] * len(rankings))
-    assert tied["rbo(ties=b)"].to_list() == pytest.approx([1] * len(rankings))
-
-
-@given(st.permutations(DOCS), st.integers(0, 6))
-def test_a_swap_towards_the_other_list_never_lowers_agreement(docs, place):
-    reference = [{doc} for doc in DOCS]
-    better = list(docs)
-    if better[place] > better[place + 1]:
-        better[place : place + 2] = better[place + 1], better[place]
-    names = ["overlap@3", "average_overlap@5", "rbo", "kendall_tau", "spearman", "tau_ap"]
-    values = compare(
-        frame_of_pairs([([{doc} for doc in each], reference) for each in (docs, better)]), *names
-    )
-    for name in names:
-        before, after = values[name].to_list()
-        assert after >= before - 1e-12, name
 
 
 # Frames
@@ -464,28 +375,6 @@ EXAMPLE = pl.DataFrame(
 )
 NAMES = ["bm25", "ours", "old"]
 EVERY = ["rbo", "rbo_min", "overlap@2", "jaccard@2", "kendall_tau", "tau_ap", "overlap_curve@2"]
-
-
-def test_frames_too_large_to_share_a_ranking_have_all_pairs(monkeypatch):
-    """Strategies of many rows are ranked one by one by `evaluate`; pairs need both."""
-    expected = pg.similarity(EXAMPLE, "rbo", by=NAMES)
-    monkeypatch.setattr(part_values, "MAX_SHARED_ROWS", 1)
-    assert not expected.is_empty()
-    assert_frame_equal(pg.similarity(EXAMPLE, "rbo", by=NAMES), expected)
-    assert_frame_equal(pg.similarity(EXAMPLE.lazy(), "rbo", by=NAMES).collect(), expected)
-
-
-def test_a_strategy_without_documents_for_a_query_keeps_the_query():
-    result = pg.similarity(EXAMPLE, "rbo", "rbo_max", "overlap@5", "kendall_tau", by=NAMES)
-    assert result["strategy"].to_list() == [
-        each for each in ("bm25 and ours", "bm25 and old", "ours and old") for _ in range(2)
-    ]
-    absent = result.filter(query=2, a="bm25", b="old")
-    assert absent.select("rbo", "rbo_max", "overlap@5", "kendall_tau").row(0) == (0, 1, 0, None)
-    nobody = EXAMPLE.with_columns(pl.when(pl.col("query") == 1).then(pl.col(NAMES)))
-    result = pg.similarity(nobody, *EVERY, by=NAMES).filter(query=2)
-    assert result.height == 3
-    assert result.select(EVERY[:-1]).null_count().sum_horizontal().item() == 18
 
 
 def test_stacked_and_lazy_frames_give_the_same_values():
@@ -517,18 +406,6 @@ def test_stacked_and_lazy_frames_give_the_same_values():
         compare(EXAMPLE[[0, 3, 1, 2, 4]].lazy(), "rbo", by=NAMES, consecutive=True).collect()
 
 
-def test_a_baseline_is_the_second_strategy_of_each_pair():
-    result = pg.similarity(EXAMPLE, "rbo", by=NAMES, baseline="ours")
-    assert result.select("a", "b").unique(maintain_order=True).rows() == [
-        ("bm25", "ours"),
-        ("old", "ours"),
-    ]
-    with pytest.raises(
-        ValueError, match="there is no strategy 'our'; there are 'bm25', 'ours', 'old'"
-    ):
-        pg.similarity(EXAMPLE, "rbo", by=NAMES, baseline="our")
-
-
 def test_relevant_documents_that_enter_and_leave_need_grades():
     graded = EXAMPLE.with_columns(level=pl.Series([1, 3, 0, None, 4]))
     names, options = ["relevant_entered@1", "relevant_left@1"], {"grade": "level", "by": NAMES[:2]}
@@ -551,85 +428,11 @@ def test_relevant_documents_that_enter_and_leave_need_grades():
         pg.similarity(unjudged, "relevant_left@1", **options | {"by": NAMES, "strategy": None})
 
 
-def test_summaries_and_charts_take_the_result():
-    result = pg.similarity(EXAMPLE, "rbo", "top_changed", "overlap_curve@2", by=NAMES)
-    summary = pg.summarise(result)
-    assert summary["measure"].unique().sort().to_list() == ["rbo", "top_changed"]
-    assert {*summary["best"]} == {"none"}
-    alone = pg.summarise(result.filter(a="bm25", b="ours"))  # one pair: `a` and `b` are no queries
-    assert alone["queries"].to_list() == [2, 2]
-    assert pg.charts.dcg_curves(result, "overlap_curve@2").data["rank"].max() == 2
-
-
-def test_ranks_need_a_direction_and_ties_are_warned_of_where_their_order_matters():
-    ranks = pl.DataFrame(
-        [(query, doc, doc, 4 - doc) for query in range(12) for doc in (1, 2, 3)],
-        ["query", "doc", "x", "y"],
-        orient="row",
-    )
-    with pytest.raises(ValueError, match="`descending` must be passed for score 'x'"):
-        pg.similarity(ranks, "rbo", by=BOTH)
-    values = pg.similarity(ranks, "kendall_tau", by=BOTH, descending={"x": False, "y": True})
-    assert {*values["kendall_tau"]} == {1.0}
-    tied = pl.DataFrame({"query": 1, "doc": ["a", "b"], "x": [1.0, 1.0], "y": [2.0, 1.0]})
-    # In x, b comes first, as text. Both documents are tied, and one is below the cutoff.
-    for names, expected in ((["jaccard@1"], (0,)), (["jaccard@1", "overlap@1"], (0, 0.5))):
-        with pytest.warns(pg.DataWarning.ties, match=r"1 of 1 queries, and jaccard@1 may depend"):
-            values = pg.similarity(tied, *names, by=BOTH)
-        assert values.select(names).row(0) == expected
-    for ties in ("doc", "order", "trec_eval", "pytrec_eval"):
-        values = pg.similarity(tied, "jaccard@1", by=BOTH, ties=ties)
-        assert values["jaccard@1"].item() == (ties == "order")
-    stacked = tied.unpivot(BOTH, index=["query", "doc"], variable_name="strategy")
-    for ties in ("doc", "order"):
-        values = pg.similarity(stacked, "jaccard@1", by="value", strategy="strategy", ties=ties)
-        assert values["jaccard@1"].item() == (ties == "order")
-
-
-def test_what_breaks_ties_does_not_change_measures_that_average_over_them():
-    frame = frame_of_pairs([(read_groups("(a b c) d"), read_groups("b (c d a)"))])
-    names = ["rbo", "rbo(ties=b)", "overlap@2", "kendall_tau", "spearman"]
-    expected = compare(frame, *names)
-    stacked = frame.unpivot(BOTH, index=["query", "doc"], variable_name="strategy")
-    for ties in ("doc", "order", "trec_eval", "pytrec_eval"):
-        assert_frame_equal(compare(frame, *names, ties=ties), expected)
-        own = compare(stacked, *names, by="value", strategy="strategy", ties=ties)
-        assert_frame_equal(own, expected)
-    apart = compare(frame, *names, by={"x": ["x", "doc"], "y": ["y", "doc"]})  # no ties are left
-    assert apart["rbo"].item() == compare(frame, "rbo(ties=order)")["rbo(ties=order)"].item()
-
-
-def test_expressions_are_evaluated_within_rankings_also_of_stacked_strategies():
-    by = {"x": -pl.col("bm25").rank(descending=True), "y": "ours"}
-    expected = compare(EXAMPLE, "rbo", "kendall_tau", by=["bm25", "ours"])
-    values = compare(EXAMPLE, "rbo", "kendall_tau", by=by)
-    assert values.select("rbo", "kendall_tau").equals(expected.select("rbo", "kendall_tau"))
-    stacked = EXAMPLE.unpivot(["bm25", "ours"], index=["query", "doc"], variable_name="strategy")
-    for frame in (stacked, stacked.lazy()):
-        values = compare(
-            frame, "rbo", "kendall_tau", by={"s": pl.col("value").rank()}, strategy="strategy"
-        )
-        assert_frame_equal(values.lazy().collect(), expected)
-
-
-def test_strategies_that_are_numbers_keep_their_type():
-    rows = pl.DataFrame({"query": 1, "doc": ["a", "a"], "system": [10, 9], "score": [1.0, 1.0]})
-    options: dict[str, Any] = {"strategy": "system"}
-    values = pg.similarity(rows, "rbo", **options)
-    assert values.rows() == [("9 and 10", 9, 10, 1, 1.0)]
-    lazy = pg.similarity(rows.lazy(), "rbo", **options)
-    assert lazy.collect_schema() == values.schema == lazy.collect().schema
-
-
 @pytest.mark.parametrize(
     ("change", "options", "rule"),
     [
         ({}, {"by": ["bm25"]}, "at least two strategies to compare, got 'bm25'"),
-        (
-            {},
-            {"by": NAMES, "ties": "ranx"},
-            "`ties` must name a column, 'order', 'trec_eval' or 'pytrec_eval', got 'ranx'",
-        ),
+        ({}, {"by": NAMES, "ties": "ranx"}, "`ties` must"),
         ({"doc": pl.lit(7)}, {"by": NAMES}, "must have each document of 'doc' once per ranking"),
         ({"ours": pl.lit(float("nan"))}, {"by": NAMES}, "score 'ours' must be finite"),
         ({"a": "query"}, {"by": NAMES, "query": "a"}, "may have the name of another, got 'a'"),
@@ -641,31 +444,12 @@ def test_unusable_frames_raise(change, options, rule):
         pg.similarity(EXAMPLE.with_columns(**change), "rbo", **options)
 
 
-def test_stacked_strategies_need_documents_that_occur_once():
-    stacked = EXAMPLE.unpivot(NAMES, index=["query", "doc"], variable_name="strategy")
-    options: dict[str, Any] = {"by": "value", "strategy": "strategy"}
-    for frame, rule in (
-        (pl.concat([stacked, stacked[:1]]), "must have each document of 'doc' once per ranking"),
-        (stacked.drop("doc"), "`doc` must name the column of documents"),
-        (stacked.with_columns(doc=None), "doc 'doc' must not be null"),
-        (stacked.with_columns(strategy=None), "strategy 'strategy' must not be null"),
-        (stacked.filter(strategy="ours"), "at least two strategies to compare, got 'ours'"),
-    ):
-        with pytest.raises(ValueError, match=re.escape(rule)):
-            pg.similarity(frame, "rbo", **options)
-    infinite = stacked.with_columns(value=pl.lit(math.inf))
-    with pytest.raises(
-        ValueError, match="score 'value' must be finite, got NaN or infinity in 6 of 6 rankings"
-    ):
-        pg.similarity(infinite, "rbo", **options)
-
-
 @pytest.mark.parametrize(
     ("measure", "rule"),
     [
         ("ndcg@10", "'ndcg@10' is a measure of one ranking"),
         ("rbo@10", "rbo takes no cutoff"),
-        ("jaccard(ties=a)", "`ties` must be one of 'order'"),
+        ("jaccard(ties=a)", "`ties` must"),
     ],
 )
 def test_wrong_measures_raise(measure, rule):

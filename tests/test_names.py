@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import polars as pl
-import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -34,45 +33,10 @@ def evaluated(frame, **columns):
 
 
 CALLS = {
-    "evaluate query": lambda n: evaluated(
-        RANKED.rename({"query": n}), query=n, strategy="strategy"
-    ),
-    "evaluate strategy": lambda n: evaluated(RANKED.rename({"strategy": n}), strategy=n),
-    "evaluate grade": lambda n: evaluated(
-        RANKED.rename({"grade": n}), grade=n, strategy="strategy"
-    ),
     "evaluate by": lambda n: evaluated(RANKED.rename({"score": n}), by=n, strategy="strategy"),
-    "evaluate tie": lambda n: evaluated(
-        RANKED.rename({"doc": n}), by=[["score", n]], strategy="strategy"
-    ),
-    "evaluate ties": lambda n: pg.evaluate(
-        RANKED.rename({"doc": n}), "ap", ties=n, strategy="strategy"
-    ),
     "evaluate measure": lambda n: pg.evaluate(RANKED, {n: "ap"}, **STACKED),
-    "evaluate lazily": lambda n: evaluated(
-        RANKED.lazy().rename({"query": n}), query=n, strategy="strategy"
-    ).collect(),
-    "evaluate a column lazily": lambda n: (
-        pg.evaluate(RANKED.lazy(), {n: "ap"}, "ndcg", **STACKED)
-        .filter(query="q1")
-        .select("strategy", "query", cs.by_name(n))
-        .collect()
-    ),
-    "overview query": lambda n: pg.overview(
-        RANKED.rename({"query": n}), query=n, strategy="strategy"
-    ),
-    "overview strategy": lambda n: pg.overview(RANKED.rename({"strategy": n}), strategy=n),
     "side_by_side query": lambda n: pg.side_by_side(
         RANKED.rename({"query": n}), "q1", query=n, strategy="strategy"
-    ),
-    "side_by_side doc": lambda n: pg.side_by_side(
-        RANKED.rename({"doc": n}), "q1", doc=n, strategy="strategy"
-    ),
-    "known": lambda n: (
-        RANKED.rename({"strategy": n})
-        .with_columns(cs.by_name(n) == "A")
-        .group_by("query", maintain_order=True)
-        .agg(pl.col("grade").graded.ranked_by("score").coverage_ratio(known=n))
     ),
     "control_points": lambda n: RANKED.with_columns(
         pl.lit([[0.0, 0.0], [3.0, 1.0]]).alias(n)
@@ -90,90 +54,22 @@ CALLS = {
     "join_judgments query": lambda n: pg.join_judgments(
         RUN.rename({"query": n}), JUDGMENTS.rename({"query": n}), query=n, strategy="strategy"
     ),
-    "join_judgments doc": lambda n: pg.join_judgments(
-        RUN.rename({"doc": n}), JUDGMENTS.rename({"doc": n}), doc=n, strategy="strategy"
-    ),
-    "join_judgments strategy": lambda n: pg.join_judgments(
-        RUN.rename({"strategy": n}), JUDGMENTS, strategy=n
-    ),
-    "join_judgments grade": lambda n: pg.join_judgments(
-        RUN, JUDGMENTS.rename({"grade": n}), grade=n, strategy="strategy"
-    ),
-    "join_judgments several": lambda n: pg.join_judgments(
-        {
-            "A": RUN.rename({"doc": n}).filter(strategy="A"),
-            "B": {"q1": {"a": 1.0}, "q2": {"a": 1.0}},
-        },
-        JUDGMENTS.rename({"doc": n}),
-        doc=n,
-    ),
-    "long_form query": lambda n: pg.long_form(PER_QUERY.rename({"query": n}), "ap", query=n),
-    "long_form measure": lambda n: pg.long_form(PER_QUERY.rename({"ap": n}), n, "ndcg@2"),
     "paper_table strategy": lambda n: pg.paper_table(PER_QUERY.rename({"strategy": n}), "ap"),
     "summarise segments": lambda n: pg.summarise(
         PER_QUERY.with_columns(pl.lit("x").alias(n)), "ap", segments=n
     ),
-    "compare segments": lambda n: pg.compare(
-        PER_QUERY.with_columns(pl.lit("x").alias(n)), "ap", "ndcg@2", segments=n
-    ),
-    "average_curves segments": lambda n: pg.average_curves(
-        RANKED.with_columns(pl.lit("x").alias(n)),
-        "dcg_curve@2",
-        "ndcg_curve@2",
-        segments=n,
-        **STACKED,
-    ),
-    "rank_correlation measure": lambda n: pg.trust.rank_correlation(
-        PER_QUERY.rename({"ap": n}), {n: "ap"}, "ndcg@2", reference=n
-    ),
     "summarise query": lambda n: pg.summarise(PER_QUERY.rename({"query": n}), "ap", query=n),
-    "summarise strategy": lambda n: pg.summarise(
-        PER_QUERY.rename({"strategy": n}), "ap", strategy=n
-    ),
-    "summarise measure": lambda n: pg.summarise(PER_QUERY.rename({"ap": n}), n),
     "compare query": lambda n: pg.compare(PER_QUERY.rename({"query": n}), "ap", query=n),
-    "compare measure": lambda n: pg.compare(PER_QUERY.rename({"ap": n}), {n: "ap"}),
-    "differences strategy": lambda n: pg.differences(
-        PER_QUERY.rename({"strategy": n}), "ap", "A", "B", strategy=n
-    ),
-    "rank_correlation strategy": lambda n: pg.trust.rank_correlation(
-        PER_QUERY.rename({"strategy": n}), "ap", "ndcg@2", strategy=n
-    ),
     "phi_curve score": lambda n: pg.phi_curve(RANKED.rename({"score": n}), score=n),
     "rankings query": lambda n: charts.rankings(
         RANKED.rename({"query": n}), "q1", "ap", query=n, strategy="strategy"
     ),
-    "rankings doc": lambda n: charts.rankings(
-        RANKED.rename({"doc": n}), "q1", "ap", doc=n, strategy="strategy"
-    ),
     "explore measure": lambda n: charts.explore(PER_QUERY.rename({"ap": n}), "A", "B", {n: "ap"}),
-    "explore colour": lambda n: charts.explore(
-        PER_QUERY.with_columns(pl.lit("x").alias(n)), "A", "B", "ap", colour=n
-    ),
-    "overview strategy drawn": lambda n: charts.overview(
-        pg.overview(RANKED, strategy="strategy").rename({"strategy": n}), strategy=n
-    ),
-    "recall_precision_curves query": lambda n: charts.recall_precision_curves(
-        PER_QUERY.rename({"query": n}), query=n
-    ),
     "precision_histogram measure": lambda n: charts.precision_histogram(
         PER_QUERY.rename({"ap": n}), {n: "ap"}, "A", "B"
     ),
-    "strategy_bars strategy": lambda n: charts.strategy_bars(
-        pg.summarise(PER_QUERY, "ap").rename({"strategy": n}), strategy=n
-    ),
-    "measure_agreement x": lambda n: charts.measure_agreement(
-        PER_QUERY.rename({"ap": n}), n, "ndcg@2"
-    ),
-    "sample_quantiles value": lambda n: charts.sample_quantiles(PER_QUERY.rename({"ap": n}), n),
-    "relevance_function score": lambda n: charts.relevance_function(
-        RANKED.rename({"score": n}), score=n
-    ),
     "ndcg_by_relevance popularity": lambda n: experiments.ndcg_by_relevance(
         WIDE.with_columns(pl.col("grade").alias(n)), by=["f1", "f2"], popularity=n
-    ),
-    "ad_hoc_grade score": lambda n: RANKED.rename({"score": n}).select(
-        experiments.ad_hoc_grade(n, cuts=(1, 2)).over("query", "strategy")
     ),
     "robustness_to_grading grade": lambda n: pg.trust.robustness_to_grading(
         RANKED.rename({"grade": n}), "ap", grade=n, **STACKED
@@ -193,9 +89,6 @@ CALLS = {
         )
     },
     "report query": lambda n: pg.report(PER_QUERY.rename({"query": n}), "page.html", query=n),
-    "report doc": lambda n: pg.report(
-        PER_QUERY, "page.html", "ap", frame=RANKED.rename({"doc": n}), doc=n
-    ),
 }
 
 
@@ -220,35 +113,6 @@ def test_a_column_may_have_any_other_name(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("^q.*", "**$"):
         call(name)
-
-
-def test_values_are_no_names():
-    """A strategy or a query may be called like a column, and be a pattern."""
-    named = {"A": "^strategy$", "B": "*"}
-    values = evaluated(RANKED.with_columns(pl.col("strategy").replace(named)), strategy="strategy")
-    assert set(values.to_series().to_list()) == {"*", "^strategy$"}
-    differences = pg.differences(values, "ap", "^strategy$", "*")
-    expected = pg.differences(evaluated(RANKED, strategy="strategy"), "ap", "A", "B")
-    assert_frame_equal(differences, expected.with_columns(pl.col("winner").replace(named)))
-    wide = WIDE.drop("strategy")
-    by = pg.evaluate(wide, "ap", by={"*": "f1", "**": "f2"}, ties="order")
-    assert by.to_series().to_list() == ["*", "*", "**", "**"]
-    gradings = {"*": pl.col("grade") * 2}
-    assert (
-        "*"
-        in pg.trust.robustness_to_grading(wide, "ap", by=["f1", "f2"], gradings=gradings)["grading"]
-    )
-
-
-def test_a_pattern_beside_what_is_named_does_no_harm():
-    beside = RANKED.with_columns(pl.lit(1).alias("^query$"), pl.lit(2).alias("*"))
-    expected = evaluated(RANKED, strategy="strategy")
-    assert_frame_equal(evaluated(beside, strategy="strategy"), expected)
-    run = RUN.with_columns(pl.lit(1).alias("^query$"))
-    judged = pg.join_judgments(run, JUDGMENTS, strategy="strategy")
-    assert_frame_equal(
-        judged.drop(cs.by_name("^query$")), pg.join_judgments(RUN, JUDGMENTS, strategy="strategy")
-    )
 
 
 # Names that the library gives, or gave, to columns of its own.

@@ -13,6 +13,7 @@ from itertools import chain
 
 import polars as pl
 import pytest
+from helpers import simulated
 from polars.testing import assert_frame_equal
 from registry import ROWS
 
@@ -121,7 +122,7 @@ def fresh() -> list[pl.DataFrame]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *simulated(1, 2)])
 def test_values_are_those_of_a_fresh_process_whatever_ran_before(fresh, seed):
     choice, exprs, number = random.Random(seed), expressions(), 0
     for _ in range(25):

@@ -34,16 +34,6 @@ def test_files_keep_their_subtopics_where_they_are_asked_for(tmp_path):
     assert_frame_equal(lazy, judgments.cast({"grade": pl.Float64}))
 
 
-def test_a_file_without_subtopics_is_refused():
-    beir = b"query-id corpus-id score\n1 d 1\n"
-    with pytest.raises(
-        ValueError, match="must have lines of four fields with subtopics, got other"
-    ):
-        read_qrels(beir, subtopics=True)
-    with pytest.raises(TypeError, match="`subtopics` must be True or False, got 'subtopic'"):
-        read_qrels(QRELS, subtopics="subtopic")
-
-
 def test_a_document_has_its_highest_grade_and_what_it_is_relevant_for():
     rows = join_judgments(RUN, read_qrels(QRELS, subtopics=True), subtopic="subtopic")
     assert rows.select("query", "doc", "score", "grade", "subtopics").rows() == [
@@ -97,11 +87,6 @@ def test_judgments_by_subtopic_that_mean_nothing_are_refused(judgments, error, s
         join_judgments(RUN, frame, subtopic="subtopic")
 
 
-def test_judgments_by_subtopic_are_not_taken_for_duplicates_in_silence():
-    with pytest.raises(ValueError, match=r"got 1 more than once.*\n\nHint: .*subtopics=True"):
-        join_judgments(RUN, read_qrels(QRELS))
-
-
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
@@ -127,21 +112,6 @@ def test_labels_that_are_none_are_refused(labels, sentence, way):
         calls[way]()
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        pl.col("labels").cast(pl.List(pl.Categorical)),
-        pl.col("labels").list.eval(pl.element().str.to_integer(base=36)),
-        pl.col("labels").list.concat("labels"),
-        pl.col("labels").list.reverse(),
-    ],
-)
-def test_the_kind_of_labels_and_their_order_do_not_matter(labels):
-    names = ["alpha_ndcg@2", "err_ia@2", "ap_ia", "subtopic_recall@1"]
-    expected = evaluate(FRAME, names, subtopics="labels")
-    assert_frame_equal(evaluate(FRAME.with_columns(labels), names, subtopics="labels"), expected)
-
-
 def test_a_ranking_better_than_the_greedy_one_is_ideal():
     """With α = 1, the greedy ranking c, a gains 4 + 1 / log2(3), and a, b gains 3 + 3 / log2(3)."""
     labels = {"a": ["1", "2", "3"], "b": ["4", "5", "6"], "c": ["1", "2", "4", "5"]}
@@ -158,25 +128,3 @@ def test_a_ranking_better_than_the_greedy_one_is_ideal():
     assert ranked["of_maximum"].item() == pytest.approx((3 + 3 / math.log2(3)) / 6)
     greedy = frame[[2, 0, 1]].select(graded.alpha_ndcg(2, subtopics="labels", alpha=1.0))
     assert greedy.item() == 1
-
-
-def test_one_label_is_a_list_of_one():
-    single = FRAME.with_columns(pl.col("labels").list.first())
-    lists = FRAME.with_columns(pl.col("labels").list.head(1))
-    names = ["alpha_ndcg@2", "precision_ia"]
-    assert_frame_equal(
-        evaluate(single, names, subtopics="labels"), evaluate(lists, names, subtopics="labels")
-    )
-
-
-def test_tied_documents_of_equal_grade_are_ordered_by_document():
-    tied = FRAME.with_columns(score=pl.lit(1.0))
-    with pytest.warns(UserWarning, match="same score have different grades or subtopics in 1 of 2"):
-        values = evaluate(tied, "subtopic_recall@1", subtopics="labels")
-    # c comes first, which is irrelevant; of the others b.
-    assert values["subtopic_recall@1"].to_list() == [0.0, 1.0]
-    two = tied.filter(pl.col("doc") != "c")
-    by_name = evaluate(two, "subtopic_recall@1", subtopics="labels", ties="doc")
-    assert by_name["subtopic_recall@1"].to_list() == [1.0, 1.0]
-    ascending = evaluate(two, "subtopic_recall@1", subtopics="labels", ties="ir_measures")
-    assert ascending["subtopic_recall@1"].to_list() == [0.5, 1.0]

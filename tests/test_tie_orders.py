@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -10,7 +9,6 @@ import polars as pl
 import pytest
 from helpers import needed
 from polars.testing import assert_frame_equal
-from results import rng
 
 import polars_graded as pg
 
@@ -99,35 +97,12 @@ def test_ir_measures_on_tied_runs(tied, name):
     assert differing(theirs, ours(tied, IR_MEASURES[name], "ir_measures")) == 0
 
 
-def test_measures_of_one_call_have_the_order_that_ir_measures_has_for_each(tied):
-    judged, names = pg.join_judgments(*tied), list(IR_MEASURES.values())
-    together = pg.evaluate(judged, *names, ties="ir_measures")
-    for name in names:
-        assert_frame_equal(
-            together.select(
-                "strategy", "query", pg.evaluate(judged, name, ties="order").columns[2]
-            ),
-            pg.evaluate(judged, name, ties="ir_measures"),
-        )
-    # The names matter: no one order gives all of these numbers.
-    for one in ("doc", "order"):
-        theirs = {name: of_ir_measures(tied, name) for name in ("RR", "RR@10", "RBP(rel=1,p=0.8)")}
-        assert any(differing(theirs[name], ours(tied, IR_MEASURES[name], one)) for name in theirs)
-
-
 @pytest.mark.parametrize("name", GDEVAL)
 def test_gdeval_on_tied_runs(tied, name):
     needed("ir_measures", ".[peers]")
     theirs = of_ir_measures(tied, name)
     found = ours(tied, GDEVAL[name], "ir_measures", max_grade=4)
     assert differing(theirs, found, within=1e-5) == 0  # it prints five decimals
-
-
-def test_sdcg_of_ir_measures_keeps_the_order_of_rows(tied):
-    theirs = of_ir_measures(tied, "SDCG(max_rel=2)@10")
-    most = 2 * sum(1 / math.log2(rank + 1) for rank in range(1, 11))
-    found = ours(tied, "dcg(gain=linear)@10", "ir_measures")
-    assert differing(theirs, {query: value / most for query, value in found.items()}) == 0
 
 
 @pytest.mark.parametrize("name", RANX)
@@ -183,34 +158,6 @@ def test_default_order_is_that_of_the_document_as_text_whatever_the_order_of_row
     assert (by_row["ap"] - by_default["ap"]).abs().max() > 0.01
 
 
-def test_warning_names_the_strategies_that_ties_change_most(data):
-    frame = pg.read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
-    features = ["f6", "f25", "f10", "f4", "f1"]
-    with pytest.warns(pg.DataWarning.ties) as caught:
-        pg.evaluate(frame, "precision@10", by=features)
-    [sentence] = [str(each.message) for each in caught]
-    changes = {}
-    for name in features:
-        ends = (f"precision(ties={way})@10" for way in ("pessimistic", "optimistic"))
-        low, high = (pg.evaluate(frame, end, by=name)[:, -1] for end in ends)
-        changes[name] = (high - low > 1e-9).sum()
-    most = sorted(changes, key=lambda name: -changes[name])
-    named = ", ".join(f"{name!r} in {changes[name]}" for name in most[:3])
-    affected = sum(map(bool, changes.values()))
-    more = f" and {affected - 3} more strategies" if affected > 3 else ""
-    assert f"({named}{more}), and 'doc' decides" in sentence
-    assert most[:3] != features[:3]
-
-
-def test_measures_that_average_over_ties_do_so_whatever_orders_tied_documents():
-    frame = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, 0], "score": [1.0, 1.0]})
-    for ties in (None, "trec_eval", "pytrec_eval", "ir_measures", "order"):
-        found = pg.evaluate(frame, "precision(ties=average)@1", "roc_auc", ties=ties)
-        assert found.row(0)[2:] == (0.5, 0.5)
-    with pytest.warns(pg.DataWarning.ties):
-        assert pg.evaluate(frame, "precision@1")["precision@1"].item() == 0
-
-
 def test_column_of_documents_of_a_tool_is_named():
     frame = pl.DataFrame({"query": 1, "item": ["a", "b"], "grade": [0, 1], "score": [1.0, 1.0]})
     found = pg.evaluate(frame, "success@1", ties={"trec_eval": "item"})
@@ -226,74 +173,3 @@ def test_column_of_documents_of_a_tool_is_named():
         pg.side_by_side(frame, 1, doc="item", ties="ranx")
     shown = pg.side_by_side(frame, 1, doc="item", ties={"trec_eval": "item"})
     assert shown["score"].to_list() == ["b", "a"]
-
-
-@pytest.mark.parametrize(
-    ("scores", "by_64", "by_32"),
-    [
-        ([1.00000001, 1.0], 1, 0),
-        ([1e-50, 1e-60], 1, 0),  # both are 0 in 32 bits
-        ([2**53 + 1, 2**53], 0, 0),  # doubles, too, are equal
-        ([2**30 + 1, 2**30], 1, 0),
-        ([1.5, 1.0], 1, 1),
-        ([1.0, 1.0], 0, 0),
-    ],
-)
-def test_trec_eval_10_compares_doubles_and_pytrec_eval_floats(scores, by_64, by_32):
-    """The values are those that the two versions print for this run."""
-    frame = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, 0], "score": scores})
-    for ties, expected in (("trec_eval", by_64), ("pytrec_eval", by_32), ("ir_measures", by_32)):
-        for rows in (frame, frame.reverse(), frame.lazy()):
-            found = pg.evaluate(rows, "success@1", ties=ties).lazy().collect()
-            assert found["success@1"].item() == expected
-        if ties != "ir_measures":
-            first = pg.side_by_side(frame, 1, ties=ties)["score"][0]
-            assert first == ("a" if expected else "b")
-            similar = pg.similarity(
-                frame.with_columns(order=pl.Series([2, 1])),
-                "jaccard@1",
-                by=["score", "order"],
-                ties=ties,
-            )
-            assert similar["jaccard@1"].item() == expected
-
-
-MANY = [
-    *("ap", "mu_ap", "gap", "bpref", "r_precision", "reciprocal_rank", "rbp", "err"),
-    *("ndcg@10", "ndcng@5", "precision@3", "judged@10", "q_measure", "generalized_recall@4"),
-    *("interpolated_precision", "dcg_curve@6", "ndcg(gain=linear)@2"),
-]
-TIED = ["roc_auc", "ndcg(ties=average)@7", "precision(ties=average)@2", "ap(ties=optimistic)"]
-"""What leaves documents of one score tied."""
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("condensed", [False, True])
-def test_documents_of_one_score_and_grade_need_no_order(seed, condensed):
-    """Every value is that of all tied documents in order, which a column of `ties` puts there."""
-    draw = rng(seed)
-    n = 3_000
-    frame = pl.DataFrame(
-        {
-            "query": draw.integers(0, 60, n),
-            "doc": [f"d{number}" if number % 9 else None for number in draw.permutation(n)],
-            "grade": [None if grade > 3 else grade for grade in draw.integers(0, 5, n).tolist()],
-            "score": [None if s == 0 else s / 2 for s in draw.integers(0, 5, n).tolist()],
-        },
-        schema_overrides={"grade": pl.Int64, "score": pl.Float64},
-    )
-    options = {"condensed": condensed, "max_grade": 3}
-    with warnings.catch_warnings(action="ignore"):
-        found = pg.evaluate(frame, *MANY, *TIED, **options)
-        ordered = pg.evaluate(frame, *MANY, ties="doc", **options)
-        rows = pg.evaluate(frame, *MANY, *TIED, ties="order", **options)
-    assert_frame_equal(found.drop(TIED), ordered, rel_tol=1e-12)
-    assert_frame_equal(found.select(TIED), rows.select(TIED), rel_tol=1e-12)
-    assert not found["ap"].equals(rows["ap"])
-
-
-def test_ranx_orders_by_the_lowest_value_if_it_is_the_best():
-    needed("numba", ".[peers]")
-    frame = pl.DataFrame({"query": [1] * 3, "grade": [1, 0, 0], "cost": [0.1, 0.5, 0.9]})
-    values = pg.evaluate(frame, "reciprocal_rank", by="cost", descending=False, ties="ranx")
-    assert values["reciprocal_rank"].to_list() == [1.0]
