@@ -11,10 +11,6 @@ from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate
 from polars_graded._frames.grouping import Groups
-from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.documents import DocumentLists
-from polars_graded._measuring.kernels.ragged import offsets_of
-from polars_graded._measuring.ranking import Ranking
 
 KEYS = {
     "numbers": [3, 1, 2],
@@ -61,43 +57,6 @@ def test_rows_of_one_key_are_one_group_wherever_they_stand(keys, places):
     frame = pl.DataFrame([key, pl.Series("other", places) % 2])
     for names in (["key"], ["key", "other"]):
         assert as_found(frame, names) == groups_of(frame, names)
-
-
-@pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
-def test_keys_that_are_not_sorted_as_was_said_are_grouped_all_the_same(places):
-    frame = pl.DataFrame({"key": places, "other": [place % 2 for place in places]})
-    frame = frame.with_columns(pl.all().set_sorted())
-    for names in (["key"], ["key", "other"]):
-        assert as_found(frame, names) == groups_of(frame, names)
-
-
-def test_zero_has_one_key_whatever_its_sign():
-    frame = pl.DataFrame({"key": [0.0, -0.0, 1.0, -0.0]})
-    assert sorted(np.diff(Groups.of(frame, ["key"], ["key"]).offsets)) == [1, 3]
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_values_of_lists_are_counted_empty_lists_and_nulls_too(share):
-    rng = np.random.default_rng(3)
-    lists = [rng.random(n) < share for n in (3, 0, 40, 1, 0)]
-    mask = pl.Series(np.concatenate(lists)).set(pl.Series(rng.random(44) < share / 4), None)
-    counted = Lists(mask, offsets_of(np.array([*map(len, lists)]))).count(mask)
-    parts = np.split(mask.fill_null(value=False).to_numpy(), np.cumsum([*map(len, lists)])[:-1])
-    assert counted.tolist() == [part.sum() for part in parts]
-
-
-def test_only_tied_rows_move_and_nulls_come_last():
-    docs = ["y", "x", None, "x", "z", "z"]
-    scores, keys = pl.Series([2.0, 1.0, 2.0, 2.0, 5.0, 5.0]), pl.Series(docs)
-    offsets = np.array([0, 4, 6])
-    ranking = Ranking(pl.col("grade")).ranked_by(["score", "doc"], descending=[True, False])
-    lists = [Lists(each, offsets) for each in (pl.Series(range(6)), scores, keys)]
-    found = DocumentLists.of(ranking, lists[0], lists[1:])
-    assert [docs[row] for row in found.grades.flat] == ["x", "x", "y", None, "z", "z"]
-    # The last two are equal in all that they are ranked by; no others are.
-    ties = found.ties.flat.to_list()
-    assert ties[4] == ties[5]
-    assert len(set(ties)) == 5
 
 
 def test_strategies_are_measured_together_as_alone():

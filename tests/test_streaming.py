@@ -13,7 +13,7 @@ from helpers import COLLECTED, ODD_QUERIES, assert_same_columns, frame_of, neede
 from polars.testing import assert_frame_equal
 from registry import FURTHER_COLUMNS, ROWS
 
-from polars_graded import evaluate, join_judgments
+from polars_graded import evaluate
 from polars_graded._frames import progress, streaming
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of queries that are odd
@@ -54,12 +54,6 @@ def test_every_row_is_in_one_batch_with_all_others_of_its_query():
     assert_frame_equal(pl.concat(found), frame)
 
 
-def test_a_query_of_many_batches_is_in_one():
-    frame = pl.DataFrame({"query": [None] * 120 + [1.5] * 500 + [float("nan")] * 70})
-    found = [*streaming.read_whole_queries(frame.lazy(), ["query"])]
-    assert {n for part in found for n in part.group_by("query").len()["len"]} == {120, 500, 70}
-
-
 # Values
 
 
@@ -97,46 +91,9 @@ def test_a_lazy_frame_has_the_values_of_an_eager_one(shape, consecutive):
     assert_frame_equal(found.collect(engine="in-memory"), expected, check_exact=True)
 
 
-def test_stacked_strategies_follow_one_another():
-    frame = STACKED.sort("run", "query", maintain_order=True)
-    options = {"strategy": "run", **ORDERS_OF_ROWS}
-    found = evaluate(frame.lazy(), "ap", consecutive=True, **options).collect()
-    assert_frame_equal(found, evaluate(frame, "ap", **options))
-
-
-def test_a_judged_run_has_the_same_values():
-    run = STACKED.drop("grade").drop_nulls("score").unique(["run", "query", "doc"])
-    judgments = QUERIES.select("query", "doc", "grade").drop_nulls()
-    run = run.join(judgments, on="query", how="semi").filter(pl.col("query") != "q20")
-    judged = join_judgments(run, judgments, strategy="run")
-    expected = evaluate(judged, "ap", "ndcg@10", strategy="run", ties="doc")
-    assert expected.filter(pl.col("query") == "q20").height == 2
-    found = evaluate(judged.lazy(), "ap", "ndcg@10", strategy="run", ties="doc")
-    assert_frame_equal(found.collect(), expected)
-
-
-@pytest.mark.parametrize("consecutive", [False, True])
-def test_what_is_wrong_is_counted_over_all_batches(consecutive):
-    frame = QUERIES.with_columns(
-        score=pl.when(pl.col("query").is_in(["q20", "q120", "q290"]))
-        .then(float("nan"))
-        .otherwise("score")
-    )
-    n = frame["query"].n_unique()
-    with pytest.raises(COLLECTED, match=f"score 'score' must be finite.* 3 of {n} queries"):
-        evaluate(frame.lazy(), "ap", consecutive=consecutive, **ORDERS_OF_ROWS).collect()
-
-
 def test_rows_that_are_not_sorted_as_was_said_are_refused():
     lazy = evaluate(MIXED.lazy().set_sorted("query"), "ap", **ORDERS_OF_ROWS)
     with pytest.raises(COLLECTED, match=r"consecutive.* in several places: .*'q"):
-        lazy.collect()
-
-
-def test_a_query_in_two_places_that_are_far_apart_is_refused():
-    twice = pl.concat([QUERIES, QUERIES.filter(pl.col("query") == "q0")])
-    lazy = evaluate(twice.lazy(), "ap", consecutive=True, **ORDERS_OF_ROWS)
-    with pytest.raises(COLLECTED, match=r"got 1 of \d+ queries in several places: .*'q0'"):
         lazy.collect()
 
 
@@ -158,13 +115,6 @@ def test_what_is_chained_to_a_lazy_result_has_the_rows_of_an_eager_one(engine):
         lambda f: f.filter(query="q20").head(40),
     ):
         assert_frame_equal(chain(lazy).collect(engine=engine), chain(whole))
-
-
-def test_values_are_written_as_they_come(tmp_path):
-    lazy = evaluate(MIXED.lazy(), "ap", **ORDERS_OF_ROWS)
-    lazy.filter(pl.col("ap") > 0).sink_parquet(tmp_path / "values.parquet")
-    expected = evaluate(MIXED, "ap", **ORDERS_OF_ROWS).filter(pl.col("ap") > 0)
-    assert_frame_equal(pl.read_parquet(tmp_path / "values.parquet"), expected)
 
 
 def test_nothing_is_read_before_it_is_collected():
@@ -272,7 +222,7 @@ def in_little_memory(file, way, megabytes=950):
     return float(run.stdout) if run.returncode == 0 and not run.stderr else None
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(),
     reason="needs to see and limit what memory a process has",

@@ -10,13 +10,12 @@ import sys
 import time
 from pathlib import Path
 
-import polars as pl
 import pytest
 from helpers import needed
 
 import polars_graded
 from polars_graded import datasets, evaluate, report
-from polars_graded._writing import check_writable, write_atomically
+from polars_graded._writing import check_writable
 
 ROOM = Path(polars_graded.__file__).parent / "_writing.py"
 
@@ -67,31 +66,6 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_whole_new_one(
     assert len(numbers) > 5
 
 
-def stopped_writing(part: Path) -> None:
-    part.write_text("half of")
-    raise KeyboardInterrupt
-
-
-def test_a_failed_writer_leaves_what_was_there_and_nothing_beside(tmp_path):
-    path = tmp_path / "values.csv"
-    for before in (None, "before"):
-        if before is not None:
-            path.write_text(before)
-        with pytest.raises(KeyboardInterrupt), write_atomically(path) as part:
-            stopped_writing(part)
-        assert [each.read_text() for each in tmp_path.iterdir()] == ([before] if before else [])
-
-
-def test_a_link_stays(tmp_path):
-    path, link = tmp_path / "values.csv", tmp_path / "link.csv"
-    path.write_text("before")
-    link.symlink_to(path)
-    with write_atomically(link) as part:
-        part.write_text("after")
-    assert link.is_symlink()
-    assert path.read_text() == "after"
-
-
 @pytest.mark.parametrize(
     ("name", "error"),
     [
@@ -136,10 +110,3 @@ def test_a_report_leaves_the_page_that_was_there_where_it_cannot_be_written(tmp_
     with pytest.raises(OSError, match="No space left on device"):
         report(per_query, path)
     assert [each.read_text() for each in tmp_path.iterdir()] == ["what was there"]
-
-
-def test_a_report_that_cannot_be_written_is_refused_before_anything_is_computed(tmp_path):
-    with pytest.raises(FileNotFoundError, match="absent"):
-        report(pl.LazyFrame(), tmp_path / "absent" / "page.html")
-    with pytest.raises(IsADirectoryError):
-        report(pl.LazyFrame(), tmp_path)

@@ -52,9 +52,7 @@ def megabytes(n: float) -> str:
 
 
 def in_fresh_process(
-    run: Callable[[pl.DataFrame], object],
-    rows: int,
-    make: Callable[[int], pl.DataFrame] = rankings,
+    run: Callable[[pl.DataFrame], object], rows: int, make: Callable[[int], pl.DataFrame] = rankings
 ) -> float:
     """The peak beyond the frame, in a process that has never held anything else."""
     context = multiprocessing.get_context("spawn")
