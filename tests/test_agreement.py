@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import math
 import warnings
 
@@ -12,7 +11,6 @@ import polars as pl
 import pytest
 import scipy.stats
 from helpers import needed
-from polars.testing import assert_frame_equal
 from results import close, rng
 
 from polars_graded import DataWarning, agreement, charts, read_qrels
@@ -94,43 +92,6 @@ def test_gwets_and_fleiss_coefficients_are_those_of_irrcac(missing):
     assert values(result, "a", "b")["ac2"] == expected(both, "gwet")
 
 
-def test_fleiss_kappa_is_that_of_statsmodels():
-    inter_rater = needed("statsmodels.stats.inter_rater")
-    frame = graded(3)
-    counts, _ = inter_rater.aggregate_raters(frame.drop("query").to_numpy())
-    found = values(agreement(frame, "a", "b", "c"))
-    assert found["fleiss_kappa"] == close(inter_rater.fleiss_kappa(counts))
-
-
-def test_ac2_by_hand_where_nearly_all_grades_are_equal():
-    """Of ten documents nine are 0 for both, one is 0 and 1: κ is 0, as if by chance."""
-    frame = pl.DataFrame({"query": range(10), "a": [0] * 10, "b": [0] * 9 + [1]})
-    found = values(agreement(frame, "a", "b"), "a", "b")
-    assert found["kappa"] == close(0)
-    chance = 2 / (2 * 1) * 2 * (1 / 20) * (19 / 20)  # two grades, the one in 19 of 20
-    assert found["ac2"] == close((0.9 - chance) / (1 - chance))
-
-
-def test_ac2_by_hand_weighs_grades_by_their_squared_distance():
-    """Gwet (2014), chapter 4, with quadratic weights: 1 for equal grades, 3/4 for neighbours."""
-    frame = pl.DataFrame({"query": range(4), "a": [0, 1, 2, 0], "b": [0, 2, 2, 1]})
-    found = values(agreement(frame, "a", "b"), "a", "b")
-    observed = (1 + 0.75 + 1 + 0.75) / 4
-    shares = [3 / 8, 2 / 8, 3 / 8]
-    weights = 3 * 1 + 4 * 0.75 + 2 * 0
-    chance = weights / (3 * 2) * sum(share * (1 - share) for share in shares)
-    assert found["ac2"] == close((observed - chance) / (1 - chance))
-
-
-@pytest.mark.parametrize("trusted", ["a", "b", "c"])
-def test_a_trusted_grader_is_compared_with_all_others_wherever_it_stands(trusted):
-    result = agreement(graded(6), "a", "b", "c", trusted=trusted)
-    pairs = {frozenset(pair) for pair in result.select("grader", "other").unique().rows()}
-    others = {frozenset((trusted, name)) for name in "abc" if name != trusted}
-    assert others <= pairs
-    assert frozenset("abc") - {trusted} not in pairs
-
-
 def test_published_numbers_of_models_that_graded(data):
     folder = data / "llmjudge"
     with (folder / "published.csv").open() as lines:
@@ -205,50 +166,6 @@ def test_intervals_are_those_of_the_jackknife_by_hand(documents):
     assert (narrow < wide).drop_nulls().all()
 
 
-def test_the_share_of_equal_grades_counts_all_pairs_of_graders():
-    frame = graded(5, graders=4, missing=0.3)
-    shares = [
-        np.mean([x == y for x, y in itertools.combinations(known, 2)])
-        for row in frame.drop("query").rows()
-        if len(known := [grade for grade in row if grade is not None]) > 1
-    ]
-    assert values(agreement(frame, *"abcd"))["equal"] == close(np.mean(shares))
-
-
-def test_one_query_has_no_interval():
-    frame = pl.DataFrame({"query": [1] * 3, "a": [0, 1, 2], "b": [0, 1, 1]})
-    result = agreement(frame, "a", "b")
-    assert result["ci_low"].null_count() == result.height
-    assert set(result["note"]) == {"a single query has no variation, so there is no interval"}
-
-
-def test_frames_in_any_form_say_the_same():
-    wide = graded(6).with_row_index("doc")
-    long = wide.unpivot(
-        ["a", "b", "c"], index=["query", "doc"], variable_name="grader", value_name="grade"
-    )
-    expected = agreement(wide, "a", "b", "c")
-    assert agreement(wide, ["a", "b", "c"]).equals(expected)
-    shuffled = agreement(long.sample(fraction=1, shuffle=True, seed=0))
-    assert_frame_equal(shuffled, expected, check_row_order=False)
-    renamed = long.rename({"grader": "who", "grade": "label", "doc": "id"})
-    assert agreement(renamed, "a", "b", "c", grader="who", grade="label", doc="id").equals(expected)
-    stacked = pl.concat(wide.with_columns(strategy=pl.lit(name)) for name in ("x", "y"))
-    assert agreement(stacked, "a", "b", "c").equals(expected)
-    assert agreement(wide.lazy(), "a", "b", "c").equals(expected)
-
-
-def test_a_grade_outside_the_scale_of_others_is_told():
-    frame = pl.DataFrame({"query": [1, 2, 3], "people": [0, 1, 3], "model": [0, 10, 2]})
-    for trusted in ("people", None):
-        with pytest.warns(DataWarning.scale, match="'model' gives 1 of 3 doc.* 0 to 3: 10.0"):
-            agreement(frame, "people", "model", trusted=trusted)
-    near = frame.with_columns(model=pl.col("model").clip(0, 4))
-    with pytest.warns(DataWarning.scale, match="'model' gives 1 of 3 doc.* 0 to 3: 4.0"):
-        agreement(near, "people", "model", trusted="people")
-    agreement(near, "people", "model")
-
-
 def test_two_stray_grades_that_lift_a_model_are_told_without_a_trusted_grader(data):
     people = read_qrels(data / "llmjudge/people.txt.gz").rename({"grade": "people"})
     model = read_qrels(data / "llmjudge/TREMA-4prompts.txt.gz").rename({"grade": "model"})
@@ -278,7 +195,7 @@ def test_two_stray_grades_that_lift_a_model_are_told_without_a_trusted_grader(da
     [
         (["a"], {}, "at least two graders, got a"),
         (["a", "x"], {}, "no column 'x'"),
-        (["a", "b"], {"trusted": "c"}, "`trusted` must be one of 'a', 'b', got 'c'"),
+        (["a", "b"], {"trusted": "c"}, "`trusted` must"),
         ([], {}, "no column 'grader'"),
         (["a", "a"], {}, "named once"),
     ],
@@ -286,51 +203,6 @@ def test_two_stray_grades_that_lift_a_model_are_told_without_a_trusted_grader(da
 def test_what_cannot_be_answered_is_said(arguments, options, said):
     with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=said):
         agreement(graded(7), *arguments, **options)
-
-
-@pytest.mark.parametrize("name", ["product_id", "sku", "x", "title"])
-def test_a_document_that_comes_twice_counts_once_or_is_refused(name):
-    number = pl.int_range(pl.len()).over("query").cast(pl.String)
-    frame = graded(7, documents=120).with_columns(("p" + number).alias(name))
-    expected = agreement(frame.drop(name), "a", "b")
-    assert_frame_equal(agreement(frame, "a", "b"), expected)
-    twice = pl.concat([frame, frame.head(9)])
-    if name in {"x", "title"}:
-        with pytest.warns(DataWarning.duplicates, match="9 of 129 rows are equal to an earlier"):
-            agreement(twice, "a", "b")
-    assert_frame_equal(agreement(twice, "a", "b", doc=name), expected)
-    counted = agreement(twice, "a", "b", doc=None)
-    assert counted["documents"][0] == expected["documents"][0] + 9
-    long = frame.unpivot(["a", "b"], index=["query", name], variable_name="grader")
-    if name in {"x", "title"}:
-        with pytest.raises(ValueError, match="`doc` must name the column of documents"):
-            agreement(long, grade="value")
-    assert_frame_equal(agreement(long, doc=name, grade="value"), expected)
-
-
-def test_a_document_that_was_graded_twice_is_refused():
-    frame = pl.DataFrame({"query": [1, 1], "doc": ["d", "d"], "a": [0, 1], "b": [0, 1]})
-    with pytest.raises(ValueError, match="once, got 1 more than once"):
-        agreement(frame, "a", "b")
-    long = pl.DataFrame({"query": [1, 1], "doc": ["d", "d"], "grader": ["a", "a"], "grade": [0, 1]})
-    with pytest.raises(ValueError, match="once, got 1 more than once"):
-        agreement(long)
-
-
-def test_queries_in_which_no_document_has_two_grades_change_no_interval():
-    """They do not make an interval narrower, nor do they count as informative."""
-    rng = np.random.default_rng(1)
-    grades = {name: rng.integers(0, 3, 50) for name in "abc"}
-    frame = pl.DataFrame({"query": np.arange(50) // 10, **grades})
-    of_one = pl.DataFrame({"query": np.arange(1000) + 5, "a": np.arange(1000) % 3})
-    both = pl.concat([frame, of_one], how="diagonal_relaxed")
-    independent = pl.col("coefficient").is_in(["equal", "alpha_ordinal", "alpha_interval"])
-    few, many = (
-        agreement(each, "a", "b", "c").filter(pl.col("grader").is_null()) for each in (frame, both)
-    )
-    assert_frame_equal(many.filter(independent), few.filter(independent))
-    assert many["note"].to_list() == few["note"].to_list()
-    assert "only 5 queries" in many["note"][0]
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
@@ -344,27 +216,6 @@ def test_a_grade_that_is_no_number_is_refused(wrong):
     many = pl.DataFrame({"query": range(200), "a": range(200), "b": range(200)})
     with pytest.raises(ValueError, match="at most 101 different grades, got 200"):
         agreement(many, "a", "b")
-
-
-def test_stray_grades_that_several_share_are_warned_of():
-    """One 9 of each grader, for the same documents, makes AC2 nearly 1."""
-    frame = graded(7, documents=600, graders=2)
-    stray = frame.with_columns(
-        pl.when(pl.int_range(pl.len()).is_in([3, 77])).then(9).otherwise(name).alias(name)
-        for name in "ab"
-    )
-    with pytest.warns(DataWarning.scale, match="'a', 'b' gave 4 of 1200 grades beyond") as caught:
-        agreement(stray, "a", "b")
-    assert "0 to 3: 9.0" in str(caught[0].message)
-    hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves them out")[0]
-    nulls = stray.with_columns(eval(hint))  # noqa: S307
-    cleaned = stray.with_columns(
-        pl.when(pl.col(name).is_between(0, 3)).then(pl.col(name)).alias(name) for name in "ab"
-    )
-    assert_frame_equal(nulls, cleaned)
-    with warnings.catch_warnings(action="error"):
-        agreement(cleaned, "a", "b")
-        agreement(frame, "a", "b")
 
 
 @pytest.mark.parametrize("coded", [["a"], ["a", "b"]])

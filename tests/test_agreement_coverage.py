@@ -107,18 +107,16 @@ def simulate(kind, n, repeats, data=None):
 
 TABLE = read_book_table("Agreement of graders") if __name__ != "__main__" else {}
 
-QUICK = [pytest.param(*key, 300, marks=pytest.mark.slow) for key in TABLE if int(key[1]) <= 25]
-FULL = [pytest.param(*key, REPEATS, marks=pytest.mark.simulation) for key in TABLE]
 
-
-@pytest.mark.parametrize(("kind", "n", "repeats"), QUICK + FULL)
-def test_intervals_hold_the_value_as_often_as_is_printed(kind, n, repeats, request):
+@pytest.mark.simulation
+@pytest.mark.parametrize(("kind", "n"), TABLE)
+def test_intervals_hold_the_value_as_often_as_is_printed(kind, n, request):
     *printed, printed_quiet = TABLE[kind, n]
     data = request.getfixturevalue("data") if kind == "TREC" else None
-    found, quiet = simulate(kind, int(n), repeats, data)
+    found, quiet = simulate(kind, int(n), REPEATS, data)
     for share, expected in zip(found, printed, strict=True):
-        assert_same_share(share, expected, repeats)
-    assert_same_share(quiet, printed_quiet, repeats)
+        assert_same_share(share, expected, REPEATS)
+    assert_same_share(quiet, printed_quiet, REPEATS)
 
 
 @pytest.mark.parametrize(

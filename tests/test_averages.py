@@ -42,20 +42,6 @@ def test_segments_of_a_curve_are_those_of_frames_apart():
         assert_frame_equal(found.filter(country=country).drop("country"), part)
 
 
-def test_a_segment_must_be_a_column_of_its_own():
-    with pytest.raises(ValueError, match=r"`segments` must not have the name of .*, got 'rank'"):
-        average_curves(FRAME.rename({"country": "rank"}), CG, segments="rank")
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'land'"):
-        average_curves(FRAME, CG, segments="land")
-    with pytest.raises(ValueError, match="`query` must name each column once"):
-        average_curves(FRAME, CG, segments="query")
-
-
-def test_strategies_of_a_summary_must_not_be_called_like_a_count():
-    with pytest.raises(ValueError, match=r"`strategy` must not have the name of .* got 'queries'"):
-        count_retrieved(FRAME.with_columns(queries=pl.lit("x")), strategy="queries")
-
-
 @pytest.mark.parametrize("function", [average_curves, count_retrieved])
 def test_results_of_all_queries_have_no_fingerprint(function):
     frame = pl.DataFrame({"query": [1, 1], "doc": ["a", "b"], "grade": [1, 0], "score": [0.5, 0.2]})

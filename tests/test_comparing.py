@@ -9,13 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from polars.testing import assert_frame_equal, assert_series_equal
+from polars.testing import assert_frame_equal
 from results import FRAME, close, compared, drawn, frame_of, of_few
 from test_per_query import ERRORS
 
-from polars_graded import compare, datasets, differences, evaluate, read_letor, summarise
+from polars_graded import compare, differences, evaluate, read_letor, summarise
 from polars_graded._results.significance import CORRECTIONS, TESTS
-from polars_graded.trust import rank_correlation
 
 pytestmark = of_few
 
@@ -26,21 +25,6 @@ COLUMNS = [
     *("difference", "ci_low", "ci_high", "p_corrected"),
 ]
 """What decides stands first and last, which is what Polars prints of so many."""
-
-
-def test_what_is_said_of_a_pair():
-    values = drawn(30)
-    [row] = compared(values, baseline="s0")
-    x, y = np.array(values["s1"]), np.array(values["s0"])
-    d = x - y
-    assert list(row) == COLUMNS
-    assert (row["measure"], row["strategy"], row["baseline"]) == ("ap", "s1", "s0")
-    assert (row["mean"], row["baseline_mean"]) == (close(x.mean()), close(y.mean()))
-    assert row["difference"] == close(d.mean())
-    assert row["relative_difference"] == close(d.mean() / y.mean())
-    assert row["d_z"] == close(d.mean() / d.std(ddof=1))
-    assert (row["wins"], row["losses"]) == ((d > 0).sum(), (d < 0).sum())
-    assert (row["queries"], row["ties"]) == (30, 0)
 
 
 # Shape, order, names.
@@ -64,51 +48,6 @@ def test_pairs_are_all_with_the_baseline_or_each_once():
     floats = of_all.drop("measure", "strategy", "baseline", "best", "test", "correction", *counts)
     assert set(floats.dtypes) == {pl.Float64}
     assert set(of_all.select(counts).dtypes) == {pl.UInt32}
-
-
-@pytest.mark.parametrize(
-    "dtype", [pl.String, pl.Enum(["b", "a"]), pl.Categorical, pl.Int32], ids=str
-)
-def test_columns_have_the_callers_names_and_types(dtype):
-    names = ["7", "9"] if dtype == pl.Int32 else ["a", "b"]
-    frame = frame_of(dict(zip(names, ([1.0, 2, 3], [1.0, 1, 1]), strict=True)))
-    frame = frame.cast({"strategy": dtype}).rename({"strategy": "run", "query": "topic"})
-    keys = {"query": "topic", "strategy": "run"}
-    base = 9 if dtype == pl.Int32 else "b"
-    other = 7 if dtype == pl.Int32 else "a"
-    result = compare(frame, baseline=base, **keys)
-    assert result.select("run", "baseline").rows() == [(other, base)]
-    assert result.schema["run"] == result.schema["baseline"] == dtype
-    assert summarise(frame, **keys).schema["run"] == dtype
-    by_query = differences(frame, "ap", other, base, order="query", **keys)
-    assert by_query["winner"].to_list() == [None, other, other]
-    assert by_query.schema["winner"] == dtype
-    assert by_query["topic"].to_list() == [0, 1, 2]
-
-
-def test_lazy_frames_and_shuffled_rows_give_the_same():
-    frame = frame_of(drawn(12, 3)).with_columns(curve=pl.concat_list("ap", "ap"), note=pl.lit("x"))
-    for call in (
-        lambda frame: compare(frame, test="permutation"),
-        summarise,
-        lambda frame: differences(frame, "ap", "s2", "s0"),
-        lambda frame: rank_correlation(frame.with_columns(ndcg=-pl.col("ap"))),
-    ):
-        expected = call(frame)
-        assert_frame_equal(call(frame.lazy()), expected)
-        assert_frame_equal(call(frame.sample(fraction=1, shuffle=True, seed=1)), expected)
-
-
-def test_numbers_of_every_kind_are_compared_and_lists_are_left_out():
-    frame = frame_of({"a": [1, 0, 1], "b": [0, 0, 1]}).with_columns(
-        n=pl.col("ap").cast(pl.UInt32), hit=pl.col("ap") > 0, curve=pl.concat_list("ap")
-    )
-    # Beside a measure, what is not named like one is no measure unless it is asked for.
-    assert compare(frame)["measure"].to_list() == ["ap"]
-    with pytest.raises(ValueError, match=r"with the name of a measure, .* got 'n'\n\nHint: pass"):
-        compare(frame.drop("ap"))
-    named = compare(frame, {"n": "highest", "hit": "highest"})
-    assert named["difference"].to_list() == close([1 / 3, 1 / 3])
 
 
 def test_a_measure_that_is_best_at_its_lowest_is_won_by_the_lower():
@@ -162,14 +101,6 @@ def test_differences_that_are_all_the_same(test):
     assert row["p_value"] == (None if CONSTANT[test] is None else close(CONSTANT[test]))
 
 
-def test_randomised_tukey_of_differences_that_are_all_the_same():
-    [row] = compared({"a": [0.75] * 8, "b": [0.25] * 8}, test="randomised_tukey")
-    p = 2 / 2**8
-    assert abs(row["p_value"] - p) < 4 * math.sqrt(p / 10_000)
-    assert row["d_z"] is None
-    assert row["ci_low"] == 0.5 - row["ci_high"] + 0.5
-
-
 def test_rounding_is_not_a_win():
     thirds = [(0.1 + 0.2) + 0.3, 0.5, 0.7]
     other = [0.1 + (0.2 + 0.3), 0.5, 0.6]
@@ -188,17 +119,12 @@ def test_a_baseline_of_mean_0_has_no_relative_difference():
 ERRORS_OF_COMPARE = [
     *ERRORS,
     ([], {"baseline": "s9"}, ValueError, "no strategy 's9'.*; there are 's0', 's1', 's2'"),
-    ([], {"test": "z"}, ValueError, "`test` must be one of 't', 'wilcoxon', .*, got 'z'"),
-    (
-        [],
-        {"test": "randomised_tukey", "correction": "holm"},
-        ValueError,
-        "`correction` must be 'none' for the test .*, whose p values hold for all pairs together",
-    ),
-    ([], {"confidence": 95}, ValueError, "`confidence` must be below 1, got 95"),
-    ([], {"rope": -0.1}, ValueError, "`rope` must be at least 0.*, got -0.1"),
-    ([], {"segments": 3}, TypeError, "`segments` must be the name of a column, got 3"),
-    ([], {"progress": True}, TypeError, "`progress` must be a function .*, such as tqdm, got True"),
+    ([], {"test": "z"}, ValueError, "`test` must"),
+    ([], {"test": "randomised_tukey", "correction": "holm"}, ValueError, "`correction` must"),
+    ([], {"confidence": 95}, ValueError, "`confidence` must"),
+    ([], {"rope": -0.1}, ValueError, "`rope` must"),
+    ([], {"segments": 3}, TypeError, "`segments` must"),
+    ([], {"progress": True}, TypeError, "`progress` must"),
 ]
 
 
@@ -206,27 +132,6 @@ ERRORS_OF_COMPARE = [
 def test_compare_refuses_what_it_cannot_take(measures, options, exception, sentence):
     with pytest.raises(exception, match=sentence):
         compare(FRAME, *measures, **options)
-
-
-def test_one_strategy_is_not_compared():
-    with pytest.raises(ValueError, match="at least two strategies to compare, got 's0'"):
-        compare(FRAME.filter(strategy="s0"))
-    with pytest.raises(ValueError, match="at least two strategies to compare, got none"):
-        compare(FRAME.clear())
-
-
-@pytest.mark.parametrize("name", ["mean", "baseline", "measure", "p_value", "probability_equal"])
-def test_a_key_must_not_be_called_like_another_column(name):
-    rule = f"must not have the name of a column of the result, got '{name}'\n\nHint: rename the"
-    frame = FRAME.rename({"strategy": name})
-    with pytest.raises(ValueError, match=f"`strategy` {rule}"):
-        compare(frame, strategy=name, rope=0.1)
-    with pytest.raises(ValueError, match=f"`segments` {rule}"):
-        compare(FRAME.with_columns(pl.lit(1).alias(name)), segments=name, rope=0.1)
-    with pytest.raises(ValueError, match=r"`strategy` must not .*, got 'median'"):
-        summarise(FRAME.rename({"strategy": "median"}), strategy="median")
-    with pytest.raises(ValueError, match=r"`query` must not .*, got 'winner'"):
-        differences(FRAME.rename({"query": "winner"}), "ap", "s0", "s1", query="winner")
 
 
 # Several baselines, segments, practical equivalence.
@@ -283,38 +188,6 @@ def test_the_family_of_segments_is_all_rows_of_a_measure():
         assert clear == (row["p_corrected"] <= 0.05)
 
 
-def test_segments_are_summarised_each_by_itself():
-    frame = with_countries()
-    result = summarise(frame, "ap", segments="country")
-    assert result.columns[:4] == ["measure", "country", "strategy", "queries"]
-    assert result["queries"].to_list() == [9] * 3 + [6] * 3
-    expected = frame.group_by("country", "strategy").agg(pl.col("ap").mean())
-    expected = expected.sort("country", "strategy")
-    assert result["mean"].to_list() == close(expected["ap"].to_list())
-
-
-def test_segments_may_be_several_hold_a_query_each_or_be_null():
-    frame = frame_of({"a": [0.5, 0.25, 1.0, 0.75], "b": [0.25, 0.5, 0.5, 0.5]})
-    half = pl.when(pl.col("query") < 2).then(1)
-    split = frame.with_columns(half=half, kind=pl.lit("x")).with_columns(query=pl.col("query") % 2)
-    result = compare(split, segments=["kind", "half"])
-    assert result.select("kind", "half", "queries", "difference").rows() == [
-        ("x", None, 2, 0.375),
-        ("x", 1, 2, 0.0),
-    ]
-    empty = summarise(split.clear(), segments=["kind", "half"])
-    assert empty.height == 0
-    assert empty.schema == summarise(split, segments=["kind", "half"]).schema
-    with pytest.raises(ValueError, match="each column must be named once, got strategy, query, qu"):
-        compare(split, segments="query")
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'land'"):
-        compare(split, segments="land")
-    with pytest.raises(
-        ValueError, match="got no row, null or NaN in 2 of 2 queries: query 0 of 'b'"
-    ):
-        compare(split.filter((pl.col("strategy") == "a") | (pl.col("half") == 1)), segments="half")
-
-
 # Made by baycomp 1.0.3: Posterior(mean, variance / n, n - 1, rope).probs().
 BAYCOMP = {
     0.01: (0.01196863687680581, 0.09907304625318403, 0.8889583168700101),
@@ -334,16 +207,6 @@ def test_practical_equivalence_is_baycomps(rope):
     assert [row[name] for name in names] == pytest.approx(BAYCOMP[rope], rel=1e-9, abs=1e-12)
     lowest = compare(frame_of(values, "e_measure@10"), rope=rope).select(names[::-1])
     assert lowest.row(0) == pytest.approx(BAYCOMP[rope], rel=1e-9, abs=1e-12)
-
-
-def test_practical_equivalence_without_variation_is_unknown():
-    [row] = compared({"a": [0.75] * 4, "b": [0.25] * 4}, rope=0.1)
-    assert row["probability_better"] is None
-    [row] = compared({"a": [0.75], "b": [0.25]}, rope=0.1)
-    assert row["probability_equal"] is None
-    [row] = compared({"a": [0.75] * 4, "b": [0.75] * 4}, rope=0.1)
-    assert [row[f"probability_{side}"] for side in ("better", "equal", "worse")] == [0, 1, 0]
-    assert "probability_better" not in compared(drawn(5))[0]
 
 
 # Summaries.
@@ -374,34 +237,7 @@ def test_the_geometric_mean_counts_0_as_trec_eval_does():
     assert row["geometric_mean"] == close(math.sqrt(0.00001 * 0.1))
 
 
-def test_summaries_of_little():
-    one = summarise(frame_of({"a": [0.5]})).row(0, named=True)
-    assert [one[name] for name in ("mean", "median", "geometric_mean")] == close([0.5] * 3)
-    assert [one[name] for name in ("std", "ci_low", "ci_high")] == [None] * 3
-    same = summarise(frame_of({"a": [0.1, 0.1, 0.1]})).row(0, named=True)
-    assert [same[name] for name in ("std", "ci_low", "ci_high")] == [0, None, None]
-    empty = summarise(FRAME.clear())
-    assert empty.height == 0
-    assert empty.schema == summarise(FRAME).schema
-    none = summarise(frame_of({"a": [None], "b": [0.5]}), missing="drop")
-    assert none.select("queries", "mean", "std", "median").rows() == [(0, None, None, None)] * 2
-
-
 # Differences query by query.
-
-
-def test_differences_come_largest_first_or_by_query():
-    values = {"a": [0.5, 0.25, 1.0, 0.5], "b": [0.5, 0.5, 0.25, 0.5], "c": [9.0] * 4}
-    largest = differences(frame_of(values), "ap", "a", "b")
-    assert largest.rows() == [
-        (2, 1.0, 0.25, 0.75, "a"),
-        (0, 0.5, 0.5, 0.0, None),
-        (3, 0.5, 0.5, 0.0, None),
-        (1, 0.25, 0.5, -0.25, "b"),
-    ]
-    by_query = differences(frame_of(values), "ap", "b", "a", order="query")
-    assert by_query["difference"].to_list() == [0.0, 0.25, -0.75, 0.0]
-    assert_series_equal(by_query["query"], pl.Series("query", [0, 1, 2, 3]))
 
 
 def test_differences_of_several_measures():
@@ -419,7 +255,7 @@ def test_differences_of_several_measures():
     [
         ("s1", "s1", {}, "`a` and `b` must be two strategies, got 's1' twice"),
         ("s1", "s4", {}, "there is no strategy 's4'.*; there are 's0', 's1', 's2'"),
-        ("s1", "s0", {"order": "size"}, "`order` must be one of 'difference', 'query', got 'size'"),
+        ("s1", "s0", {"order": "size"}, "`order` must"),
     ],
 )
 def test_differences_refuses_what_it_cannot_take(a, b, options, sentence):
@@ -443,11 +279,3 @@ def test_the_table_of_the_book_is_what_comes_out(data):
         counts = f"{row['wins']}, {row['ties']}, {row['losses']}"
         cells = [row["measure"], row["strategy"], *numbers, interval, f"{row['d_z']:.3f}", counts]
         assert f"| {' | '.join(cells)} |" in text
-
-
-def test_the_usual_correction_is_that_of_the_test():
-    per_query = evaluate(datasets.example(12), "ap", by=["strong", "fair", "weak"])
-    for test, correction in (("randomised_tukey", "none"), ("t", "holm")):
-        options = {"test": test, "resamples": 100}
-        usual = compare(per_query, "ap", **options)
-        assert_frame_equal(usual, compare(per_query, "ap", **options, correction=correction))

@@ -94,35 +94,6 @@ def margin_of(values):
     return scipy.stats.t.ppf(0.975, freedom) * np.sqrt(squares.sum() / n / (n - 1))
 
 
-def test_the_interval_of_given_propensities_by_hand():
-    """Six of twelve lists match, with the weight 2 and 0, 1 or 2 clicks each."""
-    clicked = [(0, 0), (1, 0), (1, 1), (0, 1), (1, 0), (1, 1)]
-    lists = [("q", "ba", each) for each in clicked] + [("q", "ab", (1, 1))] * 6
-    log = log_of(lists).with_columns(p=0.5)
-    new = pl.DataFrame({"query": "q", "doc": ["b", "a"], "rank": [1, 2]})
-    row = estimate_clicks(log, new, propensity="p").row(0, named=True)
-    values = np.array([*(2.0 * sum(each) for each in clicked), *[0] * 6])
-    margin = margin_of(values)
-    assert row["estimate"] == values.mean() == 14 / 12
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((14 / 12 - margin, 14 / 12 + margin))
-    assert (row["matched_lists"], row["effective_lists"], row["support"]) == (6, 6.0, 1.0)
-    assert row["note"] is None
-
-
-def test_the_interval_of_estimated_propensities_by_hand():
-    """The estimate is the click rate of the twelve matches; other lists add no variance."""
-    clicks_at_first = [0, 1, 1, 0, 1, 1] * 2
-    lists = [("q", "ba", (each, 0)) for each in clicks_at_first] + [("q", "ab", (1, 1))] * 12
-    new = pl.DataFrame({"query": "q", "doc": ["b", "a"], "rank": [1, 2]})
-    row = estimate_clicks(log_of(lists), new).row(0, named=True)
-    rate = 8 / 12
-    # Each click is compared with the eleven other matches, and has the weight 2.
-    values = np.array([2 * (each - rate) * 12 / 11 for each in clicks_at_first] + [0] * 12)
-    margin = margin_of(values)
-    assert row["estimate"] == pytest.approx(rate)
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((rate - margin, rate + margin))
-
-
 def slow_interval(lists, method, weights, clip, propensity):
     """The estimate and its interval, list by list; the ranking of r has two documents only."""
     new = {"q": list("abc"), "r": list("bc")}
@@ -207,21 +178,6 @@ def test_intervals_equal_a_slow_sum(method, weights, clip, propensity):
             assert row["note"].startswith("an interval needs matches of 5 equally weighted lists")
             low = high = None
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
-
-
-def test_ranks_without_support_may_have_any_clicks():
-    """Half of the lists belong to a query whose first document was never shown first."""
-    rng = np.random.default_rng(0)
-    lists = [("q", ("ab", "ba")[i % 2], rng.random(2) < 0.5) for i in range(40)]
-    missing = [("r", "ab", (1, 1))] * 40
-    new = pl.DataFrame({"query": ["q", "q", "r", "r"], "doc": list("abba"), "rank": [1, 2, 1, 2]})
-    [known] = estimate_clicks(log_of(lists), new.filter(query="q")).rows(named=True)
-    with pytest.warns(DataWarning.support):
-        [row] = estimate_clicks(log_of(lists + missing), new).rows(named=True)
-    assert row["estimate"] == pytest.approx(known["estimate"] / 2)
-    # Each of the forty lists may have two clicks.
-    above, below = row["ci_high"] - row["estimate"], row["estimate"] - row["ci_low"]
-    assert above == pytest.approx(below + 1)
 
 
 @pytest.mark.parametrize(
@@ -364,27 +320,8 @@ def test_bad_data_are_refused(log, ranking, options, text):
         estimate_clicks(log, ranking, **options)
 
 
-@pytest.mark.parametrize("name", ["method", "lists", "estimate"])
-def test_a_strategy_column_may_not_be_called_as_a_result_is(name):
-    log = pl.DataFrame(
-        {"session": [1, 1], "query": "q", "doc": ["a", "b"], "rank": [1, 2], "clicked": [1, 0]}
-    )
-    new = log.select("query", "doc", "rank").with_columns(pl.lit("x").alias(name))
-    with pytest.raises(ValueError, match="`strategy` must not have the name of a column of the re"):
-        estimate_clicks(log, new, strategy=name)
-
-
 def test_a_list_that_is_longer_than_its_ranking_is_no_complete_match():
     short = NEW.filter(pl.col("rank") < 3)
     with pytest.raises(ValueError, match="got fewer for 1 of 1 queries"):
         estimate_clicks(GOOD.filter(query="q"), short, method="list")
     estimate_clicks(GOOD.filter(query="q"), short, method="cascade")
-
-
-def test_rows_of_no_list_and_repeated_lists_are_refused():
-    nowhere = GOOD.with_columns(session=pl.lit(None, pl.Int64))
-    with pytest.raises(ValueError, match="'session' of `log` must not be null, got null in 6 rows"):
-        estimate_clicks(nowhere, NEW)
-    twice = pl.concat([GOOD, GOOD.filter(query="r")])
-    with pytest.raises(ValueError, match="must have each rank once in a list, got 3 rows of"):
-        estimate_clicks(twice, NEW, method="item_position")

@@ -103,23 +103,17 @@ def simulate(method, kind, lists, repeats):
 
 TABLE = read_book_table("Clicks of a ranking that was not shown") if __name__ != "__main__" else {}
 
-QUICK = [
-    pytest.param(*key, 100, marks=pytest.mark.slow)
-    for key in TABLE
-    if key[2] == "300" and key[1] != "given"
-]
-FULL = [pytest.param(*key, REPEATS, marks=pytest.mark.simulation) for key in TABLE]
 
-
-@pytest.mark.parametrize(("method", "kind", "lists", "repeats"), QUICK + FULL)
-def test_intervals_hold_the_true_clicks_as_often_as_is_printed(method, kind, lists, repeats):
+@pytest.mark.simulation
+@pytest.mark.parametrize(("method", "kind", "lists"), TABLE)
+def test_intervals_hold_the_true_clicks_as_often_as_is_printed(method, kind, lists):
     *printed, width = TABLE[method, kind, lists]
-    *found, found_width = simulate(method.strip("`"), kind, int(lists), repeats)
+    *found, found_width = simulate(method.strip("`"), kind, int(lists), REPEATS)
     for share, expected, n in zip(
-        found, printed, (repeats * max(printed[1], 0.01), repeats, repeats), strict=True
+        found, printed, (REPEATS * max(printed[1], 0.01), REPEATS, REPEATS), strict=True
     ):
         assert_same_share(share, expected, n)
-    assert found_width == pytest.approx(width, rel=4 / math.sqrt(repeats))
+    assert found_width == pytest.approx(width, rel=4 / math.sqrt(REPEATS))
 
 
 def test_the_book_states_the_lowest_and_the_highest_coverage():

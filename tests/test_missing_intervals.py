@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from polars_graded import DataWarning, compare, paper_table
-from polars_graded.clicks import compare_interleaved
 
 
 def frame_of(**gains):
@@ -53,18 +52,3 @@ def test_a_small_segment_without_an_interval_is_reported():
         result = compare(frame, **options)
     assert result.filter(segment="few")["simultaneous_low"].null_count() == 1
     assert result.filter(segment="many")["simultaneous_low"].null_count() == 0
-
-
-def test_interleaved_lists_that_nearly_all_tie_have_no_interval():
-    clicked = [1, 0] + [0, 0] * 19
-    log = pl.DataFrame(
-        {
-            "session": [each // 2 for each in range(40)],
-            "query": "q",
-            "rank": [1, 2] * 20,
-            "team": ["new", "old"] * 20,
-            "clicked": clicked,
-        }
-    )
-    with pytest.warns(DataWarning.tests, match="has no interval for 'preference'"):
-        compare_interleaved(log, baseline="old", test="bootstrap")

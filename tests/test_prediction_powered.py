@@ -109,23 +109,6 @@ def test_differences_are_those_of_the_formula_and_turn_with_their_strategies():
     )
 
 
-def test_the_mean_is_that_of_ppi_python_with_weights_fitted_on_other_queries():
-    """Each query's term is the estimate of ppi-python from that query alone, with its weight."""
-    ppi = needed("ppi_py", ".[references]")
-    generator = rng(2)
-    y, rest = generator.standard_normal(40), generator.standard_normal(300)
-    f = y + generator.standard_normal(40)
-    found = compute_corrected_means(y[np.newaxis], f[np.newaxis], rest[np.newaxis])
-    variance = (1 + 40 / 300) * np.var([*f, *rest], ddof=1)
-    covariances = [np.cov(np.delete(y, i), np.delete(f, i))[0, 1] for i in range(40)]
-    weights = np.clip(np.divide(covariances, variance), 0, 1)
-    assert [*found.weight] == close([weights.mean()])
-    terms = [
-        ppi.ppi_mean_pointestimate(y[[i]], f[[i]], rest, lam=weights[i]).item() for i in range(40)
-    ]
-    assert [*found.both.mean] == close([np.mean(terms)])
-
-
 def test_with_many_queries_the_interval_is_that_of_ppi_python():
     """The weights of 2,000 queries are nearly one weight, which ppi-python fits itself."""
     ppi = needed("ppi_py", ".[references]")
@@ -137,26 +120,6 @@ def test_with_many_queries_the_interval_is_that_of_ppi_python():
     margin = scipy.stats.norm.ppf(0.975) * found.both.error[0]
     assert found.both.mean[0] == pytest.approx((low + high) / 2, abs=0.01 * margin)
     assert margin == pytest.approx((high - low) / 2, rel=0.01)
-
-
-def test_a_model_that_is_wrong_by_the_same_everywhere_is_as_good_as_people():
-    """Its weight is 1 / (1 + n / N) of what varies alike: the mean is that of all its queries."""
-    y = np.repeat([0.0, 1.0], 10)
-    f, rest = y[np.newaxis] + 0.5, np.tile([0.5, 1.5], 40)[np.newaxis]
-    found = compute_corrected_means(y[np.newaxis], f, rest)
-    assert [*found.both.mean] == close([0.5])
-    assert found.both.error[0] == pytest.approx(np.std([*y, *y]) / 100**0.5, rel=0.05)
-
-
-def test_what_a_model_is_wrong_by_in_all_queries_does_not_matter():
-    people, model = drawn(3, 15, 80)
-    higher = {name: [value + 5 for value in values] for name, values in model.items()}
-    found = prediction_powered_means(graded(people, higher), trusted="people")
-    expected = prediction_powered_means(graded(people, model), trusted="people")
-    same = ["mean", "ci_low", "ci_high", "weight", "worth", "trusted_mean"]
-    for name in same:
-        assert found[name].to_list() == close(expected[name].to_list())
-    assert found["model_mean"].to_list() == close((expected["model_mean"] + 5).to_list())
 
 
 @pytest.mark.parametrize("says", ["the same of all", "the contrary", "nothing else"])
@@ -248,60 +211,9 @@ def test_the_differences_of_all_segments_are_corrected_together():
     assert clear.to_list() == (known["p_corrected"] <= 0.05).to_list()
 
 
-def test_a_segment_that_only_people_judged_is_not_lost():
-    results = in_segments(12, 20, 60).filter((pl.col("grader") == "people") | (pl.col("query") > 0))
-    found = prediction_powered_means(results, trusted="people", segments="country").filter(
-        country=7
-    )
-    assert found["mean"].is_null().all()
-    assert all("left out: 1 query that the model did not judge" in n for n in found["note"])
-
-
-def test_what_is_to_be_known_is_said():
-    people, model = drawn(7, 8, 60)
-    found = prediction_powered_means(graded(people, model), trusted="people")
-    assert set(found["note"]) == {
-        "only 8 queries judged by 'people', too few for a reliable interval"
-    }
-    people, model = drawn(8, 20, 60, noise=0)
-    lacking = graded(people, model).filter(~((pl.col("grader") == "model") & (pl.col("query") < 3)))
-    left_out = sum(value is not None for value in people["s0"][:3])
-    notes = set(prediction_powered_means(lacking, trusted="people")["note"])
-    said = f"left out: {left_out} queries that the model did not judge"
-    assert notes == ({said} if left_out else {None})
-    _, other = drawn(9, 20, 60)
-    found = prediction_powered_means(graded(people, other), trusted="people")
-    for row in found.rows(named=True):
-        no_gain = row["correlation"] <= 18**-0.5
-        assert ("there is no gain" in (row["note"] or "")) == (no_gain and not row["worth"] > 0)
-        low = np.tanh(np.arctanh(row["correlation"]) - 1.96 / 17**0.5)
-        assert ("a gain needs more than 0.24" in (row["note"] or "")) == (low <= 18**-0.5)
-
-
-def test_too_few_queries_or_none_that_vary_say_nothing_certain():
-    one = prediction_powered_means(graded({"a": [1, None]}, {"a": [1, 0]}), trusted="people")
-    assert one.select("mean", "ci_low", "ci_high", "correlation").row(0) == (1, None, None, None)
-    same = graded(*({name: [0.5] * 12 for name in "ab"} for _ in range(2)))
-    result = prediction_powered_differences(same, trusted="people").select(
-        "difference", "ci_low", "p_value"
-    )
-    assert result.row(0) == (0, None, 1)
-
-
 def test_a_trusted_grader_without_results_is_refused():
     with pytest.raises(ValueError, match="`trusted` must be one of 'people', 'model', got 'gpt'"):
         prediction_powered_differences(graded(*drawn(0, 5, 9)), trusted="gpt")
-
-
-def test_graders_without_a_query_or_a_strategy_in_common_are_refused():
-    people, model = drawn(0, 5, 9)
-    results = graded(people, model)
-    with pytest.raises(ValueError, match="results of another grader than 'people', got none"):
-        prediction_powered_means(results.filter(grader="people"), trusted="people")
-    with pytest.raises(ValueError, match="results of the same strategies"):
-        prediction_powered_means(graded({"a": [1, 2]}, {"b": [1, 2]}), trusted="people")
-    with pytest.raises(ValueError, match="a query of 'ap' in common"):
-        prediction_powered_means(graded({"a": [1, None]}, {"a": [None, 1]}), trusted="people")
 
 
 def chosen(seed, n=50, total=500):
@@ -341,50 +253,6 @@ def test_random_samples_are_hardly_ever_warned_of(repeats):
             prediction_powered_means(results, trusted="people")
         told += any(each.category is DataWarning.selection for each in caught)
     assert told / repeats <= 0.001 + 3 * (0.001 / repeats) ** 0.5
-
-
-@pytest.mark.parametrize("n", [4, 5, 12, 30])
-def test_the_interval_of_a_correlation_is_that_of_scipy(n):
-    """A gain is uncertain where Fisher's interval contains the correlation from which it starts."""
-    uncertain = 0
-    for seed in range(8):
-        people, model = drawn(seed, n, 60, noise=2)
-        for row in prediction_powered_means(graded(people, model), trusted="people").rows(
-            named=True
-        ):
-            y, f, _ = parted(people[row["strategy"]], model[row["strategy"]])
-            found = scipy.stats.pearsonr(y, f)
-            low, high = found.confidence_interval(0.95)
-            interval = f"({low:.2f} to {high:.2f} with 95 % confidence)"
-            is_uncertain = low <= (n - 2) ** -0.5 < found.statistic
-            said = f"not certain: the correlation is {found.statistic:.2f} {interval}"
-            assert (said in (row["note"] or "")) == is_uncertain
-            uncertain += is_uncertain
-    assert uncertain
-
-
-@pytest.mark.parametrize("n", [4, 5])
-def test_a_selection_is_told_from_five_trusted_queries_on(n):
-    """The model's values of the trusted queries are higher than all its others."""
-    values = [float(each) for each in range(60)]
-    people = [value if value >= 60 - n else None for value in values]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        prediction_powered_means(graded({"a": people}, {"a": values}), trusted="people")
-    assert [each.category for each in caught] == [DataWarning.selection] * (n == 5)
-
-
-def test_a_row_that_gains_has_no_note_of_the_contrary():
-    """By chance, a row may gain although its correlation is too low for a gain on average."""
-    gained = 0
-    for seed in range(120):
-        found = prediction_powered_means(graded(*drawn(seed, 7, 60, noise=2)), trusted="people")
-        for row in found.filter(pl.col("correlation") <= 5**-0.5).rows(named=True):
-            gains = row["worth"] > 0
-            gained += gains
-            assert ("there is no gain" in row["note"]) == (not gains)
-            assert ("a gain is not certain: the correlation is" in row["note"]) == gains
-    assert gained > 5
 
 
 def values(kind, generator, shape):
@@ -459,30 +327,3 @@ def test_holm_seldom_finds_what_is_not_there(repeats):
                 <= 0.05
             )
     assert found / repeats <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
-
-
-@pytest.mark.parametrize("refuses", [pg.gate, pg.assert_no_worse, pg.rank_strategies])
-def test_what_takes_no_trusted_grader_says_what_to_call(refuses):
-    results = graded(*drawn(5, 20, 60))
-    baseline = {} if refuses is pg.rank_strategies else {"baseline": "s0"}
-    called = r"Hint: trust\.prediction_powered_means\(..., trusted='people'\)"
-    with pytest.raises(TypeError, match=called):
-        refuses(results, "ap", trusted="people", **baseline)
-
-
-def test_a_note_on_selection_belongs_to_its_segment():
-    draw = np.random.default_rng(1)
-    rows = []
-    for country in ("DE", "FR"):
-        for query in range(60):
-            value = draw.random()
-            keys = ("a", country, f"{country}{query}")
-            rows.append(("model", *keys, value))
-            if query < 30 if country == "DE" else value > 0.5:
-                rows.append(("people", *keys, value))
-    columns = ["grader", "strategy", "country", "query", "ap"]
-    frame = pl.DataFrame(rows, schema=columns, orient="row")
-    with pytest.warns(DataWarning.selection, match=r"measure 'ap', country FR, p < 0\.001"):
-        table = prediction_powered_means(frame, "ap", trusted="people", segments="country")
-    is_noted = pl.col("note").str.contains("hardly a random").fill_null(value=False)
-    assert table.select("country", is_noted).rows() == [("DE", False), ("FR", True)]

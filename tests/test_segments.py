@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from report_page import Report, number
 from results import close, rng
 
-from polars_graded import compare_segments, paper_table, report, summarise
+from polars_graded import compare_segments, report, summarise
 
 pytestmark = pytest.mark.usefixtures("charts_undrawn")
 
@@ -91,32 +91,6 @@ def test_segments_of_one_query_say_nothing(sizes, counted):
     assert found["largest"].is_null().all() == (counted == 0)
 
 
-def test_a_segment_that_does_not_vary_has_no_test():
-    frame = segmented([4, 4]).with_columns(pl.when(country=0).then(0.5).otherwise("ap").alias("ap"))
-    found = compare_segments(frame, segments="country")
-    assert found["p_corrected"].null_count() == 3
-    assert found["smallest"].null_count() == 0
-
-
-def test_scale_and_order_change_nothing():
-    frame = segmented([6, 9, 5])
-    found = compare_segments(frame, segments="country")
-    tiny = compare_segments(frame.with_columns(pl.col("ap") * 1e-140), segments="country")
-    mixed = compare_segments(frame.sample(fraction=1, shuffle=True, seed=1), segments="country")
-    for other in (tiny, mixed.sort("strategy", "baseline")):
-        assert other["p_value"].to_list() == pytest.approx(found["p_value"].to_list(), rel=1e-9)
-
-
-def test_several_columns_make_segments():
-    frame = segmented([6, 9]).with_columns(device=pl.col("query").str.ends_with("1"))
-    [*rows] = compare_segments(frame, segments=["country", "device"]).iter_rows(named=True)
-    assert {row["segments"] for row in rows} == {2}  # one query alone ends with 1
-    by_both = compare_segments(
-        frame, segments="country", query=["country", "query"], strategy="strategy"
-    )
-    assert by_both.equals(compare_segments(frame, segments="country"))
-
-
 def test_what_is_missing_is_counted_in_all_segments_each_query_once():
     frame = segmented([6, 9]).with_columns(
         pl.when(pl.col("query").str.ends_with("2") & (pl.col("strategy") == "a"))
@@ -132,16 +106,6 @@ def test_what_is_missing_is_counted_in_all_segments_each_query_once():
 
 
 # Tables and pages of segments.
-
-
-def test_a_papers_table_of_segments_is_that_of_each():
-    frame = segmented([12, 15], seed=2)
-    found = paper_table(frame, segments="country", correction="none", caption=False).splitlines()
-    assert found[0] == "|   | strategy | ap, 0 | ap, 1 |"
-    for place in (0, 1):
-        alone = paper_table(frame.filter(country=place), correction="none", caption=False)
-        cells = [line.split(" | ")[2].removesuffix(" |") for line in alone.splitlines()[2:]]
-        assert [line.split(" | ")[2 + place].removesuffix(" |") for line in found[2:]] == cells
 
 
 def test_a_report_has_the_means_of_segments(tmp_path):

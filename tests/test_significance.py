@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import warnings
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from helpers import needed, slow, table_after
+from helpers import simulated, table_after
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -70,7 +69,7 @@ def test_permutation_is_exact_where_that_is_small(n_queries, decimals):
 
 
 @pytest.mark.parametrize("decimals", [15, 1], ids=["without ties", "with ties"])
-@pytest.mark.parametrize("n_queries", [2, 5, 14, *slow(13, 50, 51)])
+@pytest.mark.parametrize("n_queries", [2, 5, 14, *simulated(13, 50, 51)])
 def test_wilcoxon_is_scipys_pair_by_pair_however_many_ties(n_queries, decimals):
     """Exact, by all signs, or normal: scipy decides by the number of queries and by ties."""
     # What scipy does with 13 queries and ties takes it a while.
@@ -80,19 +79,6 @@ def test_wilcoxon_is_scipys_pair_by_pair_however_many_ties(n_queries, decimals):
         d = x - y if decimals > 1 else np.round(x - y, 1)
         expected = scipy.stats.wilcoxon(d).pvalue if d.any() else 1
         assert row["p_value"] == close(expected)
-
-
-def test_permutation_goes_through_all_signs_block_by_block(monkeypatch):
-    """26 queries have 67 million signs, of which 4 million are asked for at most."""
-    values = drawn(11, 3)
-    whole = compared(values, test="permutation")
-    monkeypatch.setattr(significance, "MAX_BLOCK_NUMBERS", 11 * 100)
-    monkeypatch.setattr(significance, "MAX_KEPT_STATISTICS", 2**11)
-    for row, other in zip(compared(values, test="permutation"), whole, strict=True):
-        for name, value in row.items():
-            assert value == other[name] or value == close(other[name])
-    with pytest.raises(ValueError, match="`resamples` must be at most 4194304, got 67108864"):
-        compared(drawn(26), test="permutation", resamples=2**26)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -124,15 +110,9 @@ def test_permutation_with_random_signs_is_near_the_exact_value():
             assert abs(row["p_value"] - p) < 4 * math.sqrt(p * (1 - p) / 2000) + 1 / 2000
 
 
-def test_permutation_never_says_impossible():
-    apart = {"a": [0.0] * 40, "b": [1.0 + i / 100 for i in range(40)]}
-    [row] = compared(apart, test="permutation", resamples=499)
-    assert row["p_value"] == 1 / 500
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-@pytest.mark.parametrize("seed", [0, *slow(7)])
+@pytest.mark.parametrize("seed", [0, *simulated(7)])
 def test_bootstrap_is_the_studentised_one_resample_by_resample(seed, confidence):
     """Efron and Tibshirani 1993, section 12.5, with the quantile of |t| on either side."""
     values = drawn(30, 3)
@@ -152,25 +132,6 @@ def test_bootstrap_is_the_studentised_one_resample_by_resample(seed, confidence)
         margin = sorted(t, reverse=True)[round((1 - confidence) * 1000) - 1]
         interval = (d.mean() - margin * error, d.mean() + margin * error)
         assert (row["ci_low"], row["ci_high"]) == (close(interval[0]), close(interval[1]))
-
-
-def test_bootstrap_blocks_draw_as_one(monkeypatch):
-    values = drawn(30, 3)
-    whole = compared(values, test="bootstrap", resamples=500)
-    monkeypatch.setattr(significance, "MAX_BLOCK_NUMBERS", 1000)
-    assert compared(values, test="bootstrap", resamples=500) == whole
-
-
-def test_bootstrap_p_is_where_the_interval_ends_at_0():
-    for seed in range(5):
-        values = drawn(25, seed=seed)
-        [row] = compared(values, test="bootstrap")
-        p = row["p_value"]
-        assert 0.0005 < p < 0.999
-        [there] = compared(values, test="bootstrap", confidence=1 - p)
-        [beyond] = compared(values, test="bootstrap", confidence=1 - p + 1.5e-4)
-        for interval, holds in ((there, False), (beyond, True)):
-            assert (interval["ci_low"] <= 0 <= interval["ci_high"]) == holds
 
 
 def test_randomised_tukey_is_near_the_enumeration_of_all_shuffles():
@@ -226,15 +187,6 @@ def test_benjamini_and_hochberg_1995_section_3_2():
     assert found == {"none": 9, "bonferroni": 3, "holm": 3, "benjamini_hochberg": 4}
 
 
-@pytest.mark.slow
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_corrections_are_those_of_statsmodels(p):
-    multitest = needed("statsmodels.stats.multitest")
-    names = {"bonferroni": "bonferroni", "holm": "holm", "benjamini_hochberg": "fdr_bh"}
-    for ours, theirs in names.items():
-        assert corrected(ours, p) == close(multitest.multipletests(p, method=theirs)[1].tolist())
-
-
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_the_family_is_all_rows_of_one_measure_that_have_a_p_value(correction):
     values = drawn(20, 4) | {"same": [v + 0.25 for v in drawn(20, 4)["s0"]]}
@@ -259,31 +211,13 @@ def clear_of_0(row):
 @pytest.mark.parametrize("test", [name for name in TESTS if name != "wilcoxon"])
 def test_a_simultaneous_interval_is_clear_of_0_where_p_is_small_and_nowhere_else(test, correction):
     found = set()
-    for seed in range(3):
+    for seed in range(2):
         for decimals in (15, 1):
-            values = drawn(25, 8, seed=seed, decimals=decimals)
-            for row in compared(values, test=test, correction=correction, resamples=2000):
+            values = drawn(25, 6, seed=seed, decimals=decimals)
+            for row in compared(values, test=test, correction=correction, resamples=1000):
                 assert clear_of_0(row) == (row["p_corrected"] <= 0.05)
                 found.add(clear_of_0(row))
     assert found == {True, False}
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.* no interval for:polars_graded.DataWarning")
-@pytest.mark.parametrize("correction", ["none", "holm", "benjamini_hochberg"])
-@pytest.mark.parametrize("test", ["t", "permutation", "bootstrap", "randomised_tukey"])
-@given(
-    st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.6])] * 3), min_size=2, max_size=12)
-)
-def test_intervals_agree_with_p_values_of_any_values(test, correction, rows):
-    values = dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True))
-    for row in compared(values, test=test, correction=correction, resamples=300):
-        if row["p_corrected"] is not None:
-            assert clear_of_0(row) == (row["p_corrected"] <= 0.05)
-        if row["simultaneous_low"] is not None and row["simultaneous_high"] is not None:
-            middle = row["difference"]
-            assert row["simultaneous_low"] <= middle + 1e-12
-            assert middle <= row["simultaneous_high"] + 1e-12
 
 
 def test_bonferronis_intervals_are_students_at_a_part_of_the_level():
@@ -293,42 +227,6 @@ def test_bonferronis_intervals_are_students_at_a_part_of_the_level():
         expected = scipy.stats.ttest_1samp(d, 0).confidence_interval(1 - 0.1 / 6)
         assert row["simultaneous_low"] == close(expected.low)
         assert row["simultaneous_high"] == close(expected.high)
-
-
-def test_levels_of_worked_examples():
-    """0.05 over four; Holm believes the third at its half, where Bonferroni does not."""
-    p = np.array([0.001, 0.6, 0.02, 0.012])
-    assert CORRECTIONS["none"].compute_levels(p, 0.05).tolist() == [0.05] * 4
-    assert CORRECTIONS["bonferroni"].compute_levels(p, 0.05).tolist() == close([0.0125] * 4)
-    # In order: 0.001 <= 0.05/4, 0.012 <= 0.05/3, 0.02 <= 0.05/2, 0.6 > 0.05/1.
-    assert CORRECTIONS["holm"].compute_levels(p, 0.05).tolist() == close(
-        [0.0125, 0.0125, 0.025, 0.0125]
-    )
-    # Three of four are found, so each interval errs with 3/4 of 0.05.
-    assert CORRECTIONS["benjamini_hochberg"].compute_levels(p, 0.05).tolist() == close([0.0375] * 4)
-
-
-@pytest.mark.parametrize("correction", ["none", "bonferroni", "holm"])
-def test_intervals_agree_with_tests_that_hold_for_all_pairs(correction):
-    values = drawn(30, 5)
-    for row in compared(values, correction=correction):
-        alone = row["simultaneous_high"] - row["simultaneous_low"]
-        assert alone == close(row["ci_high"] - row["ci_low"]) or correction != "none"
-        assert alone >= row["ci_high"] - row["ci_low"] - 1e-12
-    for row in compared(values, test="randomised_tukey"):
-        assert (row["simultaneous_low"], row["simultaneous_high"]) == (
-            row["ci_low"],
-            row["ci_high"],
-        )
-    for row in compared(values, test="wilcoxon", correction=correction):
-        assert (row["simultaneous_low"], row["simultaneous_high"]) == (None, None)
-
-
-def test_too_few_resamples_for_a_level_give_no_interval():
-    for test in ("bootstrap", "permutation"):
-        for row in compared(drawn(20, 5), test=test, resamples=100, correction="bonferroni"):
-            assert (row["simultaneous_low"], row["simultaneous_high"]) == (None, None)
-            assert row["p_corrected"] > 0.05
 
 
 @pytest.mark.simulation
@@ -475,24 +373,6 @@ def test_corrections_keep_the_chance_of_any_false_finding():
         assert (least <= LEVEL).mean() < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / 400)
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_a_difference_that_is_there_is_found(test):
-    generator = rng(3)
-    hardness = generator.random(100)
-    values = {
-        "base": hardness,
-        "same": hardness + normal(generator, 100),
-        "better": hardness + 0.2 + normal(generator, 100),
-    }
-    same, better = sorted(
-        compared(values, baseline="base", test=test), key=lambda row: row["strategy"] == "better"
-    )
-    assert better["p_corrected"] < 0.001
-    assert 0.05 < better["ci_low"] < 0.2 < better["ci_high"] < 0.35
-    assert same["p_value"] > 0.05
-    assert same["ci_low"] < 0 < same["ci_high"]
-
-
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=9))
 def test_the_other_way_round_is_the_mirror_image(test, pairs):
@@ -593,43 +473,3 @@ def test_it_is_told_where_no_p_value_can_be_small_enough(test, correction, n, k)
     said = any("however large" in each for each in told(values, **options))
     assert abs(found - 0.05) > 0.005, "a p value that is drawn may be to either side"
     assert said == (found > 0.05)
-
-
-def test_what_limits_a_p_value_is_told():
-    [sentence] = told(drawn(5), test="permutation")
-    assert sentence.startswith(
-        "no difference, however large, can be expected to be significant at 0.05: with 5 queries "
-        "the smallest p value to expect of Fisher's randomisation test is 0.0625\n\nHint: more "
-        "queries"
-    )
-    [sentence] = told(drawn(30, 3), test="bootstrap", resamples=20)
-    assert "with 20 resamples the smallest p value to expect of the bootstrap is 0.0476" in sentence
-    assert "is 0.0476, or 0.143 if corrected by Holm's method for 3 pairs" in sentence
-    [needed] = re.findall(r"resamples=(\d+)", sentence)
-    assert not told(drawn(30, 3), test="bootstrap", resamples=int(needed))
-    assert not told(drawn(30, 3))
-
-
-def test_the_bootstrap_finds_a_difference_of_three_queries_with_one_at_the_mean():
-    """Two of the 27 resamples have an infinite t: p is 2 / 27, and nothing is said of a limit."""
-    values = {"a": [0.1, 0.2, 0.3], "b": [0.0] * 3}
-    options = {"test": "bootstrap", "confidence": 0.9, "resamples": 20_000}
-    [row] = compared(values, **options)
-    assert row["p_value"] == pytest.approx(2 / 27, abs=0.01)
-    assert not told(values, **options)
-
-
-@pytest.mark.parametrize("test", ["t", "bootstrap"])
-def test_differences_without_variation_are_told(test):
-    values = {"a": [0.5] * 8, "b": [0.25] * 8, "c": [0.1, 0.2] * 4, "d": [0.5] * 8}
-    [sentence] = told(values, test=test)
-    assert sentence.startswith("2 of 6 differences are the same in every query of 'ap'")
-    assert not told(values, test="permutation", correction="none")
-
-
-def test_the_needed_resamples_are_enough_also_if_a_corrected_p_value_is_capped():
-    [sentence] = told(drawn(20, 16), test="bootstrap", resamples=60)
-    [needed] = re.findall(r"resamples=(\d+)", sentence)
-    assert int(needed) == 120 / 0.05
-    assert not told(drawn(20, 16), test="bootstrap", resamples=int(needed))
-    assert told(drawn(20, 16), test="bootstrap", resamples=int(needed) - 2)

@@ -129,17 +129,6 @@ def test_a_grade_from_which_on_documents_are_relevant_is_not_reached():
     assert one([3, None], relevant_from=4, max_grade=4)["exact"].to_list() == [True]
 
 
-def test_without_any_grade_nothing_is_known():
-    assert one([None, None])["exact"].to_list() == [False]
-    assert one([None, None], max_grade=2).select("low", "high", "exact").row(0) == (0, 1, True)
-
-
-def test_judged_has_no_bounds():
-    """All documents are judged under any judgments, so that 0.5 is the value of none."""
-    found = one([1, None], names=["judged@2"])
-    assert found.select("value", "value_if_best", "exact").row(0) == (0.5, 1, False)
-
-
 def test_the_chart_draws_the_means_of_both_settings():
     """AP falls in one query and rises in another: means of their ends are of no setting."""
     rng = np.random.default_rng(2)

@@ -12,7 +12,7 @@ import gate_simulations
 import numpy as np
 import polars as pl
 import pytest
-from helpers import needed, slow, table_after
+from helpers import needed, table_after
 from polars.testing import assert_frame_equal
 
 from polars_graded import (
@@ -177,20 +177,6 @@ def test_queries_of_weight_0_are_left_out(name):
         assert_frame_equal(found, left)
 
 
-def test_two_queries_with_the_weight_of_one_count_as_one_in_the_mean():
-    values = pl.DataFrame({"strategy": "a", "query": [1, 2, 3], "ap": [0.0, 0.0, 1.0]})
-    halves = values.with_columns(searches=pl.Series([0.5, 0.5, 1.0]))
-    row = summarise(halves, "ap", weights="searches").row(0, named=True)
-    assert (row["mean"], row["median"], row["queries"]) == (0.5, 0.5, 3)
-    assert row["effective_queries"] == pytest.approx(4 / (0.25 + 0.25 + 1))
-
-
-def test_constant_values_have_no_interval():
-    results = world(0).with_columns(ap=pl.lit(0.1))
-    assert summarise(results, weights="searches").select("std", "ci_low").row(0) == (0, None)
-    assert compare(results, weights="searches").select("difference", "p_value").row(0) == (0, 1)
-
-
 # Rules
 
 
@@ -264,19 +250,6 @@ def test_a_gate_takes_the_weights_of_the_new_results():
     sentence = together["sentence"].item()
     assert f"weighted, as precise as {together['effective_queries'].item():.0f} " in sentence
     assert "60 changed, as precise as " in sentence
-
-
-def test_charts_and_tables_state_that_queries_are_weighted():
-    results = world(8, strategies=3)
-    forest = charts.comparison_forest(compare(results, "ap", weights="searches"))
-    bars = charts.strategy_bars(summarise(results, "ap", weights="searches"))
-    for chart in (forest, bars):
-        assert "60 weighted queries" in str(chart.to_dict()["title"])
-    ranks = charts.strategy_ranks(rank_strategies(results, "ap", weights="searches"))
-    assert "60 weighted queries" in str(ranks.to_dict()["title"])
-    table = paper_table(results, "ap", weights="searches")
-    number = summarise(results, "ap", weights="searches")["effective_queries"][0]
-    assert f"60 queries, weighted ({number:.0f} effective queries)" in table
 
 
 # Samples of queries
@@ -460,7 +433,6 @@ def test_losses_of_the_margin_seldom_pass_with_clusters_and_weights(world):
     assert gate_simulations.share_of_weighted_clusters(*world, 10_000) <= 0.03
 
 
-@slow
 def test_weighted_intervals_keep_their_level_where_the_usual_ones_do_not():
     rng = np.random.default_rng(0)
     weights = gate_simulations.draw_traffic(rng, 50)
