@@ -26,6 +26,7 @@ from polars_graded import (
     summarise,
     trust,
 )
+from polars_graded._results.careful_intervals import compute_stringer_interval
 from polars_graded._results.significance import Options, run_test
 
 FUNCTIONS: dict[str, Any] = {
@@ -230,8 +231,51 @@ def test_segments_have_their_own_effective_numbers():
         assert_frame_equal(found.filter(country=country).drop("country"), alone)
     varies = compare_segments(results, "ap", segments="country", weights="searches")
     both = compare(results, "ap", segments="country", weights="searches")
-    assert varies["effective_queries"][0] == pytest.approx(both["effective_queries"].sum())
+    whole = compare(results, "ap", weights="searches")
+    assert varies["effective_queries"][0] == pytest.approx(whole["effective_queries"][0])
     assert varies["largest"][0] == pytest.approx(both["difference"].max())
+
+
+def test_fewer_than_two_effective_queries_have_neither_interval_nor_p():
+    """One query has nearly all of the traffic: what the others say hardly counts."""
+    results = world(0).with_columns(searches=pl.when(query=0).then(10_000).otherwise(1))
+    row = compare(results, "ap", weights="searches", rope=0.1).row(0, named=True)
+    assert row["effective_queries"] < 2
+    empty = "ci_low ci_high simultaneous_low simultaneous_high p_value p_corrected"
+    assert {row[name] for name in (*empty.split(), "probability_better")} == {None}
+    assert summarise(results, "ap", weights="searches")["ci_low"].is_null().all()
+    chart = charts.precision_histogram(results, "ap", "s1", "s0", weights="searches")
+    assert "interval" not in json.dumps(chart.to_dict()["title"])
+
+
+def test_the_gate_of_weighted_queries_is_as_precise_as_that_of_as_many_equal_ones():
+    """The differences are 0.3 up to a little noise."""
+    rng = np.random.default_rng(0)
+
+    def gate_of(weights: Any) -> dict[str, Any]:
+        n = len(weights)
+        values = np.append(np.zeros(n), 0.3 + 0.03 * rng.standard_normal(n))
+        strategies, queries = ["s0"] * n + ["s1"] * n, [*range(n)] * 2
+        columns = {"strategy": strategies, "query": queries, "ap": values, "w": [*weights] * 2}
+        return gate(pl.DataFrame(columns), "ap", baseline="s0", weights="w").row(0, named=True)
+
+    equal, zipf = gate_of(np.ones(24)), gate_of(1 / np.arange(1, 320))
+    assert 24 <= zipf["effective_queries"] < 25
+    assert zipf["verdict"] == equal["verdict"] == "better"
+    assert [zipf["low"], zipf["high"]] == pytest.approx([equal["low"], equal["high"]], abs=0.02)
+
+
+def test_stringers_interval_with_equal_shares_is_that_without_and_turns_with_the_sign():
+    differences = np.random.default_rng(1).uniform(-1, 1, (5, 12))
+    plain = compute_stringer_interval(differences, 0.05, 1.0)
+    equal = compute_stringer_interval(differences, 0.05, 1.0, np.full(12, 1 / 12))
+    assert equal == pytest.approx(plain)
+    shares = 1 / np.arange(1, 13) / (1 / np.arange(1, 13)).sum()
+    low, high = compute_stringer_interval(differences, 0.05, 1.0, shares)
+    turned = compute_stringer_interval(-differences, 0.05, 1.0, shares)
+    assert np.array([-turned[1], -turned[0]]) == pytest.approx(np.array([low, high]))
+    assert (low <= differences @ shares).all()
+    assert (high >= differences @ shares).all()
 
 
 def test_a_gate_takes_the_weights_of_the_new_results():
@@ -248,7 +292,7 @@ def test_a_gate_takes_the_weights_of_the_new_results():
     found = gate(fewer, "ap", baseline=old, missing="drop", **options)
     assert found["lost"].item() == 4
     sentence = together["sentence"].item()
-    assert f"weighted, as precise as {together['effective_queries'].item():.0f} " in sentence
+    assert f"weighted, as precise as {together['effective_queries'].item():.1f} " in sentence
     assert "60 changed, as precise as " in sentence
 
 

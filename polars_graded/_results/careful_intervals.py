@@ -7,6 +7,7 @@ With such an interval, `gate` would pass changes with hardly any evidence.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.power import find_min_queries
 from polars_graded._results.significance import Options, run_test
+from polars_graded._results.units import compute_effective_number
 
 MIN_CHANGED_QUERIES = 25
 """Minimum number of queries with a difference. If there are fewer, the interval of the test is not
@@ -50,7 +52,8 @@ def compute_careful_intervals(
     test. For the t test, this interval is widened to cover Johnson's interval as well.
 
     With clusters of queries, each cluster has one value and takes the place of a query. With
-    weights, the effective number of changed queries decides whether few have a difference.
+    weights, the effective number of changed queries decides whether few have a difference, and
+    Stringer's interval is that of the effective number of queries.
     """
     units, n_changed = pairs.units, pairs.changed_units
     mean, std, *_ = units.statistics
@@ -70,16 +73,12 @@ def compute_careful_intervals(
     is_sparse = (pairs.count_effective_changes() < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and units.n and is_sparse.any():
-        # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its
-        # mean difference and d that of all queries (see `Results.units`). Weights add to r.
-        ratio = pairs.results.unit_sizes.max() * units.n / pairs.n
-        reach = ratio * max_difference + (ratio - 1) * np.abs(mean[is_sparse])
-        sparse_pairs = Pairs(units.results, units.a[is_sparse], units.b[is_sparse])
-        ends = [
-            compute_stringer_interval(sparse_pairs.compute_differences(part), level, reach[part])
-            for part in sparse_pairs.split(units.n)
-        ]
-        low[is_sparse], high[is_sparse] = np.concatenate(ends, axis=1)
+        sparse = np.flatnonzero(is_sparse)
+        if pairs.results.shares is None:
+            ends = _compute_sparse_intervals(pairs, sparse, mean[sparse], level, max_difference)
+        else:
+            ends = _compute_weighted_sparse_intervals(pairs, sparse, level, max_difference)
+        low[sparse], high[sparse] = ends
     if max_difference is not None:
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
     is_unchanged = (n_changed == 0) & (pairs.n > 0)
@@ -87,8 +86,43 @@ def compute_careful_intervals(
     return CarefulIntervals(low, high, n_changed)
 
 
+def _compute_sparse_intervals(
+    pairs: Pairs, sparse: Integers, means: Floats, level: float, max_difference: float
+) -> Floats:
+    """Return Stringer's interval of some pairs, with a value per unit."""
+    units = pairs.units
+    # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its mean
+    # difference and d that of all queries (see `Results.units`).
+    ratio = pairs.results.unit_sizes.max() * units.n / pairs.n
+    reach = ratio * max_difference + (ratio - 1) * np.abs(means)
+    selected = Pairs(units.results, units.a[sparse], units.b[sparse])
+    ends = [
+        compute_stringer_interval(selected.compute_differences(part), level, reach[part])
+        for part in selected.split(units.n)
+    ]
+    return np.concatenate(ends, axis=1)
+
+
+def _compute_weighted_sparse_intervals(
+    pairs: Pairs, sparse: Integers, level: float, max_difference: float
+) -> Floats:
+    """Return Stringer's interval of some pairs, from the mean difference and weight of units."""
+    results, totals = pairs.results, pairs.totals.results
+    selected = Pairs(totals, pairs.a[sparse], pairs.b[sparse])
+    ends = [
+        compute_stringer_interval(
+            selected.compute_differences(part) / results.unit_sizes,
+            level,
+            max_difference,
+            results.unit_shares,
+        )
+        for part in selected.split(totals.n)
+    ]
+    return np.concatenate(ends, axis=1)
+
+
 def compute_stringer_interval(
-    differences: Floats, level: float, max_difference: float | Floats
+    differences: Floats, level: float, max_difference: float | Floats, shares: Floats | None = None
 ) -> Floats:
     r"""Return both ends of Stringer's interval of the mean of each row.
 
@@ -103,16 +137,42 @@ def compute_stringer_interval(
     binomial bound. For other values, the lower end is conservative in practice. This is proven for
     large n (de Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the
     Stringer bound, 1997).
+
+    With weights, `shares` are the shares of the values in their sum. n is then the effective number
+    of values, and j is n times the share of the j lowest values.
+    """
+    order = np.argsort(differences, axis=1)
+    ascending = np.take_along_axis(differences, order, axis=1)
+    if shares is None:
+        lower = upper = _compute_stringer_steps(np.arange(differences.shape[1]), level)
+    else:
+        n = compute_effective_number(shares)
+        below = np.cumsum(shares[order], axis=1) - shares[order]
+        above = 1 - np.cumsum(shares[order], axis=1)
+        lower = _compute_stringer_steps(n * below, level, n)
+        upper = _compute_stringer_steps(n * above[:, ::-1], level, n)
+    (unseen, steps), (unseen_above, steps_above) = lower, upper
+    low = (ascending * steps).sum(axis=1) - unseen * max_difference
+    high = (ascending[:, ::-1] * steps_above).sum(axis=1) + unseen_above * max_difference
+    return np.array([low, high])
+
+
+def _compute_stringer_steps(
+    counts: Any, level: float, n: float | None = None
+) -> tuple[Any, Floats]:
+    r"""Return the bound :math:`p_0`, and the differences :math:`p_{j+1} - p_j`.
+
+    `counts` are the numbers j below each value, of n values.
     """
     from scipy.special import betaincinv
 
-    n = differences.shape[1]
-    counts = np.arange(n)
-    # Clopper-Pearson bounds p_j; the last one, p_n, is 1.
-    bounds = np.append(betaincinv(counts + 1, n - counts, 1 - level / 2), 1.0)
-    steps, ascending = np.diff(bounds), np.sort(differences, axis=1)
-    unseen_loss = bounds[0] * max_difference
-    return np.array([ascending @ steps - unseen_loss, ascending[:, ::-1] @ steps + unseen_loss])
+    n = counts.shape[-1] if n is None else n
+    # Sums of shares may be off by a rounding error.
+    counts = np.clip(counts, 0, n * (1 - 1e-12))
+    bounds = betaincinv(counts + 1, n - counts, 1 - level / 2)
+    # The last Clopper-Pearson bound, p_n, is 1.
+    bounds = np.concatenate([bounds, np.ones_like(bounds[..., :1])], axis=-1)
+    return bounds[..., 0], np.diff(bounds, axis=-1)
 
 
 def count_deciding_queries(

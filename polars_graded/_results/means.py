@@ -11,6 +11,9 @@ import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Floats
 
+MIN_VALUES = 2
+"""Minimum number of values, or effective number of weighted values, for an interval or a test."""
+
 
 def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
     """Return the common length of the lists in columns; 0 without lists."""
@@ -90,7 +93,8 @@ def divide(above: Floats, below: Floats) -> Floats:
 
 
 def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
-    """Return half the width of Student's interval of a mean."""
+    """Return half the width of Student's interval of a mean; NaN for fewer than two values."""
     from scipy.special import stdtrit
 
-    return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
+    t = stdtrit(np.maximum(n - 1, 1), (1 + confidence) / 2)
+    return np.where(np.asarray(n) >= MIN_VALUES, t * std / np.sqrt(n), np.nan)

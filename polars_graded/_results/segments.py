@@ -15,6 +15,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.best_values import MeasureColumns
 from polars_graded._results.grid import ALL_QUERIES, Grid, Missing
+from polars_graded._results.means import MIN_VALUES
 from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.result_sets import open_results
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, correct_p_values
@@ -99,7 +100,7 @@ def compare_segments(
     :math:`\bar d_j` replaces Welch's. Its numbers of degrees of freedom are k - 1 and `df`, which
     is m - k + 1 if the segment with the fewest clusters has m of them.
 
-    With `weights`, :math:`n_j` is effective, and the result has the sum, `effective_queries`.
+    With `weights`, :math:`n_j` is effective, and the result has the `effective_queries` of all.
 
     References
     ----------
@@ -159,7 +160,7 @@ def compute_interactions(
         segments = [
             Pairs(results, a, b)
             for _, results in grid.split_segments(measure)
-            if results.units.n > 1
+            if results.effective_number >= MIN_VALUES
         ]
         n, effective = (
             np.array(numbers, dtype=np.float64)[:, np.newaxis]
@@ -183,7 +184,7 @@ def compute_interactions(
             "segments": np.full(len(a), len(segments)),
             "queries": sum(pairs.n for pairs in segments),
             **({} if clusters is None else {"clusters": len(clusters)}),
-            **({} if grid.weights is None else {EFFECTIVE: effective.sum()}),
+            **_count_effective(grid, measure),
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
             "f": f,
@@ -194,6 +195,13 @@ def compute_interactions(
         names = name_pairs(grid.strategies, a, b)
         tables.append(make_measure_table(measure, ALL_QUERIES, names, statistics))
     return pl.concat(tables)
+
+
+def _count_effective(grid: Grid, measure: str) -> dict[str, float]:
+    """Return the column of the effective number of all queries; nothing without weights."""
+    if grid.weights is None:
+        return {}
+    return {EFFECTIVE: float(grid.get_results(measure).effective_number)}
 
 
 def _list_clusters(segments: Sequence[Pairs]) -> Any:

@@ -20,7 +20,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.best_values import ROUNDING
 from polars_graded._results.grid import Results
-from polars_graded._results.means import divide
+from polars_graded._results.means import MIN_VALUES, divide
 from polars_graded._results.pairs import Pairs, split_into_parts
 from polars_graded._sentences import COMPARES_RANKS, conjugate, name_one
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -181,7 +181,7 @@ def _run_t(pairs: Pairs, _options: Options) -> Outcome:
 class Estimate(NamedTuple):
     """Means of n values, and their standard errors.
 
-    The error of a mean is NaN if the values do not vary.
+    The error of a mean is NaN if the values do not vary, or if there are fewer than two.
     """
 
     mean: Floats
@@ -199,27 +199,28 @@ class Estimate(NamedTuple):
 
         With an effective number of values, this number minus 1 is the number of degrees of freedom.
         """
-        error = np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1))
-        return cls(mean, error, n if effective is None else effective)
+        effective = n if effective is None else effective
+        is_known = (std > 0) & (effective >= MIN_VALUES)
+        return cls(mean, np.where(is_known, std, np.nan) / np.sqrt(max(n, 1)), effective)
 
     def compute_p(self) -> Floats:
         """Return Student's p value.
 
-        With fewer than two values, p is NaN. With two or more values that do not vary, p is 1 for a
-        mean of 0, and NaN for any other mean.
+        With fewer than two (effective) values, p is NaN. With two or more values that do not vary,
+        p is 1 for a mean of 0, and NaN for any other mean.
         """
         from scipy.special import stdtr
 
         t = np.where(self.mean == 0, 0.0, np.nan)
         np.divide(self.mean, self.error, out=t, where=self.error > 0)
-        return np.where(self.n > 1, 2 * stdtr(self.n - 1, -np.abs(t)), np.nan)
+        return np.where(self.n >= MIN_VALUES, 2 * stdtr(self.n - 1, -np.abs(t)), np.nan)
 
     def compute_ends(self, levels: Any) -> Ends:
         """Return Student's intervals at these levels, NaN if undefined."""
         from scipy.special import stdtrit
 
         margin = -stdtrit(np.maximum(self.n - 1, 1), levels / 2) * self.error
-        margin = np.where(np.isfinite(margin) & (self.n > 1), margin, np.nan)
+        margin = np.where(np.isfinite(margin) & (self.n >= MIN_VALUES), margin, np.nan)
         return self.mean - margin, self.mean + margin
 
 

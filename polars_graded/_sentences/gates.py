@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -167,7 +168,7 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     if "clusters" in row:
         yield format_count(units.n, "independent clusters")
     if (effective := row.get("effective_queries")) is not None:
-        yield f"weighted, as precise as {effective:,.0f} of equal weight"
+        yield f"weighted, as precise as {_format_effective(effective)} of equal weight"
     if row["undefined"]:
         yield f"{format_count(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
@@ -175,8 +176,8 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
         if row["low"] is not None and units.effective_changed < min_changed:
             changes = f"{units.changed:,} changed, fewer than {min_changed}"
             if units.changed >= min_changed:
-                equal = f"{units.effective_changed:.3g} of equal weight"
-                changes = f"{units.changed:,} changed, as precise as {equal}"
+                equal = f"{_format_effective(units.effective_changed)} of equal weight"
+                changes = f"{units.changed:,} changed, as precise as {equal}, below {min_changed}"
             yield f"{changes}, so the interval allows for changes of other {units.noun}"
         elif row["low"] is not None:
             percentage = find_unseen_percentage(row["level"], units.n)
@@ -187,6 +188,11 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
         if row["mean"] is not None:
             yield f"means {format_short(row['mean'])} and {format_short(row['baseline_mean'])}"
         yield f"{100 * confidence:g} % confidence that all verdicts are right{exception}"
+
+
+def _format_effective(number: float) -> str:
+    """Return an effective number, rounded down: 24.96 is fewer than 25."""
+    return f"{math.floor(10 * round(number, 6)) / 10:,g}"
 
 
 def write_failure(verdicts: pl.DataFrame) -> str:
