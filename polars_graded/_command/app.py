@@ -38,7 +38,7 @@ from polars_graded._command.rankings import (
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 SIMILARITIES = ["rbo", "overlap@10", "top_changed"]
-"""Default measures: of all subcommands, also of a report, and of two rankings."""
+"""Default measures: of rankings with grades, also of their report, and of two rankings."""
 
 SHOWN_STATISTICS = ("queries", "median", "mean", "ci_low", "ci_high")
 """Columns of `summarise` that `similarity` prints."""

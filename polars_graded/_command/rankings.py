@@ -85,11 +85,11 @@ class Rankings:
     """The column of subtopics, for measures of diversity. With --qrels, pass subtopics: they are
     the second field of each line of the judgments."""
     popularity: str | None = None
-    """The column of popularity, for novelty."""
+    """The column of the popularity of documents, for popularity and novelty."""
     features: str | None = None
     """The column of vectors or categories, for diversity."""
     reference: str | None = None
-    """The column that is true for expected documents, for unexpectedness and serendipity."""
+    """The column of the ranks of a reference, or true for expected documents, for serendipity."""
 
     @property
     def inputs(self) -> list[Path]:

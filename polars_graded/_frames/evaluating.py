@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.progress import show_progress
-from polars_graded._frames.request import FrameT, Request
+from polars_graded._frames.request import Request, RequestT, add_computed_columns, open_frame
 from polars_graded._frames.sources import scan_frames
 from polars_graded._frames.streaming import check_queries_are_together, read_whole_queries
 from polars_graded._frames.ties import TiesArgument
@@ -25,8 +25,6 @@ from polars_graded._frames.values import finish_requests, gather, group_rows
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
-
-RequestT = TypeVar("RequestT", bound=Request)
 
 
 @returns_lazy_for_lazy
@@ -201,7 +199,8 @@ def measure_frame(
 ) -> Any:
     """Measure any frame; `requests` has one request for each grader.
 
-    The result is a frame of the same kind: a DataFrame, a LazyFrame, or a frame of Spark or Ray.
+    The result is a LazyFrame for a LazyFrame, a frame of the engine for one of an engine, such as
+    Spark, and a DataFrame for any other frame.
     """
     __tracebackhide__ = True
     check_flag("consecutive", consecutive)
@@ -210,7 +209,7 @@ def measure_frame(
     if engine is not None:
         for name, value in (("consecutive", consecutive), ("fingerprint", fingerprint)):
             if value not in (None, False):
-                msg = f"`{name}` must not be passed for frames of Spark and Ray, got {value!r}"
+                msg = f"`{name}` must not be passed for frames of Spark and the like, got {value!r}"
                 raise ValueError(msg)
         each = [engine.evaluate_rows(request, frame) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
@@ -225,18 +224,6 @@ def measure_frame(
         values = measure_eagerly(opened, frame, progress=progress)
         check_stacked_names(opened[0], values)
     return values if fingerprint is None else add_fingerprints(values, opened, frame, fingerprint)
-
-
-def open_frame(
-    requests: Sequence[RequestT], frame: Any
-) -> tuple[list[RequestT], pl.DataFrame | pl.LazyFrame]:
-    """Convert a frame to Polars, and return the requests with its column of documents."""
-    __tracebackhide__ = True
-    opened = []
-    for request in requests:
-        request_of_frame, frame = request.open_frame(frame)
-        opened.append(request_of_frame)
-    return opened, frame
 
 
 def measure_eagerly(
@@ -278,15 +265,6 @@ def measure_eagerly(
         keys = [*([] if request.grader is None else [GRADER]), *request.result_keys]
         check_queries_are_together(result, keys)
     return result
-
-
-def add_computed_columns(requests: Sequence[Request], frame: FrameT) -> FrameT:
-    """Add the columns that the requests compute.
-
-    `frame` must contain all rows of each of its queries.
-    """
-    computed = {name: expr for each in requests for name, expr in each.computed.items()}
-    return replace(requests[0], computed=computed).add_computed_columns(frame)
 
 
 def measure_lazily(

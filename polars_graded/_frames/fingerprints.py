@@ -61,11 +61,11 @@ def add_fingerprints(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Add fingerprints and settings to the values of `evaluate`."""
     first = requests[0]
-    schema = first.add_computed_columns(frame.lazy()).collect_schema()
-    settings = describe_settings(first, schema)
+    rows = [each.add_computed_columns(frame.lazy()) for each in requests]
+    settings = describe_settings(first, rows[0].collect_schema())
     parts = [
-        compute_fingerprints(each, each.add_computed_columns(frame.lazy()), doc)
-        for each in requests
+        compute_fingerprints(each, own_rows, doc)
+        for each, own_rows in zip(requests, rows, strict=True)
     ]
     keys = [*([] if first.grader is None else [GRADER]), *first.keys]
     empty_hash = pl.lit(_format_numbers(pl.Series([0], dtype=pl.UInt64))[0])

@@ -518,3 +518,27 @@ class Request:
         return self.unsorted_ranking.ranked_by(
             [*self.find_columns(strategy), *ties], descending=flags
         )
+
+
+RequestT = TypeVar("RequestT", bound=Request)
+
+
+def open_frame(
+    requests: Sequence[RequestT], frame: Any
+) -> tuple[list[RequestT], pl.DataFrame | pl.LazyFrame]:
+    """Convert a frame to Polars, and return the requests with its column of documents."""
+    __tracebackhide__ = True
+    opened = []
+    for request in requests:
+        request_of_frame, frame = request.open_frame(frame)
+        opened.append(request_of_frame)
+    return opened, frame
+
+
+def add_computed_columns(requests: Sequence[Request], frame: FrameT) -> FrameT:
+    """Add the columns that the requests compute.
+
+    `frame` must contain all rows of each of its queries.
+    """
+    computed = {name: expr for each in requests for name, expr in each.computed.items()}
+    return replace(requests[0], computed=computed).add_computed_columns(frame)

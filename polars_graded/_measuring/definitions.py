@@ -177,8 +177,8 @@ class Definition:
     """True if the measure has `inputs`, and the order of the first n documents does not change the
     value. (A measure without cutoff uses all retrieved documents.)"""
     is_sum: bool = False
-    """True if the measure can be shown as a sum over ranks, in which no term depends on documents
-    below its rank."""
+    """True if `charts.rankings` may show the measure as a sum over ranks, in which no term depends
+    on documents below its rank, and terms differ between ranks."""
 
     @property
     def normalises_grades(self) -> bool:
@@ -421,7 +421,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         recommendations.serendipity, THRESHOLD, inputs=("reference",), ignores_order=True
     ),
     # Counts.
-    "judged": Definition(precision.judged, TIES, needs_relevant=False),
+    "judged": Definition(precision.judged, TIES, needs_relevant=False, best="none"),
     "n_retrieved": _define_count(
         precision.n_retrieved, options={}, ranked=ALL_RANKS, has_cutoff=False, needs_grades=False
     ),

@@ -1,4 +1,4 @@
-"""Error messages for unknown keyword arguments of measures and functions."""
+"""Keyword arguments of measures and functions: errors for unknown ones, and types of frames."""
 
 from __future__ import annotations
 

@@ -216,7 +216,9 @@ def gate(
         missing=missing,
         grader=grader,
     )
-    return decide_verdicts(pair_with_baseline(results.only, baseline, changes), margin, options)
+    return decide_verdicts(
+        pair_with_baseline(results.only.with_best_values(), baseline, changes), margin, options
+    )
 
 
 def decide_verdicts(

@@ -146,7 +146,7 @@ def rank_strategies(
         missing=missing,
         grader=grader,
     )
-    return results.stack(lambda each: _rank_results(each.read_grid(), options))
+    return results.stack(lambda each: _rank_results(each.with_best_values().read_grid(), options))
 
 
 def _rank_results(grid: Grid, options: Options) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.fingerprints import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._frames.inputs import GRADER, check_graders_named
 from polars_graded._measuring.names import Measure
-from polars_graded._results.best_values import MeasureColumns, list_named_columns
+from polars_graded._results.best_values import MeasureColumns, find_direction, list_named_columns
 from polars_graded._results.grid import Grid, Missing, format_first_keys
 from polars_graded._results.keys import Keys, check_segment_columns, collect_column_names, find_keys
 from polars_graded._results.tables import check_named_once
@@ -72,6 +72,17 @@ class ResultSet:
             within = keys.segments if apart else ()
             check_independence(self.rows, keys, within, decides=dependence == "refuse")
         return grid
+
+    def with_best_values(self) -> ResultSet:
+        """Return the results; unless measures were passed, those for which a value is best.
+
+        The number of relevant documents, for example, does not show which strategy is better.
+        """
+        if self.measures:
+            return self
+        numbers, _ = self.find_measures()
+        chosen = [name for name in numbers if find_direction(name) in ("highest", "lowest")]
+        return replace(self, measures=chosen or numbers)
 
     def restrict(self, other: ResultSet) -> ResultSet:
         """Return the results of the queries that `other` has too."""
