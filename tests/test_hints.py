@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from results import rng
 
-from polars_graded import DataWarning, evaluate, join_judgments, summarise
+from polars_graded import DataWarning, evaluate, join_judgments, summarise, trust
 
 
 def rows(queries: int = 20, documents: int = 10) -> pl.DataFrame:
@@ -164,3 +164,119 @@ def test_hints_of_a_left_join_lead_to_the_means_of_join_judgments():
         score=pl.when(pl.col("doc") != "d3").then("score")
     )
     assert mean(joined) == pytest.approx(mean(truth))
+
+
+def caught_messages(call: Callable[[], Any]) -> tuple[Any, str]:
+    """The result of a call, and its warnings as one text."""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        result = call()
+    return result, "\n".join(str(each.message) for each in caught)
+
+
+RUN = ROWS.select("doc", text=pl.col("query") // 2, device=pl.col("query") % 2, score="score")
+JUDGED = ROWS.select("doc", text=pl.col("query") // 2, device=pl.col("query") % 2, grade="grade")
+KEY = ["text", "device"]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"score": pl.col("score")},
+        # No column is complete, and each row has a value in one of them.
+        {
+            "old": pl.when(pl.col("doc") != "d3").then("score"),
+            "new": pl.when(pl.col("doc") != "d4").then("score"),
+        },
+    ],
+)
+def test_a_hint_keeps_the_queries_that_the_run_answered(columns):
+    run = RUN.filter(pl.col("text") > 2).select(*KEY, "doc", **columns)
+    joined, message = caught_messages(lambda: join_judgments(run, JUDGED, query=KEY))
+    code = re.search(r"if they were not run at all, (\.filter\(.*\)) keeps the others", message)[1]
+    judged = JUDGED.filter(pl.col("text") > 2)
+    expected = mean(join_judgments(run, judged, query=KEY), query=KEY, by=[*columns])
+    assert mean(eval(f"joined{code}"), query=KEY, by=[*columns]) == expected
+    assert mean(joined, query=KEY, by=[*columns]) < expected
+
+
+def test_a_hint_keeps_the_queries_that_all_strategies_answered():
+    runs = {"a": RUN.filter(pl.col("text") > 2), "b": RUN.filter(pl.col("text") < 7), "c": RUN}
+    joined, message = caught_messages(lambda: join_judgments(runs, JUDGED, query=KEY))
+    code = re.search(r"different queries, \.(filter\(.*\)) keeps those that all", message)[1]
+    kept = eval(f"joined.{code}", {"pl": pl, "joined": joined})
+    assert kept["text"].unique().sort().to_list() == [3, 4, 5, 6]
+    assert mean(kept, query=KEY, strategy="strategy") == mean(
+        ROWS.filter(pl.col("query").is_between(6, 13))
+    )
+
+
+def positives(n_irrelevant: int = 0) -> pl.DataFrame:
+    """One relevant document in each of 20 queries, at the first rank of "good", the last of "bad".
+
+    In addition, `n_irrelevant` documents of each query are judged irrelevant.
+    """
+    return pl.DataFrame(
+        [
+            (
+                query,
+                doc,
+                1 if doc == 0 else 0 if doc <= n_irrelevant else None,
+                -doc / 4,
+                doc / 4 or -1.0,
+            )
+            for query in range(20)
+            for doc in range(100)
+        ],
+        schema=["query", "doc", "grade", "good", "bad"],
+        orient="row",
+    )
+
+
+MEASURES = ("reciprocal_rank@10", "precision@10")
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "is_hinted"),
+    [
+        (positives(), {}, False),
+        (positives(3), {}, True),
+        (positives(3).with_columns(pl.col("grade") + 1), {}, False),
+        (positives(3).with_columns(pl.col("grade") + 1), {"irrelevant": 1}, True),
+        (positives(3).with_columns(pl.col("grade") + 1), {"relevant_from": 2}, True),
+    ],
+)
+@pytest.mark.parametrize("by", ["bad", ["good", "bad"]])
+def test_condensed_rankings_are_recommended_only_if_a_judged_document_is_irrelevant(
+    frame, options, is_hinted, by
+):
+    call = {"by": by, "ties": "order", **options}
+    _, message = caught_messages(lambda: evaluate(frame, *MEASURES, **call))
+    assert "count as irrelevant" in message
+    assert ("condensed=True" in message) == is_hinted
+    assert "trust.unjudged_bounds(frame, ...)" in message
+    _, message = caught_messages(lambda: evaluate(frame, *MEASURES, condensed=True, **call))
+    assert "count as irrelevant" not in message
+    assert "condensed=True leaves" not in message
+    assert ("the rankings contain only relevant documents" in message) != is_hinted
+
+
+def test_a_threshold_makes_judged_documents_irrelevant():
+    frame = positives(3).with_columns(pl.col("grade") + 1)
+    _, message = caught_messages(lambda: evaluate(frame, "precision(threshold=2)@10", by="bad"))
+    assert "condensed=True leaves unjudged documents out" in message
+
+
+def test_the_hint_of_a_low_judged_share_leads_to_bounds_of_the_true_value():
+    frame = positives()
+    true = frame.with_columns(grade=pl.when(pl.col("doc") % 7 == 0).then(1).otherwise(0))
+    bounds, _ = caught_messages(lambda: trust.unjudged_bounds(frame, "precision@10", by="bad"))
+    low, high = bounds.select("low", "high").mean().row(0)
+    assert low < mean(true, "precision@10", by="bad") < high
+
+
+def test_condensed_rankings_of_relevant_documents_are_all_perfect():
+    # The claim of the warning: only relevant documents remain, so even the worst ranking is ideal.
+    frame = positives()
+    assert mean(frame, "reciprocal_rank@10", by="bad") == 0
+    assert mean(frame, "reciprocal_rank@10", by="bad", condensed=True) == 1
+    assert mean(frame, "precision@1", by="bad", condensed=True) == 1

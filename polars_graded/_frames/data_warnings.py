@@ -175,6 +175,29 @@ class NotedData:
             return self.strategies[0]["queries"] if self.strategies else 0
         return self.values.select(self.request.query).n_unique()
 
+    @cached_property
+    def has_irrelevant_judgments(self) -> bool:
+        """Return whether a judged document is irrelevant, for at least one measure."""
+        lowest = self.notes.grades[LOWEST]
+        if lowest is None:
+            return False
+        thresholds = (
+            measure.options.get("threshold") for measure in self.request.measures.values()
+        )
+        is_relevant = pl.select(self.request.scale.is_relevant(pl.lit(lowest))).item()
+        return not is_relevant or any(each is not None and lowest < each for each in thresholds)
+
+    @property
+    def hint_at_unjudged(self) -> str:
+        """Return the hint of warnings about a low judged share."""
+        hint = (
+            "trust.unjudged_bounds(frame, ...) shows how far judging them could move each value; "
+            "overview(frame) counts judged documents"
+        )
+        if self.has_irrelevant_judgments:
+            hint = f"condensed=True leaves unjudged documents out of the rankings; {hint}"
+        return f"\n\nHint: {hint}"
+
     def holds_for_all(self, count: str) -> bool:
         """Return whether the note `count` is true or above 0 for all strategies."""
         return all(each[count] for each in self.strategies)
@@ -434,8 +457,21 @@ class NotedData:
                 "Hint: join_judgments(run, judgments) adds the queries that a run did not answer"
             )
 
+    def find_condensed_positives(self) -> Iterator[str]:
+        """Yield a sentence if dropping unjudged documents leaves only relevant ones."""
+        drops_some = any(each["some_retrieved_are_unjudged"] for each in self.strategies)
+        if self.request.condensed and drops_some and not self.has_irrelevant_judgments:
+            yield (
+                "no judged document is irrelevant, so with condensed=True the rankings contain "
+                "only relevant documents, at the first ranks\n\n"
+                "Hint: leave condensed=True out; trust.unjudged_bounds(frame, ...) shows how far "
+                "judging more documents could move each value"
+            )
+
     def find_unlike_judged_shares(self) -> Iterator[str]:
         """Yield a sentence if the judged shares of strategies differ too much."""
+        if self.request.condensed:
+            return
         with_enough_queries = [
             each for each in self.strategies if each["queries"] >= MIN_QUERIES_FOR_SHARES
         ]
@@ -451,8 +487,8 @@ class NotedData:
             (low, lowest_name), *_, (high, highest_name) = shares
             yield (
                 f"the judged share of the first ten documents is {low:.0%} for {lowest_name!r} and "
-                f"{high:.0%} for {highest_name!r}, and unjudged documents count as irrelevant\n\n"
-                "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
+                f"{high:.0%} for {highest_name!r}, and unjudged documents count as irrelevant"
+                f"{self.hint_at_unjudged}"
             )
 
     def find_low_judged_share(self) -> Iterator[str]:
@@ -460,6 +496,8 @@ class NotedData:
 
         Nothing is yielded if `find_unlike_judged_shares` yields a sentence.
         """
+        if self.request.condensed:
+            return
         with_enough_queries = [
             each for each in self.strategies if each["answered"] >= MIN_QUERIES_FOR_SHARES
         ]
@@ -472,9 +510,7 @@ class NotedData:
             yield (
                 f"the judged share of the first ten documents is {share:.0%} for "
                 f"{lowest['name']!r}: {unjudged} of {lowest['first_ten']} are unjudged and "
-                "count as irrelevant\n\n"
-                "Hint: condensed=True leaves unjudged documents out of the rankings; "
-                "trust.unjudged_bounds(frame, ...) shows how far judging them could move each value"
+                f"count as irrelevant{self.hint_at_unjudged}"
             )
 
     def find_decisive_ties(self) -> Iterator[str]:
@@ -539,6 +575,7 @@ WARNING_RULES = (
     (DataWarning.unjudged, NotedData.find_unjudged_queries),
     (DataWarning.join, NotedData.find_lost_documents),
     (DataWarning.missing, NotedData.find_missing_rankings),
+    (DataWarning.unjudged, NotedData.find_condensed_positives),
     (DataWarning.unjudged, NotedData.find_unlike_judged_shares),
     (DataWarning.unjudged, NotedData.find_low_judged_share),
     (DataWarning.ties, NotedData.find_decisive_ties),

@@ -227,10 +227,12 @@ def check_overlap(join: Join) -> None:
             f"{first_few(unjudged)}",
         )
     if unanswered := _find_absent(join.queries.get_column(query), queries):
+        keep = _write_filter(join, f"{_write_is_of_run(join)}.any()")
+        hint = f"\n\nHint: if they were not run at all, {keep} keeps the others"
         warn_the_caller(
             DataWarning.missing,
             f"{len(unanswered)} of {join.queries.height} judged queries have no row in `run`, and "
-            f"count as failures: {first_few(unanswered)}",
+            f"count as failures: {first_few(unanswered)}{hint if retrieved else ''}",
         )
     if join.strategies.to_list() != [None]:
         answered = {*counts_of_judged.get_column(join.strategy)}
@@ -241,11 +243,13 @@ def check_overlap(join: Join) -> None:
                 "these count as failures",
             )
     if description := _describe_incomplete_strategies(counts_of_judged, join):
+        answering = f"pl.col({join.strategy!r}).filter({_write_is_of_run(join)}).n_unique()"
+        keep = _write_filter(join, answering, f" == {counts_of_judged.n_unique(join.strategy)}")
         warn_the_caller(
             DataWarning.missing,
             "some strategies have no row for judged queries that others answered; these queries "
             f"count as failures: {description}\n\n"
-            "Hint: if strategies ran on different queries, keep the queries that all answered",
+            f"Hint: if strategies ran on different queries, {keep} keeps those that all answered",
         )
     n_queries = queries.n_unique()
     n_unmatched = (
@@ -316,6 +320,24 @@ def _describe_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
         for name, missing_queries in by_strategy.head(MAX_SHOWN_VALUES).iter_rows()
     ]
     return "; ".join(parts if by_strategy.height <= MAX_SHOWN_VALUES else [*parts, "..."])
+
+
+def _write_filter(join: Join, expression: str, condition: str = "") -> str:
+    """Write a filter of the result by the value of an expression in each query."""
+    # Several columns of a query are packed into one, which is named after all.
+    queries = ", ".join(map(repr, join.query.split(", ")))
+    return f".filter({expression}.over({queries}){condition})"
+
+
+def _write_is_of_run(join: Join) -> str:
+    """Write an expression that is true for rows of the run, and false for missed documents."""
+    columns = [
+        name for name in join.run.columns if name not in (join.query, join.doc, join.strategy)
+    ]
+    complete = [name for name in columns if not join.run[name].null_count()]
+    if complete:
+        return f"pl.col({complete[0]!r}).is_not_null()"
+    return f"pl.any_horizontal(pl.col({columns!r}).is_not_null())"
 
 
 def _find_absent(values: pl.Series, others: pl.Series) -> list[Any]:
