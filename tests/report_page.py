@@ -105,6 +105,8 @@ class Part(NamedTuple):
     tables: dict[str, Table]
     charts: list[str]
     pairs: list[str]
+    segments: str
+    """The text below the heading "Segments"."""
 
 
 class Report:
@@ -165,6 +167,12 @@ def read_part(section: Element) -> Part:
         tables,
         charts_of(section),
         pairs,
+        " ".join(
+            each.text
+            for part in section.all("details")
+            for each in part.all("p")
+            if not each.attributes
+        ),
     )
 
 

@@ -217,7 +217,7 @@ def test_columns_of_queries_are_clusters_weights_and_segments(command):
     with suppress(SystemExit):  # whatever the verdict
         main(["gate", *call, *units, "--baseline", "main", "-o", "gate.md"])
     summary = Path("gate.md").read_text()
-    assert "Largest losses of loss by ap, market m1:" in summary
+    assert "Largest losses of loss by ap, market m1, without weights:" in summary
     command("report", *call, *units, "-o", "report.html")
     assert "weighted" in Path("report.html").read_text()
 

@@ -457,6 +457,7 @@ def test_a_page_has_weights_and_compares_strategies_in_each_segment(tmp_path, ba
     page = Report(report(frame, tmp_path / "r.html", baseline=baseline, segments="market", **units))
     html = (tmp_path / "r.html").read_text("utf-8")
     assert "120 queries in 30 clusters, weighted" in html
+    assert "Queries with the largest differences of ap, without weights" in html
     key: dict[str, Any] = {"query": ["term", "market", "device"], **units}
     row = compare(frame, "ap", baseline="old", **key).row(0, named=True)
     ends = f"{row['ci_low']:.4f} to {row['ci_high']:.4f}".replace("-", "−")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from report_page import Report
 from results import frame_of, of_few
 
-from polars_graded import compare, report
+from polars_graded import compare, compare_segments, report
 from polars_graded._sentences.titles import name_measure
 
 pytestmark = [of_few, pytest.mark.usefixtures("charts_undrawn")]
@@ -227,3 +227,60 @@ def test_a_p_of_just_alpha_settles_a_lead():
         [part] = Report(report(frame, Path(folder) / "page.html", **options)).parts
     assert "The difference in the headline is significant (corrected p = 0.0500)" in part.details
     assert part.headline.startswith("s4 is better than the baseline base: ")
+
+
+def write_variation(pairs: pl.DataFrame) -> str:
+    """What a page must say about rows of `compare_segments`."""
+    tested = pairs.drop_nulls("p_corrected").sort("p_corrected")
+    if tested.is_empty():
+        return ""
+    first, p = tested.row(0, named=True), "corrected p" if pairs.height > 1 else "p"
+    smallest = first["p_corrected"]
+    shown = "< 0.001" if smallest < 0.001 else "= 1" if smallest > 0.99995 else f"= {smallest:.4f}"
+    n = tested.filter(pl.col("p_corrected") <= 0.05).height
+    both = f"{first['strategy']} and {first['baseline']}"
+    if n == 0:
+        return f"No difference varies significantly between segments (smallest {p} {shown})."
+    if n == 1:
+        return f"The difference of {both} varies between segments ({p} {shown})."
+    which = {pairs.height: f"All {n}", 2: f"2 of {pairs.height}"}.get(n, f"{n} of {pairs.height}")
+    which = "Both" if n == pairs.height == 2 else which
+    differences = f"{which} differences vary between segments"
+    return f"{differences}, most clearly that of {both} ({p} {shown})."
+
+
+@given(
+    st.integers(0, 99),
+    st.integers(2, 4),
+    st.integers(1, 3),
+    st.floats(0, 1),
+    st.sampled_from("ab-"),
+)
+@example(0, 2, 2, 0.0, "b")
+@example(0, 2, 2, 1.0, "b")
+@example(0, 4, 3, 1.0, "-")
+def test_a_page_says_that_a_difference_varies_if_the_test_of_segments_shows_it(
+    seed, n_strategies, n_segments, effect, baseline
+):
+    # The effect of a strategy grows with the segment, unless it is 0.
+    rng = np.random.default_rng(seed)
+    rows = [
+        (NAMES[place], query, f"s{query % n_segments}", rng.integers(0, 5) / 4 + shift)
+        for query in range(12)
+        for place in range(n_strategies)
+        for shift in [effect * place * (query % n_segments)]
+    ]
+    frame = pl.DataFrame(rows, schema=["strategy", "query", "market", "cg@5"], orient="row")
+    options = {"segments": "market", "baseline": None if baseline == "-" else baseline}
+    with tempfile.TemporaryDirectory() as folder:
+        [part] = Report(report(frame, Path(folder) / "page.html", **options)).parts
+    assert part.segments == write_variation(compare_segments(frame, **options))
+
+
+def test_a_page_claims_nothing_about_segments_that_cannot_be_tested():
+    frame = pl.DataFrame({"strategy": ["a", "b"] * 4, "query": [1, 1, 2, 2, 3, 3, 4, 4]})
+    frame = frame.with_columns(ap=pl.Series([0.25, 0.5] * 4), market=pl.col("query") // 3)
+    with tempfile.TemporaryDirectory() as folder:
+        [part] = Report(report(frame, Path(folder) / "page.html", segments="market")).parts
+    assert compare_segments(frame, segments="market")["p_value"].to_list() == [None]
+    assert part.segments == ""

@@ -320,7 +320,8 @@ def gate(
     def write_verdicts(file: Path) -> None:
         lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warnings)]
         older = pg.read_results(baseline) if is_file else values
-        losses = write_losses(verdicts, values, older, keys, queries.segments or [])
+        segments = queries.segments or []
+        losses = write_losses(verdicts, values, older, keys, segments, queries.weights)
         write_text(write_summary(HEADLINES[status], lines, *losses), file)
 
     print_text("\n".join(verdicts["sentence"]))

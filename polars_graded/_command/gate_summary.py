@@ -40,8 +40,12 @@ def write_losses(
     older: pl.DataFrame,
     keys: Mapping[str, Any],
     segments: Sequence[str],
+    weights: str | None,
 ) -> Iterator[str]:
-    """Yield a table of the queries that lost most by the first measure, for each verdict."""
+    """Yield a table of the queries that lost most by the first measure, for each verdict.
+
+    With `weights`, the title states that these losses are not weighted.
+    """
     strategy = pl.col(keys["strategy"]).cast(pl.String)
     queries = pl.col(keys["query"]).cast(pl.String)  # a file may have texts in place of numbers
     for row in verdicts.filter(measure=verdicts["measure"][0]).rows(named=True):
@@ -62,6 +66,8 @@ def write_losses(
         if losses.height:
             texts = losses.with_columns(pl.col(keys["query"]).map_elements(_escape, pl.String))
             subject = [row["measure"], *(f"{name} {row[name]}" for name in segments)]
+            if weights is not None:
+                subject.append("without weights")
             title = f"Largest losses of {row[keys['strategy']]} by {', '.join(subject)}:"
             yield f"{_escape(title)}\n\n{format_table(texts, 'MARKDOWN')}"
 

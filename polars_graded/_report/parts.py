@@ -22,9 +22,16 @@ from polars_graded._results.grid import Grid
 from polars_graded._results.mean_intervals import CLUSTER, WEIGHT
 from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.result_sets import ResultSet, ResultSets
-from polars_graded._results.significance import Options
+from polars_graded._results.segments import compute_interactions
+from polars_graded._results.significance import TESTS, Options
 from polars_graded._sentences import format_count, shorten_names
-from polars_graded._sentences.verdicts import ALPHA, Facts, write_details, write_headline
+from polars_graded._sentences.verdicts import (
+    ALPHA,
+    Facts,
+    write_details,
+    write_headline,
+    write_variation,
+)
 
 MAX_PAIRED_STRATEGIES = 4
 """Maximum number of strategies for which a page without a baseline shows all pairs. With more, all
@@ -80,8 +87,8 @@ class Contents:
         self.names: list[str] = grid.strategies.to_list()
         self.short_names = shorten_names(self.names)
         self.documents: RankedFrame | None = None
-        self.segments: dict[str, tuple[tables.Table, Figure | None]] = {}
-        """The means and the differences in segments by measure."""
+        self.segments: dict[str, dict[str, Any]] = {}
+        """The means and the differences in segments by measure, and whether these vary."""
         self.sections: dict[str, list[Figure]] = {}
         """Figures below the measures by heading, which are closed when the page opens."""
         queries = format_count(len(grid.queries), "queries")
@@ -141,10 +148,20 @@ class Contents:
         means, strategy = summarise_grid(grid, 1 - ALPHA), keys.strategy
         pairs = None
         if self.comparison is not None:
-            pairs = compare_grid(grid, self.options, baseline).rename({strategy: "strategy"})
-            pairs = pairs.with_columns(pl.col("strategy", "baseline").cast(pl.String))
+            correction = (
+                "holm" if TESTS[self.options.test].simultaneous else self.options.correction
+            )
+            pairs, variations = (
+                table.rename({strategy: "strategy"}).with_columns(
+                    pl.col("strategy", "baseline").cast(pl.String)
+                )
+                for table in (
+                    compare_grid(grid, self.options, baseline),
+                    compute_interactions(grid, baseline, correction),
+                )
+            )
         for facts in self.facts:
-            name, figure = facts.measure["name"], None
+            name, figure, variation = facts.measure["name"], None, ""
             if pairs is not None and best[name] != "none" and facts.measure["queries"]:
                 drawn = pairs.filter(measure=name)
                 if self.baseline is None and len(self.names) > MAX_PAIRED_STRATEGIES:
@@ -152,8 +169,10 @@ class Contents:
                     drawn = pair_rows.compare_all_with(drawn, leader)
                 if drawn["difference"].count() and drawn.height <= MAX_SEGMENT_PAIRS:
                     figure = self.charts.draw(charts.comparison_forest(drawn))
+                rows = list_pairs(variations.filter(measure=name), self.grid.strategies)
+                variation = self._join(write_variation(rows, correction != "none"))
             table = tables.build_segments(means.filter(measure=name), columns, strategy)
-            self.segments[name] = table, figure
+            self.segments[name] = {"table": table, "figure": figure, "variation": variation}
 
     @use_own_theme()
     def build(self) -> dict[str, Any]:
@@ -246,7 +265,8 @@ class Contents:
                 frame, best, *pair, interval=interval, **self.unit_columns
             )
             figure = self.charts.draw(chart, CHART_HEIGHT)
-            table = tables.build_extremes(rows.drop("winner"), pair, name)
+            is_weighted = results.weights is not None
+            table = tables.build_extremes(rows.drop("winner"), pair, name, is_weighted=is_weighted)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
             part["pairs"].append({**shown, "queries": rows["query"].to_list()})

@@ -101,10 +101,13 @@ def build_differences(
     return Table(caption, heads, rows)
 
 
-def build_extremes(rows: pl.DataFrame, names: Sequence[str], measure: str, n: int = 5) -> Table:
+def build_extremes(
+    rows: pl.DataFrame, names: Sequence[str], measure: str, *, is_weighted: bool, n: int = 5
+) -> Table:
     """Return the queries with the largest differences in each direction, up to n.
 
-    `rows` has `query`, `value_a`, `value_b` and `difference`, the largest difference first.
+    `rows` has `query`, `value_a`, `value_b` and `difference`, the largest difference first. If the
+    results are weighted, the caption states that these differences are not.
     """
     above, below = rows.filter(pl.col("difference") > 0), rows.filter(pl.col("difference") < 0)
     cells = [
@@ -112,6 +115,7 @@ def build_extremes(rows: pl.DataFrame, names: Sequence[str], measure: str, n: in
         for query, *values in pl.concat([above.head(n), below.tail(n)]).iter_rows()
     ]
     caption = f"Queries with the largest differences of {measure}"
+    caption += ", without weights" if is_weighted else ""
     return Table(caption, ["query", *names, "difference"], cells, names_queries=True)
 
 

@@ -332,8 +332,7 @@ def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
         wins, losses = losses, wins
     better = f"better in {format_count(wins, 'queries')}, worse in {losses}"
     counts: Sentence = [leader, f" is {better}, and equal in {pair['ties']}. "]
-    p = format_p(pair["p_corrected"])
-    p = f"{tested.p} {p}" if p.startswith("<") else f"{tested.p} = {p}"
+    p = _write_p(tested.p, pair["p_corrected"])
     if pair["p_corrected"] is None:
         why = "one query is too few for a test" if n == 1 else "it could not be tested"
         return [f"The difference in the headline is undecided: {why}. ", *counts]
@@ -348,6 +347,12 @@ def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
         *counts,
         *_write_more_queries(facts, n),
     ]
+
+
+def _write_p(name: str, value: float | None) -> str:
+    """Return text such as "p = 0.0123" or "corrected p < 0.001"."""
+    text = format_p(value)
+    return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
 
 
 def _write_more_queries(facts: Facts, n: int) -> Sentence:
@@ -381,3 +386,27 @@ def _write_others(facts: Facts, leader: int) -> Sentence:
     if not undecided:
         return [leader, f"{text}. "]
     return [leader, f"{text}; undecided: ", *list_strategies(undecided), ". "]
+
+
+def write_variation(pairs: Sequence[Mapping[str, Any]], is_corrected: bool) -> Sentence:  # noqa: FBT001
+    """State which differences vary between segments; [] if none could be tested.
+
+    `pairs` are rows of `compare_segments`, which state whether each p value is significant.
+    """
+    tested = [pair for pair in pairs if pair["p_corrected"] is not None]
+    if not tested:
+        return []
+    p = "corrected p" if is_corrected and len(pairs) > 1 else "p"
+    varied = sorted(
+        (pair for pair in tested if pair["significant"]), key=lambda pair: pair["p_corrected"]
+    )
+    if not varied:
+        smallest = _write_p(p, min(pair["p_corrected"] for pair in tested))
+        return [f"No difference varies significantly between segments (smallest {smallest})."]
+    first, n = varied[0], len(varied)
+    shown = [first["strategy"], " and ", first["baseline"]]
+    smallest = f"({_write_p(p, first['p_corrected'])})"
+    if n == 1:
+        return ["The difference of ", *shown, f" varies between segments {smallest}."]
+    subject = capitalise(format_part(n, len(pairs), "differences"))
+    return [f"{subject} vary between segments, most clearly that of ", *shown, f" {smallest}."]
