@@ -12,6 +12,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._clicks.simulating import simulated_log
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded.experiments import reference_rankings, swapped_rankings
 
 __all__ = ["example", "simulated_log", "worked_example"]
@@ -26,6 +27,7 @@ STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}
 """Number of swaps that turn the ideal order into the ranking of each strategy of `example`."""
 
 
+@checks_keywords
 def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.DataFrame:
     """Return rankings of known quality: grades and three strategies.
 
@@ -68,6 +70,7 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
     )
 
 
+@checks_keywords
 def worked_example(paper: str) -> pl.DataFrame:
     """Return the example that a paper works out by hand.
 

@@ -31,6 +31,7 @@ from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import check_grade
 from polars_graded.namespace import graded
@@ -72,6 +73,7 @@ NDCG_COLUMNS = ("strategy", "n", "ndcg", "ndcg_phi", "difference")
 # Rankings
 
 
+@checks_keywords
 def reference_rankings(
     queries: int = 1, *, documents: int = 100, levels: int = 5, uniform: bool = True, seed: int = 0
 ) -> pl.DataFrame:
@@ -136,6 +138,7 @@ def reference_rankings(
     return _number_rankings(n_queries, n_documents).with_columns(pl.Series("grade", grades))
 
 
+@checks_keywords
 def swapped_rankings(
     rankings: pl.DataFrame,
     swaps: int | Iterable[int],
@@ -234,6 +237,7 @@ def _swap_scores(lengths: Integers, swaps: Integers, rng: np.random.Generator) -
     return scores
 
 
+@checks_keywords
 def popularity_rankings(
     queries: int = 1000, *, documents: int = 100, imbalance: float = 0.0, seed: int = 0
 ) -> pl.DataFrame:
@@ -323,6 +327,7 @@ def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
     return ascending.last_values() > find_median_and_upper_whisker(ascending, 1.5)[1]
 
 
+@checks_keywords
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:
     """Return grades from ranks: for rank r, the number of cuts that are >= r.
 
@@ -391,6 +396,7 @@ def _check_scores(scores: pl.Series) -> pl.Series:
 # Experiments
 
 
+@checks_keywords
 def robustness_to_levels(
     levels: int | Iterable[int] = (2, 10, 20, 50),
     swaps: int | Iterable[int] = range(100),
@@ -458,6 +464,7 @@ def robustness_to_levels(
     return pl.concat(parts).sort("measure", "levels", "swaps")
 
 
+@checks_keywords
 def threshold_profile(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
@@ -532,6 +539,7 @@ def threshold_profile(
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
 
 
+@checks_keywords
 def ndcg_by_relevance(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
@@ -621,6 +629,7 @@ def ndcg_by_relevance(
     return pl.concat(parts).sort("strategy", *keys, "n")
 
 
+@checks_keywords
 def popularity_scenarios(
     samples: int = 1000,
     *,

@@ -228,7 +228,10 @@ def test_columns_of_queries_are_clusters_weights_and_segments(command):
         (("compare", "--by", "main,loss"), "the columns of --by must be separated by blanks"),
         (("compare", "--segments", "doc,grade"), "--segments doc grade"),
         (("compare", "--weights", "traffic"), "--weights must name a column of the files"),
-        (("compare", "--weights", "grade"), "must name a column with one value per query"),
+        (
+            ("compare", "--weights", "grade"),
+            "--weights must name a column with one value per query, got several values of 'grade'",
+        ),
         (("fuse", "--by", "main", "loss"), "fuse needs a file to write: --output fused.run"),
     ],
 )
@@ -238,6 +241,27 @@ def test_errors_say_how_to_name_columns_and_files(call, message, command):
     measure = () if subcommand == "fuse" else ("--measure", "ap")
     _, err = command(subcommand, "rows.parquet", *options, *by, *measure, status=2)
     assert message in err
+
+
+def test_nulls_in_some_rows_of_a_query_are_named_and_filled_by_the_hint(command):
+    rows = pl.read_parquet("rows.parquet").with_columns(
+        term=pl.col("query") // 2, device=pl.col("query") % 2, searches=pl.col("query") % 7 + 1
+    )
+    lacks = (pl.col("query").is_in([3, 4])) & (pl.int_range(pl.len()).over("query") > 2)
+    holes = rows.with_columns(searches=pl.when(~lacks).then("searches"))
+    holes.write_parquet("holes.parquet")
+    call = ("--query", "term", "device", "--by", "main", "loss", "--weights", "searches")
+    call = (*call, "--measure", "ap", "--ties", "doc", "--cluster", "term")
+    _, err = command("compare", "holes.parquet", *call, status=2)
+    named = f"nulls in some rows of 'searches' in 2 of {rows['query'].n_unique()} queries: "
+    assert f"one value per query, got {named}(1, 1), (2, 0); " in err
+    hint = re.search(r"(pl\.col.*over\(.*\)) fills the nulls", err)[1]
+    filled = eval(hint)  # noqa: S307 (the hint of our own message)
+    holes.with_columns(filled.alias("searches")).write_parquet("filled.parquet")
+    rows.write_parquet("complete.parquet")
+    assert command("compare", "filled.parquet", *call) == command(
+        "compare", "complete.parquet", *call
+    )
 
 
 @pytest.mark.parametrize(("text", "value"), [("none", None), ("0.5", 0.5)])

@@ -31,6 +31,7 @@ def public() -> Iterator[tuple[str, Any]]:
 
 
 THINGS = dict(public())
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 FUNCTIONS = {name: thing for name, thing in THINGS.items() if inspect.isfunction(thing)}
 
 
@@ -108,3 +109,24 @@ def test_arguments_of_rows_have_the_defaults_of_evaluate(name):
     shared = [each for each in OF_ROWS.split() if each in own]
     assert len(shared) >= 3
     assert [own[each].default for each in shared] == [of_evaluate[each].default for each in shared]
+
+
+WITH_ARGUMENTS = {
+    name: function
+    for name, function in FUNCTIONS.items()
+    if not name.startswith("Graded.") and inspect.signature(function).parameters
+}
+
+
+@pytest.mark.parametrize("name", WITH_ARGUMENTS)
+def test_an_unknown_keyword_is_answered_with_the_arguments_of_the_function(name):
+    parameters = inspect.signature(WITH_ARGUMENTS[name]).parameters.values()
+    names = [each.name for each in parameters if each.kind in NAMED]
+    call = {"per_query": None, "baseline": None} if name == "assert_no_worse" else {}
+    with pytest.raises(TypeError, match=r"^there is no argument 'zzz'; there are ") as caught:
+        WITH_ARGUMENTS[name](**call, zzz=1)
+    listed = str(caught.value).partition("; there are ")[2].split(", ")
+    assert {*names} <= {*listed} or name == "assert_no_worse"  # lists the arguments of `gate`
+    misspelt = f"{names[-1][:-1]}{names[-1][-1] * 2}"
+    with pytest.raises(TypeError, match=f"did you mean '{names[-1]}'") as caught:
+        WITH_ARGUMENTS[name](**call, **{misspelt: 1})

@@ -44,14 +44,14 @@ MAY_IMPORT = {
     "trust": {"_results"},
     "_clicks": {
         *("numpy", "polars", "scipy"),
-        *("_checks", "_frames", "_measuring.kernels", "_results", "_warnings"),
+        *("_checks", "_frames", "_measuring", "_measuring.kernels", "_results", "_warnings"),
     },
     "clicks": {"_clicks"},
     "experiments": {
         *("numpy", "polars", "_checks", "_measuring", "_measuring.kernels", "_frames"),
         "namespace",
     },
-    "datasets": {"polars", "_checks", "_clicks", "experiments"},
+    "datasets": {"polars", "_checks", "_measuring", "_clicks", "experiments"},
     "_drawing": {
         *("numpy", "polars", "scipy", "altair"),
         *("_checks", "_frames", "_measuring", "_results", "_sentences"),

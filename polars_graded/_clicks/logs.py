@@ -23,6 +23,7 @@ from polars_graded._checks import (
     pack_query,
 )
 from polars_graded._frames.sources import scan_frames
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.keys import collect_column_names
 
 KEYS = ["query", "doc"]
@@ -303,7 +304,7 @@ def takes_log(function: Any) -> Any:
     declared = signature(function)
     first, *others = declared.parameters.values()
     call.__signature__ = declared.replace(parameters=[first.replace(annotation="Any"), *others])  # type: ignore[attr-defined]
-    return call
+    return checks_keywords(call)
 
 
 def refuse(

@@ -10,12 +10,14 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_number, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Mask
+from polars_graded._measuring.keywords import checks_keywords
 
 __all__ = ["simulated_log"]
 
 UserModel: TypeAlias = Literal["pbm", "dbn", "dcm"]
 
 
+@checks_keywords
 def simulated_log(
     lists: int = 10_000,
     *,

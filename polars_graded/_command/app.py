@@ -13,7 +13,7 @@ import polars as pl
 from cyclopts import App, CycloptsError, Group, Parameter
 
 import polars_graded as pg
-from polars_graded._checks import check_columns
+from polars_graded._checks import check_columns, first_few
 from polars_graded._command.gate_summary import HEADLINES, find_status, write_losses, write_summary
 from polars_graded._command.messages import format_table, print_text, print_warnings, write_sentence
 from polars_graded._command.outputs import (
@@ -173,11 +173,18 @@ def add_columns_of_queries(
                 check_no_commas(option, names, frame.columns)
                 msg = f"--{option} must name a column of the files, got {name!r}; there are "
                 raise ValueError(msg + ", ".join(frame.columns))
-            rows = frame.select(*key, name).unique()
-            if n := rows.height - rows.n_unique(key):
+            rows = frame.select(*key, name).unique(maintain_order=True)
+            unclear = rows.filter(pl.struct(key).is_duplicated())
+            if unclear.height:
+                given = unclear.select(key).unique(maintain_order=True)
+                is_filled = unclear.drop_nulls(name).height == given.height
+                columns = ", ".join(map(repr, key))
+                hint = f"\n\nHint: pl.col({name!r}).max().over({columns}) fills the nulls"
                 msg = (
-                    f"--{option} must name a column with one value per query, got {n} further "
-                    f"values in {name!r}"
+                    f"--{option} must name a column with one value per query, got "
+                    f"{'nulls in some rows' if is_filled else 'several values'} of {name!r} in "
+                    f"{given.height} of {rows.n_unique(key)} queries: {first_few(given.rows())}"
+                    f"{hint if is_filled else ''}"
                 )
                 raise ValueError(msg)
             values = values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")

@@ -34,6 +34,7 @@ from polars_graded._frames.file_formats import (
 from polars_graded._frames.files import Block, Paths, TextFile, list_files
 from polars_graded._frames.json_files import read_json
 from polars_graded._frames.sources import scan_frames
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["read_letor", "read_qrels", "read_run", "scan_letor", "scan_qrels", "scan_run"]
@@ -73,6 +74,7 @@ _CELLS_PER_VALUE = 16
 _LETOR_SLICE = 4096
 
 
+@checks_keywords
 def read_letor(paths: Paths) -> pl.DataFrame:
     r"""Read LETOR files: graded documents with their features, in SVMlight's format.
 
@@ -128,6 +130,7 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     return _cast_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
 
 
+@checks_keywords
 def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     r"""Read judgments (qrels) of TREC, MS MARCO or BEIR, or from JSON.
 
@@ -196,6 +199,7 @@ def _choose_judgment_schema(subtopics: bool) -> pl.Schema:  # noqa: FBT001, an a
     return build_schema([*_JUDGMENT_SCHEMA, *extra])
 
 
+@checks_keywords
 def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     r"""Read runs of TREC, MS MARCO or BEIR, or from JSON.
 
@@ -266,6 +270,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     return pl.concat([run.with_columns(name) for run, name in zip(runs, names, strict=True)])
 
 
+@checks_keywords
 def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     r"""Read LETOR files lazily in slices of lines, in the format of `read_letor`.
 
@@ -320,6 +325,7 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     return scan_frames(schema, frames)
 
 
+@checks_keywords
 def scan_qrels(paths: Paths, *, subtopics: bool = False) -> pl.LazyFrame:
     r"""Read judgments lazily in blocks, in the formats of `read_qrels`.
 
@@ -359,6 +365,7 @@ def scan_qrels(paths: Paths, *, subtopics: bool = False) -> pl.LazyFrame:
     return scan_frames(schema, lambda *_: _read_judgment_blocks(files, schema))
 
 
+@checks_keywords
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     r"""Read runs lazily in blocks of lines, in the formats of `read_run`.
 

@@ -65,9 +65,17 @@ def returns_lazy_for_lazy(function: Callable[Concatenate[Any, Given], Any]) -> F
     return cast("FrameFunction[Given]", function)
 
 
-def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Wrap a function so that its errors suggest the right keyword."""
-    parameters = inspect.signature(function).parameters
+def checks_keywords(
+    function: Callable[Given, Result], forwarded_to: Callable[..., Any] | None = None
+) -> Callable[Given, Result]:
+    """Wrap a function so that its errors suggest the right keyword.
+
+    Other keywords than its own are those of the function `forwarded_to`.
+    """
+    parameters = {**inspect.signature(function).parameters}
+    if forwarded_to is not None:
+        others = inspect.signature(forwarded_to).parameters
+        parameters |= {name: others[name] for name in others if name not in parameters}
 
     @wraps(function)
     def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -84,7 +92,7 @@ def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parame
         keywords = [
             each.name
             for each in parameters.values()
-            if each.kind is not each.VAR_POSITIONAL and each.name != "cls"
+            if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.name != "cls"
         ]
         if name not in keywords:
             hint = _find_hint(name, keywords, {*parameters} >= {"frame", "measures"})
@@ -105,7 +113,7 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
         )
     if name == "ascending" and "descending" in keywords:
         return "\n\nHint: descending=False means ascending"
-    if name in COLUMNS_OF_RESULTS and "frame" in keywords:
+    if name in COLUMNS_OF_RESULTS and "frame" in keywords and "weights" not in keywords:
         return (
             "\n\nHint: join the column to the result of evaluate(...), for which summarise, "
             f"compare, gate and report take {name}="

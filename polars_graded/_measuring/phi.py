@@ -37,6 +37,7 @@ from polars_graded._measuring.kernels.phi import (
     repeat_points,
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
@@ -70,6 +71,7 @@ def phi_relevance(
     return lists.explode(empty_as_null=False)
 
 
+@checks_keywords
 def phi_control_points(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
@@ -127,6 +129,7 @@ def phi_control_points(
     return _tabulate(frame, score, query, source, source.points_of)
 
 
+@checks_keywords
 def phi_curve(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,

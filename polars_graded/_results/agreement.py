@@ -25,6 +25,7 @@ from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.inputs import GRADER, split_graders
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
 from polars_graded._results.keys import Keys
@@ -59,6 +60,7 @@ UNBOUNDED_COEFFICIENTS = ("difference",)
 """Coefficients without a maximum."""
 
 
+@checks_keywords
 def agreement(
     frame: Any,
     *graders: Columns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from polars_graded._checks import check_column_names, check_frame, check_number
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.inputs import GRADER
-from polars_graded._measuring.keywords import returns_lazy_for_lazy
+from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Keys, check_segment_columns
 from polars_graded._results.mean_intervals import WEIGHT
@@ -21,6 +22,7 @@ __all__ = ["average_curves", "count_retrieved"]
 
 
 @returns_lazy_for_lazy  # type: ignore[arg-type]
+@partial(checks_keywords, forwarded_to=evaluate)
 def average_curves(
     frame: Any,
     *curves: str,
@@ -178,6 +180,7 @@ def _find_positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
 
 
 @returns_lazy_for_lazy  # type: ignore[arg-type]
+@partial(checks_keywords, forwarded_to=evaluate)
 def count_retrieved(
     frame: Any, *, threshold: float | None = None, **options: Any
 ) -> pl.DataFrame | pl.LazyFrame:

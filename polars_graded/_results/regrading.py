@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -25,6 +26,7 @@ from polars_graded._frames.directions import name_columns
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import find_pairs
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._results.comparing import compare_grid
@@ -55,6 +57,7 @@ MAX_LEVELS = 5
 """Maximum number of levels that are merged in every way. More levels raise an error."""
 
 
+@partial(checks_keywords, forwarded_to=evaluate)
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Any
 ) -> pl.DataFrame:
@@ -223,6 +226,7 @@ def _has_exact_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     )
 
 
+@partial(checks_keywords, forwarded_to=evaluate)
 def robustness_to_grading(
     frame: pl.DataFrame | pl.LazyFrame,
     *measures: str,

@@ -11,12 +11,14 @@ from polars_graded._drawing import axis_ends, chart_checks, chart_rows, curve_ro
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.arguments import Columns
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._sentences import format_count, format_percent
 
 ENDS = ("ci_low", "ci_high")
 """Columns of the lower and upper ends of intervals."""
 
 
+@checks_keywords
 def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = None) -> Chart:
     """Draw click-through rates by rank with their intervals.
 

@@ -13,6 +13,7 @@ from polars_graded._drawing import axis_ends, chart_rows, curve_rows, lines, mar
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.arguments import Columns
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Keys, collect_column_names, find_keys
 from polars_graded._results.mean_intervals import CLUSTER, WEIGHT
@@ -23,6 +24,7 @@ IDEAL_DASH = [4, 3]
 """Dashes of an ideal curve, in pixels."""
 
 
+@checks_keywords
 def dcg_curves(
     frame: Frame,
     curve: str | None = None,
@@ -243,6 +245,7 @@ def _write_notes(facts: titles.Drawn, table: pl.DataFrame, confidence: float | N
     return notes
 
 
+@checks_keywords
 def recall_precision_curves(
     frame: Frame,
     curve: str | None = None,

@@ -13,6 +13,7 @@ from polars_graded._drawing import chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.arguments import Columns
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._sentences import format_count, format_percent, titles
 
 CELL_HEADINGS = {
@@ -61,6 +62,7 @@ MAX_NAMED_GRADES = 5
 """Maximum number of grades that a heading lists completely."""
 
 
+@checks_keywords
 def overview(table: Frame, *, panel: Columns | None = None, strategy: str = "strategy") -> Chart:
     """Draw the data behind measures as a table of bars, one row per strategy.
 

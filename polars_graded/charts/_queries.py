@@ -533,6 +533,7 @@ def drop_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, i
     return per_query.filter(~is_undefined), n_undefined
 
 
+@checks_keywords
 def measure_agreement(
     frame: Frame,
     x: str,

@@ -13,6 +13,7 @@ from polars_graded._drawing import axis_ends, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.arguments import Columns
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.findings import find_rank_coverage, name_tests
 from polars_graded._sentences import (
     format_any,
@@ -31,6 +32,7 @@ BAR_SPACING = 8
 """Horizontal distance between the bars of groups in pixels."""
 
 
+@checks_keywords
 def strategy_ranks(
     ranks: Frame,
     *,

@@ -13,9 +13,11 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import sort_naturally
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._sentences import format_count, format_percent, shorten_names, titles
 
 
+@checks_keywords
 def trade_off(
     summary: Frame,
     x: str,
@@ -180,6 +182,7 @@ def _select_measure(
     )
 
 
+@checks_keywords
 def catalogue_curves(
     curve: Frame,
     *,

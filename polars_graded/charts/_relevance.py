@@ -14,6 +14,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import sort_naturally
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
@@ -31,6 +32,7 @@ BANDS = {("q5", "q95"): 0.25, ("q25", "q75"): 0.55}
 """Ends of the bands of quantiles, and their opacity."""
 
 
+@checks_keywords
 def relevance_function(
     frame: Frame,
     score: str,
@@ -207,6 +209,7 @@ def _name_points(keys: Sequence[str]) -> pl.Expr:
     return (name.over(keys) if keys else name).alias("name")
 
 
+@checks_keywords
 def sample_quantiles(
     frame: Frame,
     value: str,

@@ -21,6 +21,7 @@ from polars_graded._drawing import (
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.arguments import Columns
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.findings import name_p, name_tests
 from polars_graded._results.tables import EFFECTIVE
 from polars_graded._sentences import format_percent, titles
@@ -40,6 +41,7 @@ UNITS = {"queries": "queries", "clusters": "clusters", EFFECTIVE: "effective que
 """Words for the columns of numbers that `sample_size_curves` draws."""
 
 
+@checks_keywords
 def significance_curves(
     levels: Frame,
     *,
@@ -137,6 +139,7 @@ def significance_curves(
     )
 
 
+@checks_keywords
 def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | None = None) -> Chart:
     """Draw what more queries are worth: power, or a stable order of strategies.
 

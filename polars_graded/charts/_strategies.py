@@ -16,6 +16,7 @@ from polars_graded._drawing.style import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._results.best_values import find_direction_of_rows
 from polars_graded._results.findings import (
@@ -55,6 +56,7 @@ MAX_HISTOGRAMS = 9
 """Maximum number of pairs with a histogram each. The values of more pairs are counted together."""
 
 
+@checks_keywords
 def strategy_bars(
     summary: Frame,
     *,
@@ -231,6 +233,7 @@ def _find_sides(comparison: pl.DataFrame) -> tuple[str, str] | None:
     return sides.get(directions.pop()) if len(directions) == 1 else None
 
 
+@checks_keywords
 def comparison_forest(
     comparison: Frame,
     *,
@@ -461,6 +464,7 @@ def _write_forest_title(
     return [*title, key, *shaded]
 
 
+@checks_keywords
 def comparison_matrix(
     comparison: Frame,
     *,
@@ -569,6 +573,7 @@ def _build_cell_axes(names: list[str], x: str, y: str) -> dict[str, Any]:
     return {"x": alt.X(f"{x}:N", title=None, **columns), "y": alt.Y(f"{y}:N", title=None, **rows)}
 
 
+@checks_keywords
 def similarity_matrix(
     frame: Frame, measure: str, *, show: Literal["matrix", "histogram"] = "matrix"
 ) -> Chart:
