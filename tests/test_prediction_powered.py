@@ -327,3 +327,25 @@ def test_holm_seldom_finds_what_is_not_there(repeats):
                 <= 0.05
             )
     assert found / repeats <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
+
+
+def test_the_hint_of_dependent_queries_counts_each_cluster_once():
+    # The queries of a term have equal values on three devices, so they count as one.
+    people, model = drawn(5, 30, 90)
+    alone = graded(people, model)
+    devices = pl.DataFrame({"device": ["desk", "phone", "tablet"]})
+    repeated = alone.rename({"query": "term"}).join(devices, how="cross")
+    call = {"trusted": "people", "query": ["term", "device"]}
+    with pytest.warns(DataWarning.clusters, match="Intervals may be too short") as caught:
+        narrow = prediction_powered_means(repeated, **call)
+    code = str(caught[0].message).partition("Hint: .")[2].partition(" counts each")[0]
+    means, query = code.split(", query=")
+    followed = prediction_powered_means(
+        eval(f"repeated.{means}"),  # noqa: S307
+        trusted="people",
+        query=query.strip("'"),
+    )
+    expected = prediction_powered_means(alone, trusted="people")
+    for name in ("queries", "mean", "ci_low", "ci_high"):
+        assert followed[name].to_list() == close(expected[name].to_list())
+    assert (narrow["ci_high"] - narrow["ci_low"] < expected["ci_high"] - expected["ci_low"]).all()

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_column_names, check_columns, first_few
+from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.keys import Keys
 from polars_graded._sentences import format_count
@@ -87,12 +88,14 @@ def check_independence(
     decides: bool = False,
     takes_cluster: bool = True,
     has_strategies: bool = True,
+    has_graders: bool = False,
 ) -> None:
     """Warn if several columns identify a query, and none of them does so alone.
 
     One of these columns is then repeated, such as a search term on several devices, and the queries
     with the same term probably depend on each other. If `decides` is True, raise instead. If the
-    function does not take `cluster`, the hint is left out.
+    function does not take `cluster`, the hint is left out; with results of graders, another one
+    replaces it.
     """
     queries = keys.queries
     if len(queries) == 1:
@@ -124,8 +127,12 @@ def check_independence(
         )
         raise ValueError(msg)
     sentence = "queries are tested as independent, but several may depend on each other: there are "
-    remedy = hint if takes_cluster else ". Intervals may be too short"
-    warn_the_caller(DataWarning.clusters, f"{sentence}{repetition}{remedy}")
+    if not takes_cluster:
+        columns = ", ".join(map(repr, [GRADER, *fixed, name]))
+        means = f".group_by({columns}).agg(pl.col(pl.Float64).mean()), query={name!r}"
+        by_grader = f"\n\nHint: {means} counts each {name!r} once, if graders judge it as a whole"
+        hint = f". Intervals may be too short{by_grader if has_graders else ''}"
+    warn_the_caller(DataWarning.clusters, f"{sentence}{repetition}{hint}")
 
 
 def read_weights(rows: pl.DataFrame | pl.LazyFrame, keys: Keys) -> pl.DataFrame:
