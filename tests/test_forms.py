@@ -74,6 +74,19 @@ def test_a_papers_table_has_the_best_in_bold_and_whom_it_beats():
     assert "| b | ours | **0.700** |" in strict
 
 
+def test_a_table_of_one_pair_claims_no_correction():
+    # One pair is not corrected, so the table marks a difference if the p value itself is small.
+    for strategy in ("ours", "old"):
+        pair = PER_QUERY.filter(pl.col("strategy").is_in(["bm25", strategy]))
+        for correction in (None, "bonferroni", "none"):
+            table = " ".join(paper_table(pair, "ap", correction=correction).split())
+            assert "p values" not in table
+            assert ("ᵃ" in table) == (compare(pair, "ap")["p_value"][0] <= 0.05)
+    # Two segments are two pairs, which are corrected together.
+    halves = PER_QUERY.filter(pl.col("strategy") != "old").with_columns(half=pl.col("query") % 2)
+    assert "p values" in paper_table(halves, "ap", segments="half")
+
+
 def test_a_baseline_takes_plus_and_minus():
     rows = paper_table(PER_QUERY, digits=2, baseline="ours").splitlines()
     assert rows[2:5] == [

@@ -197,8 +197,7 @@ def paper_table(
     | b | ours | **0.700**ᵃ |
     <BLANKLINE>
     Means of 5 queries, the best of each column in bold; a letter stands for a strategy that is
-    significantly worse (p of at most 0.05) by the paired t test, p values corrected by Holm's
-    method.
+    significantly worse (p of at most 0.05) by the paired t test.
     """
     check_choice("format", format, WRITERS)
     check_whole_number("digits", digits, at_least=0)
@@ -270,7 +269,10 @@ def paper_table(
         for name, *cells in zip(names, *columns, strict=True)
     ]
     meaning = _write_meaning(letters, baseline) if is_tested else ""
-    caption_text = _write_caption(means, options, meaning) if caption else ""
+    is_one_pair = is_tested and pairs.height == len(grid.measures)
+    caption_text = ""
+    if caption:
+        caption_text = _write_caption(means, options, meaning, is_one_pair=is_one_pair)
     return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))
 
 
@@ -314,8 +316,13 @@ def _find_superscripts(
     return marks.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
-def _write_caption(means: pl.DataFrame, options: Options, meaning: str) -> str:
-    """Return the caption: the meaning of bold numbers and superscripts."""
+def _write_caption(
+    means: pl.DataFrame, options: Options, meaning: str, *, is_one_pair: bool
+) -> str:
+    """Return the caption: the meaning of bold numbers and superscripts.
+
+    With one pair per measure, no p value is corrected.
+    """
     queries = _format_range(means["queries"], "queries")
     if "clusters" in means.columns:
         queries += f" in {_format_range(means['clusters'], 'clusters')}"
@@ -323,7 +330,9 @@ def _write_caption(means: pl.DataFrame, options: Options, meaning: str) -> str:
         effective = means[EFFECTIVE].drop_nulls().round().cast(pl.UInt32)
         queries += f", weighted ({_format_range(effective, 'effective queries')})"
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
-    corrected = "" if test.simultaneous else f", p values {correction.words}"
+    corrected = f", p values {correction.words}"
+    if test.simultaneous or is_one_pair:
+        corrected = ""
     if means["best"].is_in(["highest", "lowest"]).not_().all():
         return f"Means of {queries}; of these measures, no value is best."
     text = f"Means of {queries}, the best of each column in bold"

@@ -67,8 +67,9 @@ def dcg_curves(
         that both have, with a band of `confidence` (0.95 by default) and without an ideal curve.
         The frame must have the lists of `evaluate`.
     confidence
-        The confidence of a band around each line, such as 0.95. The band is Student's interval of
-        the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
+        The confidence of a band around each line, such as 0.95, or with four lines or more, around
+        the line at the pointer. The band is Student's interval of the mean over queries, as in
+        `summarise`. The frame must have the lists of `evaluate`.
     panel
         A column whose values get a panel each, such as the query, or several columns. If a strategy
         has a curve for each of several segments, as with `average_curves(segments=)`, each segment
