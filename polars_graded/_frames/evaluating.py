@@ -94,7 +94,8 @@ def evaluate(
     undefined_as
         The value of a query without a relevant document: a number, or None for null.
     condensed
-        If True, unjudged documents are dropped from the rankings.
+        If True, unjudged documents are dropped from the rankings, which is wrong if no judged
+        document is irrelevant.
     where
         A Boolean column; other rows are left out.
     known, subtopics, popularity, features, reference

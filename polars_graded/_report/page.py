@@ -83,8 +83,8 @@ def report(
     - the means of `summarise`, the differences of `compare`, and the queries with the largest
       differences. Counts such as `n_relevant` are a column of the means;
     - `charts.strategy_ranks`;
-    - with `segments`, the means in each segment, and `charts.comparison_forest` with a panel per
-      segment.
+    - with `segments`, the means in each segment, `charts.comparison_forest` with a panel per
+      segment, and the test of `compare_segments`.
 
     Below are charts of curves, if the results contain curves; with several graders,
     `charts.grading_profile`; with `frame`, `charts.overview` and `charts.similarity_matrix`; then

@@ -316,8 +316,9 @@ def _estimate(
     if model_name is not None:
         results.check_grader("grader", model_name)
     given = results.by_grader[trusted]
-    segments = given.keys.segments
-    check_independence(given.rows, given.keys, segments, takes_cluster=False, has_graders=True)
+    check_independence(
+        given.rows, given.keys, given.keys.segments, takes_cluster=False, has_graders=True
+    )
     graders = {
         name: each.read_grid("ignore")
         for name, each in results.by_grader.items()
