@@ -12,6 +12,7 @@ from helpers import GRADED
 from polars.testing import assert_frame_equal
 
 from polars_graded import (
+    DataWarning,
     average_curves,
     compare,
     count_retrieved,
