@@ -12,7 +12,6 @@ from helpers import GRADED
 from polars.testing import assert_frame_equal
 
 from polars_graded import (
-    DataWarning,
     average_curves,
     compare,
     count_retrieved,
