@@ -170,7 +170,7 @@ class Contents:
                 if drawn["difference"].count() and drawn.height <= MAX_SEGMENT_PAIRS:
                     figure = self.charts.draw(charts.comparison_forest(drawn))
                 rows = list_pairs(variations.filter(measure=name), self.grid.strategies)
-                variation = self._join(write_variation(rows, correction != "none"))
+                variation = self._join(write_variation(rows, is_corrected=correction != "none"))
             table = tables.build_segments(means.filter(measure=name), columns, strategy)
             self.segments[name] = {"table": table, "figure": figure, "variation": variation}
 

@@ -388,7 +388,7 @@ def _write_others(facts: Facts, leader: int) -> Sentence:
     return [leader, f"{text}; undecided: ", *list_strategies(undecided), ". "]
 
 
-def write_variation(pairs: Sequence[Mapping[str, Any]], is_corrected: bool) -> Sentence:  # noqa: FBT001
+def write_variation(pairs: Sequence[Mapping[str, Any]], *, is_corrected: bool) -> Sentence:
     """State which differences vary between segments; [] if none could be tested.
 
     `pairs` are rows of `compare_segments`, which state whether each p value is significant.
