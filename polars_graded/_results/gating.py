@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -258,6 +259,7 @@ def decide_verdicts(
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
 
 
+@partial(checks_keywords, forwarded_to=gate)
 def assert_no_worse(
     per_query: Any,
     *measures: MeasureColumns,

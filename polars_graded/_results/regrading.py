@@ -156,7 +156,11 @@ def unjudged_bounds(
             f"no grade is relevant for {', '.join(map(repr, without_relevance))}, so unjudged "
             "documents cannot be relevant\n\nHint: max_grade= sets the highest grade of the scale",
         )
-    original, best_cases = evaluate(rows, requested | {DEPTH_COLUMN: "n_retrieved"}, **resolved), []
+    with warnings.catch_warnings():
+        # Its hint is to call this function.
+        warnings.simplefilter("ignore", DataWarning.unjudged)
+        original = evaluate(rows, requested | {DEPTH_COLUMN: "n_retrieved"}, **resolved)
+    best_cases = []
     for name, columns in resolved["by"].items():
         flags = {each: flags for each, flags in resolved["descending"].items() if each == name}
         strategy_options: dict[str, Any] = {**resolved, "by": {name: columns}, "descending": flags}
