@@ -143,16 +143,21 @@ CALLS = {
 }
 
 
+CONCATENATED = "beside and under others"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=[pytest.mark.simulation] * (each == CONCATENATED)) for each in CALLS],
+)
 @every_chart
-def test_calls_keep_the_texts_of_marks_and_legends(row: Row):
+def test_calls_keep_the_texts_of_marks_and_legends(row: Row, name: str):
     chart = row.of(3, 8)
-    texts = {*texts_of(svg_of(chart))}
-    for name, call in CALLS.items():
-        svg = svg_of(call(chart))
-        if row.function is not charts.rankings:
-            assert texts <= {*texts_of(svg)}, name
-        assert "undefined" not in svg
-        assert ('font-size="31px"' in svg) == ("title" in name)
+    svg = svg_of(CALLS[name](chart))
+    if row.function is not charts.rankings:
+        assert {*texts_of(svg_of(chart))} <= {*texts_of(svg)}
+    assert "undefined" not in svg
+    assert ('font-size="31px"' in svg) == ("title" in name)
 
 
 @every_chart
