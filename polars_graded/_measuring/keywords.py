@@ -88,12 +88,12 @@ def checks_keywords(
 
 def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parameter]) -> None:
     """Raise for the first name that is not a keyword of the parameters."""
+    keywords = [
+        each.name
+        for each in parameters.values()
+        if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.name != "cls"
+    ]
     for name in names:
-        keywords = [
-            each.name
-            for each in parameters.values()
-            if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.name != "cls"
-        ]
         if name not in keywords:
             hint = _find_hint(name, keywords, {*parameters} >= {"frame", "measures"})
             others = "" if hint else f"; there are {', '.join(keywords)}"

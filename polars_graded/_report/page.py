@@ -184,10 +184,11 @@ def report(
         missing=missing,
     )
     graders = ResultSets({name: _complete_key(each) for name, each in graders.by_grader.items()})
-    results = graders.select(grader).only
+    chosen = graders.select(grader)
+    results = chosen.only
     contents = _build_contents(results, baseline, tests, check_segment_columns(segments))
     page_settings = contents.settings
-    [grader] = graders.select(grader).by_grader
+    [grader] = chosen.by_grader
     if grader is not None:
         page_settings["Grades"] = f"of {grader}"
         contents.add_graders(graders)
@@ -228,8 +229,7 @@ def _build_contents(
     from polars_graded._report.parts import Contents
 
     strategy = results.keys.strategy
-    if results.keys.cluster is None:
-        check_independence(results.rows, results.keys)
+    check_independence(results.rows, results.keys)
     rows, one = chart_rows.join_query_columns(
         "per_query", results.rows, results.keys.query, strategy
     )

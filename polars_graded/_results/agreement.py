@@ -28,10 +28,9 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
-from polars_graded._results.keys import Keys
 from polars_graded._results.pairs import split_into_parts
 from polars_graded._results.tables import check_named_once, make_table
-from polars_graded._results.units import check_independence
+from polars_graded._results.units import find_repetition, warn_of_dependence
 from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -171,7 +170,8 @@ def agreement(
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
     frame = check_collected("frame", frame)
     collected, names = collect_grades(frame, grader_columns, query, doc, grader, grade)
-    check_independence(frame, Keys(query), takes_cluster=False, has_strategies=False)
+    repetition = find_repetition(frame, check_column_names("query", query))
+    warn_of_dependence(repetition, ". Intervals may be too short")
     is_long = not {*names} <= {*check_frame("frame", frame).collect_schema()}
     grades = Grades.of(collected, names, grade if is_long else None)
     if trusted is not None:

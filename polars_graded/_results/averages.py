@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import check_column_names, check_frame, check_number
+from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
@@ -111,10 +111,13 @@ def _add_weights(
     query: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Add the weight of each query, and leave out queries of weight 0."""
-    read_weights(frame, Keys(query, weights=weights))  # checks them
-    on, weight = check_column_names("query", query), pl.col(weights).cast(pl.Float64).alias(WEIGHT)
-    numbers = frame.lazy().select(*on, weight).unique().filter(pl.col(WEIGHT) > 0)
-    together = per_query.lazy().join(numbers, on=on, nulls_equal=True, maintain_order="left")
+    keys = Keys(query, weights=weights)
+    numbers = read_weights(frame, keys)
+    one, weight = numbers.columns
+    numbers = numbers.rename({weight: WEIGHT})
+    on = keys.queries
+    numbers = numbers.unnest(one) if len(on) > 1 else numbers
+    together = per_query.lazy().join(numbers.lazy(), on=on, nulls_equal=True, maintain_order="left")
     return together if isinstance(per_query, pl.LazyFrame) else together.collect()
 
 

@@ -1,4 +1,4 @@
-"""Which value of a measure is best: the highest, the lowest, or none."""
+"""Best values of measures: the highest, the lowest, or none."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ With such an interval, `gate` would pass changes with hardly any evidence.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -74,11 +73,9 @@ def compute_careful_intervals(
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and units.n and is_sparse.any():
         sparse = np.flatnonzero(is_sparse)
-        if pairs.results.shares is None:
-            ends = _compute_sparse_intervals(pairs, sparse, mean[sparse], level, max_difference)
-        else:
-            ends = _compute_weighted_sparse_intervals(pairs, sparse, level, max_difference)
-        low[sparse], high[sparse] = ends
+        low[sparse], high[sparse] = _compute_sparse_intervals(
+            pairs, sparse, mean[sparse], level, max_difference
+        )
     if max_difference is not None:
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
     is_unchanged = (n_changed == 0) & (pairs.n > 0)
@@ -90,33 +87,23 @@ def _compute_sparse_intervals(
     pairs: Pairs, sparse: Integers, means: Floats, level: float, max_difference: float
 ) -> Floats:
     """Return Stringer's interval of some pairs, with a value per unit."""
-    units = pairs.units
-    # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its mean
-    # difference and d that of all queries (see `Results.units`).
-    ratio = pairs.results.unit_sizes.max() * units.n / pairs.n
-    reach = ratio * max_difference + (ratio - 1) * np.abs(means)
-    selected = Pairs(units.results, units.a[sparse], units.b[sparse])
-    ends = [
-        compute_stringer_interval(selected.compute_differences(part), level, reach[part])
-        for part in selected.split(units.n)
-    ]
-    return np.concatenate(ends, axis=1)
-
-
-def _compute_weighted_sparse_intervals(
-    pairs: Pairs, sparse: Integers, level: float, max_difference: float
-) -> Floats:
-    """Return Stringer's interval of some pairs, from the mean difference and weight of units."""
-    results, totals = pairs.results, pairs.totals.results
-    selected = Pairs(totals, pairs.a[sparse], pairs.b[sparse])
+    results = pairs.results
+    if results.shares is None:
+        units, sizes, shares = pairs.units.results, 1, None
+        # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its
+        # mean difference and d that of all queries (see `Results.units`).
+        ratio = results.unit_sizes.max() * units.n / pairs.n
+        reach = ratio * max_difference + (ratio - 1) * np.abs(means)
+    else:
+        # With weights, a unit has its mean difference and its share in the sum of weights.
+        units, sizes, shares = pairs.totals.results, results.unit_sizes, results.unit_shares
+        reach = np.full(len(sparse), max_difference)
+    selected = Pairs(units, pairs.a[sparse], pairs.b[sparse])
     ends = [
         compute_stringer_interval(
-            selected.compute_differences(part) / results.unit_sizes,
-            level,
-            max_difference,
-            results.unit_shares,
+            selected.compute_differences(part) / sizes, level, reach[part], shares
         )
-        for part in selected.split(totals.n)
+        for part in selected.split(units.n)
     ]
     return np.concatenate(ends, axis=1)
 
@@ -141,38 +128,33 @@ def compute_stringer_interval(
     With weights, `shares` are the shares of the values in their sum. n is then the effective number
     of values, and j is n times the share of the j lowest values.
     """
-    order = np.argsort(differences, axis=1)
-    ascending = np.take_along_axis(differences, order, axis=1)
-    if shares is None:
-        lower = upper = _compute_stringer_steps(np.arange(differences.shape[1]), level)
-    else:
-        n = compute_effective_number(shares)
-        below = np.cumsum(shares[order], axis=1) - shares[order]
-        above = 1 - np.cumsum(shares[order], axis=1)
-        lower = _compute_stringer_steps(n * below, level, n)
-        upper = _compute_stringer_steps(n * above[:, ::-1], level, n)
-    (unseen, steps), (unseen_above, steps_above) = lower, upper
-    low = (ascending * steps).sum(axis=1) - unseen * max_difference
-    high = (ascending[:, ::-1] * steps_above).sum(axis=1) + unseen_above * max_difference
+    low, high = (
+        sign * _compute_lower_end(sign * differences, level, max_difference, shares)
+        for sign in (1, -1)
+    )
     return np.array([low, high])
 
 
-def _compute_stringer_steps(
-    counts: Any, level: float, n: float | None = None
-) -> tuple[Any, Floats]:
-    r"""Return the bound :math:`p_0`, and the differences :math:`p_{j+1} - p_j`.
-
-    `counts` are the numbers j below each value, of n values.
-    """
+def _compute_lower_end(
+    differences: Floats, level: float, max_difference: float | Floats, shares: Floats | None
+) -> Floats:
+    """Return the lower end of Stringer's interval."""
     from scipy.special import betaincinv
 
-    n = counts.shape[-1] if n is None else n
-    # Sums of shares may be off by a rounding error.
-    counts = np.clip(counts, 0, n * (1 - 1e-12))
+    n: float = differences.shape[1]
+    if shares is None:
+        ascending, counts = np.sort(differences, axis=1), np.arange(n)
+    else:
+        order, n = np.argsort(differences, axis=1), compute_effective_number(shares)
+        ascending = np.take_along_axis(differences, order, axis=1)
+        # Sums of shares may be off by a rounding error.
+        below = np.cumsum(shares[order], axis=1) - shares[order]
+        counts = np.clip(n * below, 0, n * (1 - 1e-12))
+    # Clopper-Pearson bounds p_j; the last one, p_n, is 1.
     bounds = betaincinv(counts + 1, n - counts, 1 - level / 2)
-    # The last Clopper-Pearson bound, p_n, is 1.
-    bounds = np.concatenate([bounds, np.ones_like(bounds[..., :1])], axis=-1)
-    return bounds[..., 0], np.diff(bounds, axis=-1)
+    steps = np.diff(bounds, axis=-1, append=1)
+    lower: Floats = (ascending * steps).sum(axis=1) - bounds[..., 0] * max_difference
+    return lower
 
 
 def count_deciding_queries(

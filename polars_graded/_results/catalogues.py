@@ -31,9 +31,8 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
-from polars_graded._results.keys import Keys
 from polars_graded._results.tables import check_free_names
-from polars_graded._results.units import check_independence
+from polars_graded._results.units import find_repetition, warn_of_dependence
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["catalogue", "catalogue_curve"]
@@ -205,9 +204,8 @@ def catalogue(
                     "note": note,
                 }
             )
-    users = Keys([*request.query])
-    rows = check_frame("frame", frame)
-    check_independence(rows, users, takes_cluster=False, has_strategies=False)
+    repetition = find_repetition(check_frame("frame", frame), request.query)
+    warn_of_dependence(repetition, ". Intervals may be too short")
     schema: dict[str, Any] = {"measure": pl.String, request.key: pl.String, "queries": pl.UInt32}
     schema |= dict.fromkeys(numbers, pl.Float64) | {"note": pl.String}
     table = pl.DataFrame(tables, schema)

@@ -371,8 +371,7 @@ def _pair_with_results(
     """
     keys = results.keys
     name, queries, identity = keys.strategy, keys.queries, keys.identity
-    if keys.cluster is None:
-        check_independence(rows, keys, keys.segments, decides=True)
+    check_independence(rows, keys, keys.segments, decides=True)
     weight_columns = [] if keys.weights is None else [check_column_name("weights", keys.weights)]
     measure_columns, _ = results.find_measures()
     clusters = [] if keys.cluster is None else check_column_names("cluster", keys.cluster)

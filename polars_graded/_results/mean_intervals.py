@@ -45,13 +45,13 @@ def list_unit_columns(rows: pl.DataFrame) -> list[str]:
     return [name for name in (CLUSTER, WEIGHT) if name in rows.columns]
 
 
-def make_results(values: Floats, rows: pl.DataFrame, measure: str = "") -> Results:
+def make_results(values: Floats, rows: pl.DataFrame) -> Results:
     """Return values with the units in `rows`: a row of values per mean, and a column per query."""
     clusters, weights = (
         rows[name].to_numpy() if name in rows.columns else None for name in (CLUSTER, WEIGHT)
     )
     numbers = pl.Series(np.arange(values.shape[1]))
-    return Results(measure, numbers, values, clusters=clusters, weights=weights)
+    return Results("", numbers, values, clusters=clusters, weights=weights)
 
 
 def compute_mean_intervals(results: Results, confidence: float) -> tuple[Floats, Floats, Floats]:

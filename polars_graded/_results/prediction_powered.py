@@ -19,10 +19,10 @@ from polars_graded._results.best_values import ROUNDING, MeasureColumns
 from polars_graded._results.grid import Grid, Missing, Results, check_same_strategies
 from polars_graded._results.means import compute_mean_and_std
 from polars_graded._results.pairs import name_pairs
-from polars_graded._results.result_sets import ResultSets, open_results
+from polars_graded._results.result_sets import ResultSet, ResultSets, open_results
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
 from polars_graded._results.tables import make_measure_table
-from polars_graded._results.units import check_independence
+from polars_graded._results.units import find_repetition, warn_of_dependence
 from polars_graded._sentences import format_count, format_p, format_short
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -301,6 +301,18 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     return covariances
 
 
+def _warn_of_dependence(given: ResultSet) -> None:
+    """Warn if queries probably depend on each other; the hint makes one query of them."""
+    fixed = [given.keys.strategy, *given.keys.segments]
+    repetition = find_repetition(given.rows, given.keys.queries, fixed)
+    if repetition is not None:
+        name = repetition.column
+        columns = ", ".join(map(repr, [GRADER, *fixed, name]))
+        means = f".group_by({columns}).agg(pl.col(pl.Float64).mean()), query={name!r}"
+        hint = f"{means} counts each {name!r} once, if graders judge it as a whole"
+        warn_of_dependence(repetition, f". Intervals may be too short\n\nHint: {hint}")
+
+
 def _estimate(
     results: ResultSets,
     trusted: str,
@@ -315,10 +327,7 @@ def _estimate(
     results.check_grader("trusted", trusted)
     if model_name is not None:
         results.check_grader("grader", model_name)
-    given = results.by_grader[trusted]
-    check_independence(
-        given.rows, given.keys, given.keys.segments, takes_cluster=False, has_graders=True
-    )
+    _warn_of_dependence(results.by_grader[trusted])
     graders = {
         name: each.read_grid("ignore")
         for name, each in results.by_grader.items()

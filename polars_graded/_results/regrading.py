@@ -357,8 +357,7 @@ def robustness_to_grading(
         }
     requested = {name: measure.name for name, measure in parsed_measures.items()}
     evaluated = {AS_GIVEN: evaluate(rows, requested, **resolved)}
-    if cluster is None:
-        check_independence(evaluated[AS_GIVEN], Keys(query, strategy))
+    check_independence(evaluated[AS_GIVEN], Keys(query, strategy, cluster=cluster))
     for name, grades in regradings.items():
         regraded = rows.with_columns(grades.alias(grade))
         evaluated[name] = _evaluate_quietly(regraded, requested, resolved)

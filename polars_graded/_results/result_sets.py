@@ -31,7 +31,7 @@ from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 Dependence: TypeAlias = Literal["warn", "refuse", "ignore"]
-"""What to do if queries probably depend on each other and `cluster` is not passed."""
+"""Treatment of queries that probably depend on each other, if `cluster` is not passed."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ResultSet:
             clusters=clusters,
             weights=weights,
         )
-        if keys.cluster is None and dependence != "ignore":
+        if dependence != "ignore":
             within = keys.segments if apart else ()
             check_independence(self.rows, keys, within, decides=dependence == "refuse")
         return grid

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_column_names, check_columns, first_few
-from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.keys import Keys
 from polars_graded._sentences import format_count
@@ -80,30 +80,26 @@ def number_clusters(queries: pl.DataFrame, clusters: pl.DataFrame) -> Integers:
     return numbers
 
 
-def check_independence(
-    rows: pl.DataFrame | pl.LazyFrame,
-    keys: Keys,
-    segments: Sequence[str] = (),
-    *,
-    decides: bool = False,
-    takes_cluster: bool = True,
-    has_strategies: bool = True,
-    has_graders: bool = False,
-) -> None:
-    """Warn if several columns identify a query, and none of them does so alone.
+class Repetition(NamedTuple):
+    """Repetition of a value in several queries, which probably depend on each other."""
 
-    One of these columns is then repeated, such as a search term on several devices, and the queries
-    with the same term probably depend on each other. If `decides` is True, raise instead. If the
-    function does not take `cluster`, the hint is left out; with results of graders, another one
-    replaces it.
+    column: str
+    words: str
+
+
+def find_repetition(
+    rows: pl.DataFrame | pl.LazyFrame, queries: Sequence[str], fixed: Sequence[str] = ()
+) -> Repetition | None:
+    """Return the column of queries whose values repeat, or None if one identifies a query alone.
+
+    An example is a search term on several devices. Rows that differ in the `fixed` columns, such as
+    the strategy, are no repetition.
     """
-    queries = keys.queries
     if len(queries) == 1:
-        return
-    fixed = [*([keys.strategy] if has_strategies else []), *segments]
+        return None
     distinct = rows.lazy().select({*fixed, *queries}).unique().collect()
     if any(distinct.select({*fixed, name}).n_unique() == distinct.height for name in queries):
-        return
+        return None
     # A column that others determine, such as the traffic of a query, is no unit.
     needed = [*queries]
     for name in reversed(queries):
@@ -112,27 +108,50 @@ def check_independence(
             needed.remove(name)
     counts = [distinct.get_column(name).n_unique() for name in needed]
     name, count = needed[int(np.argmax(counts))], max(counts)
-    repetition = (
-        f"{format_count(count, 'values')} of {name!r} for "
-        f"{format_count(distinct.select(queries).n_unique(), 'queries')}"
+    n = distinct.select(queries).n_unique()
+    return Repetition(
+        name, f"{format_count(count, 'values')} of {name!r} for {format_count(n, 'queries')}"
     )
+
+
+def warn_of_dependence(repetition: Repetition | None, remedy: str) -> None:
+    """Warn of queries that probably depend on each other, if a value repeats."""
+    if repetition is not None:
+        warn_the_caller(
+            DataWarning.clusters,
+            "queries are tested as independent, but several may depend on each other: there are "
+            f"{repetition.words}{remedy}",
+        )
+
+
+def check_independence(
+    rows: pl.DataFrame | pl.LazyFrame,
+    keys: Keys,
+    segments: Sequence[str] = (),
+    *,
+    decides: bool = False,
+) -> None:
+    """Warn if queries probably depend on each other and `cluster` is not passed.
+
+    If `decides` is True, raise instead.
+    """
+    if keys.cluster is not None:
+        return
+    repetition = find_repetition(rows, keys.queries, [keys.strategy, *segments])
+    if repetition is None:
+        return
+    name = repetition.column
     hint = (
         f"\n\nHint: cluster={name!r} counts all queries with the same {name!r} as one independent "
-        f"unit; cluster={queries!r} counts each query as independent"
+        f"unit; cluster={keys.queries!r} counts each query as independent"
     )
     if decides:
         msg = (
             "`cluster` must be passed if several columns identify a query and none of them does so "
-            f"alone, got {repetition}{hint}"
+            f"alone, got {repetition.words}{hint}"
         )
         raise ValueError(msg)
-    sentence = "queries are tested as independent, but several may depend on each other: there are "
-    if not takes_cluster:
-        columns = ", ".join(map(repr, [GRADER, *fixed, name]))
-        means = f".group_by({columns}).agg(pl.col(pl.Float64).mean()), query={name!r}"
-        by_grader = f"\n\nHint: {means} counts each {name!r} once, if graders judge it as a whole"
-        hint = f". Intervals may be too short{by_grader if has_graders else ''}"
-    warn_the_caller(DataWarning.clusters, f"{sentence}{repetition}{hint}")
+    warn_of_dependence(repetition, hint)
 
 
 def read_weights(rows: pl.DataFrame | pl.LazyFrame, keys: Keys) -> pl.DataFrame:

@@ -199,8 +199,9 @@ def _warn_of_dependence(
     cluster: Columns | None,
 ) -> None:
     """Warn if bands are drawn for queries that probably depend on each other."""
-    if cluster is None and isinstance(frame.schema[curve], pl.List):
-        check_independence(frame, Keys(query, strategy), [] if panel is None else [panel])
+    if isinstance(frame.schema[curve], pl.List):
+        keys = Keys(query, strategy, cluster=cluster)
+        check_independence(frame, keys, [] if panel is None else [panel])
 
 
 def _collect_curve_facts(

@@ -156,8 +156,7 @@ def explore(
         grader=grader,
     ).only
     strategy = results.keys.strategy
-    if cluster is None:
-        check_independence(results.rows, results.keys)
+    check_independence(results.rows, results.keys)
     per_query, query = chart_rows.join_query_columns(
         "per_query", results.rows, results.keys.query, strategy
     )

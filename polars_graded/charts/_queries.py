@@ -175,7 +175,7 @@ def precision_histogram(
     # Queries of the same name in several segments are several queries.
     all_columns = [*dict.fromkeys([*query_columns, *panel_columns])]
     per_query, key = chart_rows.join_query_columns("per_query", results.rows, all_columns, strategy)
-    if interval is None and cluster is None:
+    if interval is None:
         check_independence(per_query, results.keys, panel_columns)
     per_query = add_units(per_query, replace(results.keys, query=key))
     table, both, measure = build_compared_queries(
