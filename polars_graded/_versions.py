@@ -7,7 +7,7 @@ from importlib import metadata
 
 __version__ = "0.1.0"
 REQUIRED = ("polars", "numpy", "scipy", "altair", "narwhals", "cyclopts")
-OPTIONAL = ("vl-convert-python", "pyarrow", "pandas", "duckdb", "pyspark", "ray", "tqdm")
+OPTIONAL = ("vl-convert-python", "pyarrow", "pandas", "duckdb", "pyspark", "ray")
 """Optional packages. `show_versions` lists all of them, installed or not."""
 
 

@@ -18,7 +18,6 @@ class DataWarning(UserWarning):
     - `bots`: sessions of a click log have very many clicks;
     - `clusters`: several columns identify a query and none of them does so alone, so that queries
       probably depend on each other;
-    - `duplicates`: rows are equal in all columns, and no column of documents was found;
     - `files`: one of several run files is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
     - `join`: the frame seems to lack judged documents that were not retrieved, as after a left or
@@ -64,7 +63,6 @@ class DataWarning(UserWarning):
 
     bots: ClassVar[type[DataWarning]]
     clusters: ClassVar[type[DataWarning]]
-    duplicates: ClassVar[type[DataWarning]]
     files: ClassVar[type[DataWarning]]
     ids: ClassVar[type[DataWarning]]
     join: ClassVar[type[DataWarning]]

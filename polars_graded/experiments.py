@@ -28,12 +28,12 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.arguments import Columns, Measures, parse_scalar_measures
 from polars_graded._frames.evaluating import evaluate
-from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import check_grade
+from polars_graded._measuring.tie_orders import TiesArgument
 from polars_graded.namespace import graded
 
 __all__ = [

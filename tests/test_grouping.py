@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate
-from polars_graded._frames.grouping import Groups
+from polars_graded._frames.rows import Groups
 
 KEYS = {
     "numbers": [3, 1, 2],

@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "_measuring": {"numba", "numpy", "polars", "_checks", "_measuring.kernels"},
     "namespace": {"polars", "_checks", "_measuring", "_measuring.kernels"},
     "_frames": {
-        *("numpy", "polars", "pyarrow", "pyspark", "ray", "tqdm"),
+        *("numpy", "polars", "pyarrow", "pyspark", "ray"),
         *("_checks", "_door", "_measuring", "_measuring.kernels", "_versions", "_warnings"),
     },
     "_results": {

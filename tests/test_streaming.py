@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from helpers import COLLECTED, ODD_QUERIES, assert_same_columns, frame_of, needed, random_queries
+from helpers import COLLECTED, ODD_QUERIES, assert_same_columns, frame_of, random_queries
 from polars.testing import assert_frame_equal
 from registry import FURTHER_COLUMNS, ROWS
 
 from polars_graded import evaluate
-from polars_graded._frames import progress, streaming
+from polars_graded._frames import rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of queries that are odd
 
@@ -39,7 +39,7 @@ STACKED = pl.concat(
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(streaming, "BATCH_ROWS", 200)
+    monkeypatch.setattr(rows, "BATCH_ROWS", 200)
 
 
 # Batches
@@ -47,7 +47,7 @@ def small_batches(monkeypatch):
 
 def test_every_row_is_in_one_batch_with_all_others_of_its_query():
     frame = QUERIES.with_row_index()
-    found = [*streaming.read_whole_queries(frame.lazy(), ["query"])]
+    found = [*rows.read_whole_queries(frame.lazy(), ["query"])]
     assert len(found) >= 3
     queries = pl.concat(part.select("query").unique() for part in found)
     assert queries.height == queries.n_unique() == QUERIES["query"].n_unique()
@@ -124,44 +124,6 @@ def test_nothing_is_read_before_it_is_collected():
     lazy = MIXED.lazy().map_batches(never, schema=MIXED.schema)
     result = evaluate(lazy, "ap")
     assert result.collect_schema().names() == ["strategy", "query", "ap"]
-
-
-# The bar
-
-
-class Terminal:
-    """What is written where somebody looks, and what tqdm asks of it."""
-
-    def __init__(self):
-        self.written = ""
-
-    def isatty(self):
-        return True
-
-    def write(self, text):
-        self.written += text
-
-    def flush(self):
-        pass
-
-
-@pytest.fixture
-def terminal():
-    needed("tqdm", "tqdm")
-    return Terminal()
-
-
-def drawn(terminal, **options):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stderr", terminal)
-        evaluate(MIXED, "ap", by=["score", "other"], **ORDERS_OF_ROWS, **options)
-    return terminal.written
-
-
-def test_a_bar_is_drawn_where_it_takes_long(terminal, monkeypatch):
-    assert drawn(terminal) == ""
-    monkeypatch.setattr(progress, "SECONDS", 0)
-    assert "rows" in drawn(terminal)
 
 
 # Memory

@@ -22,7 +22,7 @@ from polars_graded._checks import (
     check_level,
     pack_query,
 )
-from polars_graded._frames.sources import scan_frames
+from polars_graded._frames.rows import scan_frames
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.keys import collect_column_names
 

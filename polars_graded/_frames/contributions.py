@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_whole_number
-from polars_graded._frames.directions import check_directions_of_rows
+from polars_graded._frames.directions import check_directions
 from polars_graded._frames.request import Request
+from polars_graded._frames.rows import Groups
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import measure_one, rank_rows
@@ -161,8 +162,8 @@ def select_queries(
     is_selected = pl.any_horizontal(conditions)
     rows = request.add_computed_columns(frame.lazy().filter(is_selected).collect())
     # One query shows nothing about ranks, so all queries are read.
-    all_rows = frame.lazy().select(request.input_columns).collect()
-    check_directions_of_rows(request, request.add_computed_columns(all_rows))
+    all_rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
+    check_directions(request, Groups.of(all_rows, request.keys, request.document_columns))
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {queries[0]!r} in {columns}"
         raise ValueError(msg)

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import did_you_mean, first_few
-from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
+from polars_graded._frames.rows import Groups
 from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.rank_columns import collect_facts, find_ranks, write_directions
 
@@ -36,13 +36,6 @@ def check_stacked_names(request: Request, frame: pl.DataFrame) -> None:
             raise ValueError(msg)
 
 
-def check_directions_of_rows(request: Request, rows: pl.DataFrame) -> None:
-    """Raise as `check_directions` does, for rows that already have computed columns."""
-    ranks = [] if request.rank_column is None else [request.rank_column]
-    columns = list(dict.fromkeys([*request.scores, *ranks]))
-    check_directions(request, Groups.of(rows, request.keys, columns))
-
-
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the rows with computed columns, and keywords that name columns.
 
@@ -50,7 +43,7 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
     for all strategies becomes a mapping. The rows are without those that `where` ignores.
     """
     rows = request.add_computed_columns(frame)
-    check_directions_of_rows(request, rows)
+    check_directions(request, Groups.of(rows, request.keys, request.document_columns))
     keywords = {
         "by": {name: [*columns] for name, columns in request.by.items()},
         "descending": {name: [*request.find_directions(name)] for name in request.by},

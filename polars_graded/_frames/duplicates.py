@@ -6,20 +6,19 @@ The values are grades, popularities and features.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import TEXT_TYPES, first_few
+from polars_graded._checks import first_few
 from polars_graded._frames.distinct_keys import hash_keys
-from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
+from polars_graded._frames.rows import Groups
 from polars_graded._measuring.document_columns import may_identify_queries
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
-from polars_graded._warnings import DataWarning, warn_the_caller
 
 MAX_CHECKED_ROWS = 1_000_000
 """Maximum number of rows of a frame in which all rows are checked for repeated documents.
@@ -29,9 +28,6 @@ In a larger frame, a sample of about half this number of rows, or more, is check
 
 STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
-
-MAX_DROPPED_SHARE = 0.01
-"""Maximum share of the rows that a hint suggests to drop although they differ in grade or score."""
 
 CHECKED_SHARE = 0.05
 """Approximate minimum share of checked rows in each part of a frame (see `Duplicates`).
@@ -55,32 +51,22 @@ class Duplicates:
     rows: int = 0
     """Number of rows of all parts so far."""
 
-    def check(self, groups: Groups, frame: pl.DataFrame | None = None) -> None:
+    def check(self, groups: Groups) -> None:
         """Raise if a ranking repeats a document, or a document has two values.
 
         A document must have one popularity, and one value in a column of features, in all queries
-        of a part. With a column of strategies, it must also have one grade in a query. If no column
-        of documents was found, warn of rows that are equal in all columns.
-
-        `frame` contains the same rows with all of their columns, if they are known. Its columns may
-        show why a document is repeated.
+        of a part. With a column of strategies, it must also have one grade in a query.
         """
         request, rows_before, n = self.requests[0], self.rows, groups.frame.height
         self.rows += n
-        if not n:
-            return
-        if request.document is None:
-            if request.finds_document and frame is not None:
-                used = {name for each in self.requests for name in each.all_columns}
-                warn_of_equal_rows(frame, request.query, used)
+        if request.document is None or not n:
             return
         check_values_agree(request, groups.frame)
         max_rows = n
         if self.rows > MAX_CHECKED_ROWS:
             max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, math.ceil(CHECKED_SHARE * n))
         if any(_find_repeats(groups.frame.get_column(request.document), groups, max_rows)):
-            rows = groups.list_rows(request.columns) if frame is None else frame
-            check_documents_are_unique(request, rows)
+            check_documents_are_unique(request, groups.list_rows(request.columns))
         if request.strategy is not None:
             sample = groups if n <= max_rows else _sample_queries(request, groups, max_rows)
             for each in self.requests:
@@ -153,7 +139,7 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     msg = (
         f"`frame` must have each document of {doc!r} once per ranking, got {surplus} rows too many "
         f"in {queries} of {all_queries} queries: {first_few(first.select(*query, doc).rows())}\n\n"
-        f"Hint: {_write_repair(request, rows, repeated, surplus)}if {doc!r} does not identify "
+        f"Hint: {_write_repair(request, repeated)}if {doc!r} does not identify "
         "documents, doc='...' names another column, or None"
     )
     raise ValueError(msg)
@@ -167,95 +153,20 @@ def _identifies_queries(request: Request, rows: pl.DataFrame) -> bool:
     return bool((counts.get_column(request.document or "") == 1).all())
 
 
-def _write_repair(
-    request: Request, rows: pl.DataFrame, repeated: pl.DataFrame, surplus: int
-) -> str:
-    """Return the first part of the hint about repeated documents, or an empty text.
+def _write_repair(request: Request, repeated: pl.DataFrame) -> str:
+    """Return the first part of the hint about repeated documents.
 
-    Further columns of the query are suggested if they separate the repeated rows. Dropping rows is
-    suggested only if the repeated rows agree in grade, scores and all other columns that are used,
-    or if few rows are dropped.
+    Dropping rows is suggested only if the repeated rows agree in grade and scores.
     """
     columns = [*request.keys, request.document or ""]
     used = list(dict.fromkeys([*columns, *request.row_columns]))
-    agree = repeated.select(used).n_unique() == repeated.select(columns).n_unique()
-    if agree or surplus <= MAX_DROPPED_SHARE * rows.height:
+    if repeated.select(used).n_unique() == repeated.select(columns).n_unique():
         return (
             f".unique({columns!r}, keep='first', maintain_order=True) keeps the first row of a "
             "document in each ranking; "
         )
-    labels = find_separating_columns(repeated, columns, used)
-    if not labels:
-        return ""
-    hint = (
-        f"query={[*request.query, *labels]!r} makes a query of each value of "
-        f"{' and '.join(map(repr, labels))}; "
-    )
-    if len(labels) == 1 and request.strategy is None:
-        hint += f"if its values are strategies, strategy={labels[0]!r} compares them; "
-    return hint
-
-
-def find_separating_columns(
-    repeated: pl.DataFrame, columns: Sequence[str], used: Sequence[str]
-) -> list[str]:
-    """Return the fewest columns that separate rows with equal values in `columns`, or none.
-
-    Only texts and Booleans are considered, because numbers may be counts, and no texts that are
-    dates. Columns with fewer distinct values are preferred.
-    """
-    labels = [
-        name
-        for name, dtype in repeated.schema.items()
-        if name not in {*columns, *used}
-        and dtype in (*TEXT_TYPES, pl.Boolean)
-        and not _holds_dates(repeated.get_column(name))
-    ]
-    if repeated.select(*columns, *labels).is_duplicated().any():
-        return []
-    for name in sorted(labels, key=lambda name: repeated.get_column(name).n_unique(), reverse=True):
-        others = [each for each in labels if each != name]
-        if not repeated.select(*columns, *others).is_duplicated().any():
-            labels = others
-    # Titles, for example, distinguish documents. With such a column, each row would be a query.
-    rankings = repeated.select(*columns[:-1], *labels)
-    separates_documents = 2 * rankings.n_unique() > repeated.height
-    return [] if separates_documents else labels
-
-
-def _holds_dates(column: pl.Series) -> bool:
-    """Return whether a column of texts holds dates, such as "2024-05-01"."""
-    if column.dtype == pl.Boolean:
-        return False
-    texts = column.cast(pl.String).drop_nulls().unique()
-    return len(texts) > 0 and bool(texts.str.contains(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").all())
-
-
-def warn_of_equal_rows(frame: pl.DataFrame, query: Sequence[str], used: Collection[str]) -> None:
-    """Warn of rows that are equal in all columns, if no column identifies documents.
-
-    Rows whose grades, scores and other numbers are equal may be different documents. So the frame
-    must have a column of texts that is not among the columns of the call, `used`.
-    """
-    texts = {name for name, dtype in frame.schema.items() if dtype in TEXT_TYPES}
-    if texts <= {*used} or pl.Object in frame.dtypes:
-        return
-    rows = frame
-    if frame.height > MAX_CHECKED_ROWS:
-        hashes = hash_keys(frame, query)
-        rows = frame.filter(hashes <= int(2**64 * MAX_CHECKED_ROWS / 2 / frame.height))
-    if _count_unique(rows.hash_rows()) == rows.height:
-        return
-    n_equal = rows.height - rows.n_unique()
-    among = f"{rows.height} rows" if rows.height == frame.height else f"{rows.height} checked rows"
-    if n_equal:
-        warn_the_caller(
-            DataWarning.duplicates,
-            f"{n_equal} of {among} are equal to an earlier row in all columns, and each counts as "
-            "a document, because no column of documents was found\n\n"
-            "Hint: .unique(maintain_order=True) drops equal rows; doc= names the column of "
-            "documents; doc=None ranks each row as a document",
-        )
+    hint = f"query={[*request.query, '...']!r} names all columns that tell queries apart; "
+    return hint if request.strategy else f"{hint}strategy='...' names a column of strategies; "
 
 
 def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import check_flag
+from polars_graded._checks import check_flag, check_frame
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
 from polars_graded._frames.directions import Directions, check_stacked_names
 from polars_graded._frames.duplicates import Duplicates
-from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
+from polars_graded._frames.fingerprints import prepare_fingerprints
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.progress import show_progress
-from polars_graded._frames.request import Request, RequestT, add_computed_columns, open_frame
-from polars_graded._frames.sources import scan_frames
-from polars_graded._frames.streaming import check_queries_are_together, read_whole_queries
-from polars_graded._frames.ties import TiesArgument
+from polars_graded._frames.request import Request
+from polars_graded._frames.rows import check_queries_are_together, scan_frames
 from polars_graded._frames.values import finish_requests, gather, group_rows
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
+from polars_graded._measuring.tie_orders import TiesArgument
 
 
 @returns_lazy_for_lazy
@@ -51,7 +49,6 @@ def evaluate(
     features: Column | None = None,
     reference: Column | None = None,
     consecutive: bool = False,
-    progress: bool = True,
     fingerprint: str | bool | None = None,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
@@ -102,8 +99,6 @@ def evaluate(
         Columns or expressions with properties of documents, for the measures that need them.
     consecutive
         If True, the rows of each query are consecutive, so that a LazyFrame may exceed memory.
-    progress
-        If True, draw a progress bar for long evaluations, if tqdm is installed.
     fingerprint
         If True, and if there is a column of documents, results record how they were measured and by
         which judgments, for `write_results` and `gate`. A name passes another column of ids.
@@ -183,21 +178,13 @@ def evaluate(
         popularity=popularity,
         features=features,
         reference=reference,
+        fingerprint=fingerprint,
     )
-    values: pl.DataFrame | pl.LazyFrame = measure_frame(
-        requests, frame, consecutive=consecutive, progress=progress, fingerprint=fingerprint
-    )
+    values: pl.DataFrame | pl.LazyFrame = measure_frame(requests, frame, consecutive=consecutive)
     return values
 
 
-def measure_frame(
-    requests: Sequence[RequestT],
-    frame: Any,
-    *,
-    consecutive: bool,
-    progress: bool,
-    fingerprint: str | bool | None = None,
-) -> Any:
+def measure_frame(requests: Sequence[Request], frame: Any, *, consecutive: bool) -> Any:
     """Measure any frame; `requests` has one request for each grader.
 
     The result is a LazyFrame for a LazyFrame, a frame of the engine for one of an engine, such as
@@ -205,26 +192,24 @@ def measure_frame(
     """
     __tracebackhide__ = True
     check_flag("consecutive", consecutive)
-    check_flag("progress", progress)
     engine = find_engine(frame)
     if engine is not None:
+        fingerprint = requests[0].fingerprint
         for name, value in (("consecutive", consecutive), ("fingerprint", fingerprint)):
             if value not in (None, False):
                 msg = f"`{name}` must not be passed for frames of Spark and the like, got {value!r}"
                 raise ValueError(msg)
         each = [engine.evaluate_rows(request, frame) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
-    opened, frame = open_frame(requests, frame)
-    if isinstance(fingerprint, bool):
-        fingerprint = opened[0].document if fingerprint else None
-    if fingerprint is not None:
-        check_fingerprint(opened, fingerprint, frame.collect_schema())
+    frame = check_frame("frame", frame)
+    schema = frame.collect_schema()
+    requests = [prepare_fingerprints(each.of_frame(frame), schema) for each in requests]
     if isinstance(frame, pl.LazyFrame):
-        values: Any = measure_lazily(opened, frame, consecutive=consecutive, progress=progress)
-    else:
-        values = measure_eagerly(opened, frame, progress=progress)
-        check_stacked_names(opened[0], values)
-    return values if fingerprint is None else add_fingerprints(values, opened, frame, fingerprint)
+        return measure_lazily(requests, frame, consecutive=consecutive)
+    requests = [each.with_strategies(frame) for each in requests]
+    values = measure_eagerly(requests, frame)
+    check_stacked_names(requests[0], values)
+    return values
 
 
 def measure_eagerly(
@@ -232,44 +217,30 @@ def measure_eagerly(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
     consecutive: bool = False,
-    progress: bool = False,
 ) -> pl.DataFrame:
     """Return the values of all queries.
 
     `requests` has one request for each grader. If the rows of each query are `consecutive`, the
     rows of a LazyFrame are read batch by batch.
     """
-    requests = [each.with_strategies(frame) for each in requests]
-    request = requests[0]
-    is_lazy = isinstance(frame, pl.LazyFrame)
-    if is_lazy:
-        frame = frame.select(
-            *dict.fromkeys(name for each in requests for name in each.input_columns)
-        )
-    parts: Iterable[Any] = [frame]
-    if isinstance(frame, pl.LazyFrame) and consecutive:
-        parts = read_whole_queries(frame, request.query)
+    first = requests[0]
+    directions, duplicates = Directions(first), Duplicates(requests)
     gathered = [gather(each) for each in requests]
-    directions = Directions(request)
-    duplicates = Duplicates(requests)
-    with show_progress(shown=progress) as count_rows:
-        for part in parts:
-            rows = add_computed_columns(requests, part)
-            groups = group_rows(requests, rows)
-            directions.add(groups)
-            duplicates.check(groups, rows if isinstance(rows, pl.DataFrame) else None)
-            for each in gathered:
-                each.add(groups, count_rows)
+    for groups in group_rows(requests, frame, consecutive=consecutive):
+        directions.add(groups)
+        duplicates.check(groups)
+        for each in gathered:
+            each.add(groups)
     directions.check()
     result = finish_requests(gathered)
-    if is_lazy:
-        keys = [*([] if request.grader is None else [GRADER]), *request.result_keys]
+    if isinstance(frame, pl.LazyFrame):
+        keys = [*([] if first.grader is None else [GRADER]), *first.result_keys]
         check_queries_are_together(result, keys)
     return result
 
 
 def measure_lazily(
-    requests: Sequence[Request], frame: pl.LazyFrame, *, consecutive: bool, progress: bool
+    requests: Sequence[Request], frame: pl.LazyFrame, *, consecutive: bool
 ) -> pl.LazyFrame:
     """Return a LazyFrame that measures `frame` when it is collected.
 
@@ -283,12 +254,8 @@ def measure_lazily(
             rows = frame.filter(wanted)
         # The names of strategies come from the unfiltered frame. Even if a filter removes all rows
         # of a strategy, the same pairs of strategies are compared.
-        requests_for_columns = [
-            _select_columns(each, columns).with_strategies(frame) for each in requests
-        ]
-        measured = measure_eagerly(
-            requests_for_columns, rows, consecutive=consecutive, progress=progress
-        )
+        selected = [_select_columns(each, columns).with_strategies(frame) for each in requests]
+        measured = measure_eagerly(selected, rows, consecutive=consecutive)
         if wanted is None:  # a filter may have removed strategies
             check_stacked_names(requests[0], measured)
         yield measured
@@ -300,7 +267,8 @@ def measure_lazily(
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
     """Measure an empty frame, to raise errors that do not depend on rows."""
-    measure_eagerly(requests, schema.to_frame())
+    no_rows = schema.to_frame()
+    measure_eagerly([each.with_strategies(no_rows) for each in requests], no_rows)
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:

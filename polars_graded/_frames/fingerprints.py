@@ -6,15 +6,16 @@ Fingerprints identify the judgments and the judged documents. A text contains th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns
-from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.request import Request
+from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, RECORDS, SETTINGS, Request
+from polars_graded._frames.rows import Groups
 from polars_graded._measuring.kernels.fingerprints import (
     Hashes,
     combine_hashes,
@@ -24,94 +25,69 @@ from polars_graded._measuring.kernels.fingerprints import (
 from polars_graded._measuring.ranking import is_vector
 from polars_graded._versions import __version__
 
-JUDGMENTS, DOCUMENTS, SETTINGS = "judgments", "documents", "settings"
-"""The columns of results that record what was measured."""
+RequestT = TypeVar("RequestT", bound=Request)
 
-RECORDS = (JUDGMENTS, DOCUMENTS, SETTINGS)
-
-DEFAULT_CHUNK_ROWS = 1 << 16
+CHUNK_ROWS = 1 << 16
 """Number of rows that are hashed at once, so that their texts stay in the cache."""
 
 
-def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) -> None:
-    """Raise if the document column or a name in the result is unsuitable.
+def prepare_fingerprints(request: RequestT, schema: Mapping[str, pl.DataType]) -> RequestT:
+    """Return the request with its column of ids and its settings, if fingerprints are wanted.
 
-    The document column must be in the frame, and must hold ids. No key or measure of the result may
-    have a name in `RECORDS`.
+    Raise if this column does not hold ids, or if another column of the result is in `RECORDS`.
     """
-    column = check_column_name("fingerprint", doc)
-    check_columns("frame", [column], schema, argument="fingerprint")
+    column = request.fingerprint
+    if isinstance(column, bool):
+        column = request.document if column else None
+    if column is None:
+        return replace(request, fingerprint=None)
+    check_columns(
+        "frame", [check_column_name("fingerprint", column)], schema, argument="fingerprint"
+    )
     if schema[column].is_nested() or schema[column] in (pl.Duration, pl.Binary):
         msg = f"`fingerprint` must name a column of ids, got {schema[column]} in {column!r}"
         raise TypeError(msg)
-    for name in (*requests[0].result_keys, *requests[0].measures):
+    for name in (*request.result_keys, *request.measures):
         if name in RECORDS:
             msg = (
                 f"`fingerprint` adds the columns {', '.join(map(repr, RECORDS))}, "
                 f"so no other column may have these names, got {name!r}"
             )
             raise ValueError(msg)
+    all_columns = request.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
+    settings = describe_settings(request, all_columns)
+    return replace(request, fingerprint=column, settings=settings)
 
 
-def add_fingerprints(
-    values: pl.DataFrame | pl.LazyFrame,
-    requests: Sequence[Request],
-    frame: pl.DataFrame | pl.LazyFrame,
-    doc: str,
-) -> pl.DataFrame | pl.LazyFrame:
-    """Add fingerprints and settings to the values of `evaluate`."""
-    first = requests[0]
-    rows = [each.add_computed_columns(frame.lazy()) for each in requests]
-    settings = describe_settings(first, rows[0].collect_schema())
-    parts = [
-        compute_fingerprints(each, own_rows, doc)
-        for each, own_rows in zip(requests, rows, strict=True)
-    ]
-    keys = [*([] if first.grader is None else [GRADER]), *first.keys]
-    empty_hash = pl.lit(_format_numbers(pl.Series([0], dtype=pl.UInt64))[0])
-    hashes = [JUDGMENTS, *([DOCUMENTS] if first.inputs else [])]
-    with_records = (
-        values.lazy()
-        .join(pl.concat(parts), on=keys, how="left", nulls_equal=True, maintain_order="left")
-        .with_columns(pl.col(hashes).fill_null(empty_hash), pl.lit(settings).alias(SETTINGS))
-    )
-    if isinstance(values, pl.DataFrame):
-        return with_records.collect()
-    return with_records
-
-
-def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFrame:
-    """Return fingerprints, in one row per combination of `request.keys`.
+def record(request: Request, groups: Groups) -> list[pl.Series]:
+    """Return the columns of `request.records`, with one text for each ranking.
 
     The column `JUDGMENTS` contains a hash of the judged documents and their grades. If measures
     have inputs such as subtopics, the column `DOCUMENTS` contains a hash of the judged documents
-    and their inputs. Combinations of keys without judged documents are left out.
+    and their inputs.
     """
-    schema = frame.collect_schema()
-    text = _write_ids(doc, schema[doc]).fill_null("").alias("doc")
-    values = {JUDGMENTS: pl.col(request.grade).cast(pl.Float64)}
+    if not request.fingerprint_columns:
+        return []
+    [doc] = request.fingerprint_columns
+    rows = groups.frame
+    is_judged = rows.get_column(request.grade).is_not_null()
+    judged = rows.filter(is_judged)
+    ids = judged.select(_write_ids(doc, rows.schema[doc]).fill_null("")).to_series()
+    values = {JUDGMENTS: judged.get_column(request.grade).cast(pl.Float64)}
     if request.inputs:
-        values[DOCUMENTS] = pl.struct(
-            _unify_values(schema[column], column).alias(name)
+        inputs = (
+            _unify_values(rows.schema[column], column).alias(name)
             for name, column in sorted(request.inputs.items())
-        ).struct.json_encode()
-    rows = frame.filter(pl.col(request.grade).is_not_null()).select(
-        *request.keys,
-        *(
-            pl.struct(text, value.alias("value"))
-            .map_batches(_hash_documents, return_dtype=pl.UInt64(), is_elementwise=True)
-            .alias(name)
-            for name, value in values.items()
-        ),
-    )
-    formatted = pl.col(*values).map_batches(
-        _format_numbers, return_dtype=pl.String(), is_elementwise=True
-    )
-    # The sum of hashes does not depend on the order of documents. It wraps around at 2**64.
-    hashes = rows.group_by(request.keys).agg(pl.col(*values).sum()).with_columns(formatted)
-    if request.grader is None:
-        return hashes
-    return hashes.select(pl.lit(request.grader).alias(GRADER), "*")
+        )
+        values[DOCUMENTS] = judged.select(pl.struct(*inputs).struct.json_encode()).to_series()
+    records = []
+    for name, each in values.items():
+        hashes = np.zeros(rows.height, np.uint64)
+        hashes[is_judged.to_numpy()] = _hash_documents(ids, each)
+        # The sum of hashes does not depend on the order of documents. It wraps around at 2**64.
+        sums = groups.reduce_groups(np.add, pl.Series(hashes))
+        records.append(_format_numbers(sums.alias(name)))
+    return [*records, pl.Series(SETTINGS, [request.settings]).new_from_index(0, groups.n)]
 
 
 def _write_ids(doc: str, dtype: pl.DataType) -> pl.Expr:
@@ -137,22 +113,15 @@ def _unify_values(dtype: pl.DataType, column: str) -> pl.Expr:
     return values if is_vector(dtype) or not is_list else values.list.eval(pl.element().sort())
 
 
-def _hash_documents(documents: pl.Series) -> pl.Series:
-    """Return a hash of each document and its value.
-
-    The value is the grade, or the inputs of measures as text.
-    """
-    parts = []
-    for first in range(0, len(documents), DEFAULT_CHUNK_ROWS):
-        part = documents.slice(first, DEFAULT_CHUNK_ROWS).struct.unnest()
-        value = part["value"]
-        hashes = (
-            _hash_texts(value)
-            if value.dtype == pl.String
-            else hash_grades(value.to_numpy().astype(np.float64))
-        )
-        parts.append(combine_hashes(_hash_texts(part["doc"]), hashes))
-    return pl.Series(documents.name, np.concatenate(parts) if parts else [], dtype=pl.UInt64)
+def _hash_documents(ids: pl.Series, values: pl.Series) -> Hashes:
+    """Return a hash of each document and its value: the grade, or the inputs as text."""
+    parts = [np.empty(0, np.uint64)]
+    for first in range(0, len(ids), CHUNK_ROWS):
+        part = values.slice(first, CHUNK_ROWS)
+        is_text = part.dtype == pl.String
+        hashes = _hash_texts(part) if is_text else hash_grades(part.to_numpy().astype(np.float64))
+        parts.append(combine_hashes(_hash_texts(ids.slice(first, CHUNK_ROWS)), hashes))
+    return np.concatenate(parts)
 
 
 def _hash_texts(texts: pl.Series) -> Hashes:

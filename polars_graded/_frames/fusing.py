@@ -11,10 +11,10 @@ from polars_graded._checks import check_choice, check_column_name, check_number
 from polars_graded._frames.arguments import NO_GRADE, By, Column, Columns, Descending
 from polars_graded._frames.evaluating import measure_eagerly
 from polars_graded._frames.request import Request
-from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
+from polars_graded._measuring.tie_orders import TiesArgument
 
 Method: TypeAlias = Literal[
     "rrf",
@@ -214,7 +214,7 @@ def fuse(
     hides_overflow = method not in RANK_METHODS and normalisation in ("min_max", "z", "sum")
 
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
-        measure_eagerly([request], rows, progress=False)  # checks the rankings
+        measure_eagerly([request], rows)  # checks the rankings
         columns = request.add_computed_columns(rows)
         fused = _build_fusion(request, columns.schema, method, normalisation, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())

@@ -18,7 +18,7 @@ from polars_graded._checks import MAX_SHOWN_VALUES, TEXT_TYPES, first_few
 from polars_graded._frames.distinct_keys import check_distinct, check_no_nulls
 from polars_graded._frames.inputs import Frame, Runs
 from polars_graded._frames.judge_checks import check_schemas, select_judgments
-from polars_graded._frames.sources import scan_frames
+from polars_graded._frames.rows import scan_frames
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 ROW_NUMBER = "polars_graded: row number"

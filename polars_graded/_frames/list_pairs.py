@@ -19,10 +19,10 @@ from polars_graded._frames.arguments import (
 )
 from polars_graded._frames.evaluating import measure_frame
 from polars_graded._frames.pair_values import PairRequest
-from polars_graded._frames.ties import TiesArgument
 from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
+from polars_graded._measuring.tie_orders import TiesArgument
 
 
 @returns_lazy_for_lazy
@@ -42,7 +42,6 @@ def similarity(
     relevant_from: float | None = None,
     where: Column | None = None,
     consecutive: bool = False,
-    progress: bool = True,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Compare the rankings of pairs of strategies, without grades.
 
@@ -71,7 +70,7 @@ def similarity(
         unless `rbo(ties=order)` is passed, and `kendall_tau` and `spearman` correct for ties.
     doc
         The column of documents, as for `evaluate`.
-    consecutive, progress
+    consecutive
         As for `evaluate`.
 
     Returns
@@ -165,7 +164,5 @@ def similarity(
     )
     request = replace(request, baseline=baseline)
     request.check_pairs()
-    values: pl.DataFrame | pl.LazyFrame = measure_frame(
-        [request], frame, consecutive=consecutive, progress=progress
-    )
+    values: pl.DataFrame | pl.LazyFrame = measure_frame([request], frame, consecutive=consecutive)
     return values

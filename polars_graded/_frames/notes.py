@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES
-from polars_graded._frames.grouping import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.request import Request
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 
 DEPENDS_ON_TIES = "depends_on_ties"
 """Name of a note: True if a value of the ranking depends on the order of tied documents."""

@@ -13,14 +13,14 @@ from polars_graded._frames.arguments import By, Column, Columns, Descending, Gra
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import check_directions
-from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.request import Request
-from polars_graded._frames.ties import TiesArgument
-from polars_graded._frames.values import Gathered, group_rows
+from polars_graded._frames.rows import Groups
+from polars_graded._frames.values import Gathered
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
+from polars_graded._measuring.tie_orders import TiesArgument
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["overview", "side_by_side"]
@@ -149,10 +149,8 @@ def overview(
         raise ValueError(msg)
     request, opened = request.open_frame(frame)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
-    groups = group_rows([request], rows)
+    groups = Groups.of(rows, request.keys, request.document_columns)
     check_directions(request, groups)
-    if request.document is None and request.finds_document and isinstance(opened, pl.DataFrame):
-        warn_of_equal_rows(opened, request.query, request.all_columns)
     gathered = Gathered(request)
     gathered.add(groups)
     notes, values = gathered.notes, gathered.in_order()

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames.data_warnings import find_order_dependent_measures
-from polars_graded._frames.grouping import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.notes import TIED_PAIR
 from polars_graded._frames.request import Request
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._frames.values import Gathered, Part, Rankings, gather

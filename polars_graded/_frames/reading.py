@@ -33,7 +33,7 @@ from polars_graded._frames.file_formats import (
 )
 from polars_graded._frames.files import Block, Paths, TextFile, list_files
 from polars_graded._frames.json_files import read_json
-from polars_graded._frames.sources import scan_frames
+from polars_graded._frames.rows import scan_frames
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._warnings import DataWarning, warn_the_caller
 

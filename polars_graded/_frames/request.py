@@ -38,14 +38,13 @@ from polars_graded._frames.arguments import (
     selects_columns,
 )
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.ties import Ties, TiesArgument
 from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
 from polars_graded._measuring.scale import Scale, Undefined
-from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS
+from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS, Ties, TiesArgument
 from polars_graded._warnings import DataWarning
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -54,6 +53,12 @@ Values = TypeVar("Values", pl.Expr, pl.Series)
 
 RANK = "rank"
 """Name of the column of ranks in runs that `read_run` and `join_judgments` return."""
+
+JUDGMENTS, DOCUMENTS, SETTINGS = "judgments", "documents", "settings"
+"""Columns of results that record what was measured: hashes of the judgments and of the properties
+of judged documents, and the settings."""
+
+RECORDS = (JUDGMENTS, DOCUMENTS, SETTINGS)
 
 MASK = "polars_graded: where"
 """Name of the temporary column of `where`, which no frame has."""
@@ -107,6 +112,10 @@ class Request:
     """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
     grader: str | None = None
     """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
+    fingerprint: str | bool | None = None
+    """The column of ids for fingerprints. True means the column of documents, None none."""
+    settings: str = ""
+    """The settings that the result records if it has fingerprints."""
 
     @classmethod
     def of(
@@ -126,6 +135,7 @@ class Request:
         undefined_as: Undefined = "default",
         condensed: bool = False,
         where: Column | None = None,
+        fingerprint: str | bool | None = None,
         **inputs: Column | None,
     ) -> Self:
         """Check the arguments of `evaluate` and return their request.
@@ -165,6 +175,7 @@ class Request:
             all_ascending=(descending is False and len(strategies) > 1)
             or (strategy is not None and descending in (False, dict.fromkeys(strategies, False))),
             grader=grader,
+            fingerprint=fingerprint,
         )
         check_measures([*chosen.values()], request.unsorted_ranking, columns)
         request.check_names()
@@ -282,8 +293,20 @@ class Request:
     @property
     def document_columns(self) -> list[str]:
         """Return the distinct columns that describe a document, including its name."""
-        others = (self.document, self.ties.document, self.rank_column)
+        others = (self.document, self.ties.document, self.rank_column, *self.fingerprint_columns)
         return list(dict.fromkeys([*self.row_columns, *(name for name in others if name)]))
+
+    @property
+    def fingerprint_columns(self) -> list[str]:
+        """Return the column of ids for fingerprints, if there is one."""
+        return [self.fingerprint] if isinstance(self.fingerprint, str) else []
+
+    @property
+    def records(self) -> list[str]:
+        """Return the columns of the result that record what was measured."""
+        if not self.fingerprint_columns:
+            return []
+        return [name for name in RECORDS if name != DOCUMENTS or self.inputs]
 
     @property
     def input_columns(self) -> list[str]:
@@ -299,11 +322,6 @@ class Request:
         return list(dict.fromkeys(names))
 
     @property
-    def all_columns(self) -> set[str]:
-        """Return all columns of a frame that are read, and all computed columns."""
-        return {*self.columns, *self.input_columns}
-
-    @property
     def row_columns(self) -> list[str]:
         """The distinct columns of grades, scores, ties and inputs of measures."""
         columns = [self.grade, *self.scores, *(self.ties.columns or ()), *self.inputs.values()]
@@ -315,20 +333,29 @@ class Request:
         return [name for columns in self.by.values() for name in columns]
 
     def open_frame(self, frame: Any, **others: str) -> tuple[Self, pl.DataFrame | pl.LazyFrame]:
-        """Return the request for a frame, and the frame as a Polars frame.
+        """Return the request for a frame of any kind, and the frame as a Polars frame.
 
-        The request gets the frame's document column. `others` contains further arguments that name
-        columns. Raise if a column is missing or the frame does not fit.
+        `others` contains further arguments that name columns.
         """
         __tracebackhide__ = True
-        checked = check_frame("frame", frame)
-        schema = checked.collect_schema()
-        request = self.with_selected_columns(schema)
-        request.check_schema(schema)
+        frame = check_frame("frame", frame)
+        request = self.of_frame(frame)
+        schema = frame.collect_schema()
         for argument, column in others.items():
             check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
-        request.check_not_stacked(checked)
-        return request.with_document_column(schema), checked
+        return request, frame
+
+    def of_frame(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:
+        """Return the request for a frame, with the columns that are found in it.
+
+        Raise if a column is missing or the frame does not fit.
+        """
+        __tracebackhide__ = True
+        schema = frame.collect_schema()
+        request = self.with_selected_columns(schema)
+        request.check_schema(schema)
+        request.check_not_stacked(frame)
+        return request.with_document_column(schema)
 
     def choose_document(self, doc: str, schema: Mapping[str, Any]) -> str:
         """Return the column to show for a document: `doc`, by default that of documents."""
@@ -480,7 +507,8 @@ class Request:
         keys: dict[str, Any] = {} if self.grader is None else {GRADER: pl.String()}
         keys |= {name: schema.get(name, pl.String()) for name in self.result_keys}
         keys[self.key] = pl.String() if self.strategy is None else schema[self.strategy]
-        return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
+        values = {name: measure.definition.dtype for name, measure in self.measures.items()}
+        return pl.Schema(keys | values | dict.fromkeys(self.records, pl.String()))
 
     def build_document_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy, with documents as the last sort key.
@@ -518,27 +546,3 @@ class Request:
         return self.unsorted_ranking.ranked_by(
             [*self.find_columns(strategy), *ties], descending=flags
         )
-
-
-RequestT = TypeVar("RequestT", bound=Request)
-
-
-def open_frame(
-    requests: Sequence[RequestT], frame: Any
-) -> tuple[list[RequestT], pl.DataFrame | pl.LazyFrame]:
-    """Convert a frame to Polars, and return the requests with its column of documents."""
-    __tracebackhide__ = True
-    opened = []
-    for request in requests:
-        request_of_frame, frame = request.open_frame(frame)
-        opened.append(request_of_frame)
-    return opened, frame
-
-
-def add_computed_columns(requests: Sequence[Request], frame: FrameT) -> FrameT:
-    """Add the columns that the requests compute.
-
-    `frame` must contain all rows of each of its queries.
-    """
-    computed = {name: expr for each in requests for name, expr in each.computed.items()}
-    return replace(requests[0], computed=computed).add_computed_columns(frame)

@@ -8,8 +8,8 @@ are facts about the data that warnings may need (see the module `notes`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from typing import Any
 
@@ -18,7 +18,7 @@ import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
-from polars_graded._frames.grouping import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
+from polars_graded._frames.fingerprints import record
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
     BELOW_ZERO,
@@ -31,6 +31,12 @@ from polars_graded._frames.notes import (
     depends_on_missed,
 )
 from polars_graded._frames.request import Request
+from polars_graded._frames.rows import (
+    TEMPORARY_NAME_TEMPLATE,
+    Groups,
+    are_sorted,
+    read_whole_queries,
+)
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computed, compute, find_depth, write_error
 from polars_graded._measuring.documents import (
@@ -53,17 +59,30 @@ MAX_SHARED_ROWS = 1 << 24
 """Maximum of (number of rows) × (number of strategies measured together).
 
 Strategies that are measured together share work. If the product for all strategies exceeds the
-maximum, they are measured in groups of at least one strategy. Progress is shown after each group.
+maximum, they are measured in groups of at least one strategy.
 """
 
 
-def group_rows(requests: Sequence[Request], frame: pl.DataFrame | pl.LazyFrame) -> Groups:
-    """Group the rows of a frame by ranking, once for all requests.
+def group_rows(
+    requests: Sequence[Request], frame: pl.DataFrame | pl.LazyFrame, *, consecutive: bool
+) -> Iterator[Groups]:
+    """Yield the rows of a frame, grouped by ranking, in parts of whole queries.
 
-    The requests differ in their graders, but not in the columns that identify a ranking.
+    The requests differ in their graders, but not in the columns that identify a ranking. There is
+    one part, unless the rows of each query of a LazyFrame are `consecutive`.
     """
-    columns = dict.fromkeys(name for request in requests for name in request.document_columns)
-    return Groups.of(frame, requests[0].keys, [*columns])
+    first = requests[0]
+    columns = [*dict.fromkeys(name for each in requests for name in each.document_columns)]
+    computed = {name: expr for each in requests for name, expr in each.computed.items()}
+    parts: Iterable[Any] = [frame]
+    if isinstance(frame, pl.LazyFrame):
+        needed = dict.fromkeys(name for each in requests for name in each.input_columns)
+        parts = [frame.select(*needed)]
+        if consecutive:
+            parts = read_whole_queries(parts[0], first.query)
+    for part in parts:
+        rows = replace(first, computed=computed).add_computed_columns(part)
+        yield Groups.of(rows, first.keys, columns)
 
 
 @dataclass(frozen=True)
@@ -136,6 +155,11 @@ class Part:
             name: read_input(ranking, name, self.groups.lists(each), names)
             for name, each in self.request.inputs.items()
         }
+
+    @cached_property
+    def records(self) -> list[pl.Series]:
+        """Return the columns that record what was measured, which all entries of `by` share."""
+        return record(self.request, self.groups)
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
@@ -271,6 +295,7 @@ class Part:
                 [
                     *key_columns[0 if request.strategy else 1 :],
                     *(columns[m.name].alias(column) for column, m in request.measures.items()),
+                    *self.records,
                 ]
             ),
             pl.DataFrame(note_columns),
@@ -355,16 +380,12 @@ class Gathered:
         self._grades: list[pl.DataFrame] = []
         self._faults = {name: Faults() for name in request.by}
 
-    def add(self, groups: Groups, count_rows: Callable[[int], object] = int) -> None:
-        """Measure a part of whole queries.
-
-        After each strategy, call `count_rows` with the number of rows, to show progress.
-        """
+    def add(self, groups: Groups) -> None:
+        """Measure a part of whole queries."""
         for each in self.part(self.request, groups).measure_rankings():
             self.values[each.name].append(each.values)
             self._notes.append(each.notes)
             self._faults[each.name].add(each)
-            count_rows(groups.frame.height)
         self._grades.append(note_grades(groups.frame.get_column(self.request.grade)))
 
     @cached_property
@@ -469,4 +490,5 @@ def _finish_request(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
         pl.lit(request.grader).alias(GRADER),
         *request.result_keys,
         *(pl.when(JUDGED).then(pl.col(name)).alias(name) for name in request.measures),
+        *request.records,
     )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from polars_graded._checks import check_column_name, check_column_names, first_few
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
 
 Tool: TypeAlias = Literal["trec_eval", "pytrec_eval", "ir_measures", "ranx"]
 """Name of a tool whose order of tied documents can be chosen."""
+
+TiesArgument: TypeAlias = "str | Sequence[str] | Mapping[Tool, str] | None"
+"""Type of the argument `ties` of `evaluate`."""
 
 
 @dataclass(frozen=True)
@@ -132,3 +136,85 @@ def group_by_order(
         order = BY_DOCUMENT if tool is None else find_order(tool, measure)
         groups.setdefault(order, []).append(measure)
     return [*groups.items()]
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Checked argument `ties` of `evaluate`."""
+
+    columns: tuple[str, ...] | None = None
+    """Columns that break ties. Empty for `ties="order"`; None if `ties` is not passed or names a
+    tool."""
+    tool: Tool | None = None
+    """The tool that `ties` names, or None. Tied documents are in the order of this tool."""
+    document: str | None = None
+    """The column of documents, if it breaks ties by default or for a tool; otherwise None."""
+
+    @classmethod
+    def of(cls, ties: Any) -> Ties:
+        """Check the argument `ties`."""
+        if ties is None:
+            return cls()
+        if isinstance(ties, Mapping):
+            if len(ties) != 1 or not {*ties} <= {*TOOLS}:
+                msg = (
+                    f"`ties` must map one of {', '.join(TOOLS)} to the column of documents, got "
+                    f"{ties!r}"
+                )
+                raise ValueError(msg)
+            [(tool, column)] = ties.items()
+            return cls(tool=tool, document=check_column_name("ties", column))
+        if isinstance(ties, str) and ties in TOOLS:
+            return cls(tool=next(tool for tool in TOOLS if tool == ties))
+        is_order = isinstance(ties, str) and ties == "order"
+        return cls(() if is_order else tuple(check_column_names("ties", ties)))
+
+    @property
+    def are_passed(self) -> bool:
+        """Return whether the caller chose an order."""
+        return self.columns is not None or self.tool is not None
+
+    def of_frame(
+        self, schema: Mapping[str, pl.DataType], document: str | None, others: Collection[str]
+    ) -> Ties:
+        """Return the order for a frame, whose column of documents may break ties.
+
+        This column breaks ties in two cases:
+
+        - `ties` names a tool other than ranx. If `ties` also names a column, this is the column of
+          documents. Raise if it is missing, or its values cannot be compared as text.
+        - `ties` is not passed, the values can be compared as text, and the column is not among the
+          `others`, which are keys, grades and scores.
+        """
+        dtype = schema.get(document or "")
+        if document in (self.columns or ()) and not can_be_text(dtype):
+            msg = f"`ties` needs documents that are texts or numbers, got {dtype} in {document!r}"
+            raise TypeError(msg)
+        if self.columns is not None or self.tool == "ranx":
+            return replace(self, document=None)
+        column = self.document or document
+        dtype = schema.get(column or "")
+        if self.tool is None:
+            breaks_ties = dtype is not None and can_be_text(dtype) and column not in others
+            return replace(self, document=column if breaks_ties else None)
+        if dtype is None:
+            msg = (
+                f"ties={self.tool!r} needs the column of documents, got no {column or 'doc'!r} "
+                f"among {first_few(list(schema))}\n\n"
+                f"Hint: ties={{{self.tool!r}: 'item'}} names the column"
+            )
+            raise ValueError(msg)
+        if not can_be_text(dtype):
+            msg = (
+                f"ties={self.tool!r} needs documents that are texts or numbers, got {dtype} in "
+                f"{column!r}"
+            )
+            raise TypeError(msg)
+        return replace(self, document=column)
+
+
+def can_be_text(dtype: pl.DataType | None) -> bool:
+    """Return whether values of a type can be compared as text. A missing column has no type."""
+    if dtype is None:
+        return True
+    return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration, pl.Null))

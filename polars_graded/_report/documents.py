@@ -152,7 +152,7 @@ class RankedFrame:
         options = {name: self.options[name] for name in RANKING_OPTIONS if name in self.options}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the evaluation has already warned
-            values = similarity(self.frame, "rbo", doc=doc, progress=False, **options)
+            values = similarity(self.frame, "rbo", doc=doc, **options)
         values = values.filter(*(pl.col(side).is_in(shared) for side in "ab"))
         figure = page.draw(charts.similarity_matrix(values, "rbo"))
         return sections | {"Similarity of the rankings": [figure]}

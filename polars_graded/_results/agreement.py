@@ -21,7 +21,6 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.distinct_keys import check_distinct
-from polars_graded._frames.duplicates import warn_of_equal_rows
 from polars_graded._frames.inputs import GRADER, split_graders
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
@@ -210,8 +209,7 @@ def collect_grades(
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
     grader_column = grader or (GRADER if not {*graders} & {*rows.columns} else None)
-    finds_doc = doc == DEFAULT_DOC
-    if finds_doc:
+    if doc == DEFAULT_DOC:
         others = {*queries, *graders} | (set() if grader_column is None else {grader_column, grade})
         doc = find_document_column(rows.schema, others)
     columns = {} if grader_column is None else {GRADER: grader_column, "grade": grade}
@@ -239,8 +237,6 @@ def collect_grades(
     if doc is not None:
         rows = rows.select(*queries, doc, *names).unique(maintain_order=True)
         check_distinct(rows, "frame", [*queries, doc])
-    elif finds_doc:
-        warn_of_equal_rows(rows, queries, [*queries, *names])
     for name in names:
         check_grade(f"grade {name!r}", rows.schema[name])
     number = pl.struct(queries).rank("dense").cast(pl.Int64) - 1

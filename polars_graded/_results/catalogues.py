@@ -25,11 +25,11 @@ from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strateg
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.request import Request
-from polars_graded._frames.ties import TiesArgument
-from polars_graded._frames.values import group_rows
+from polars_graded._frames.rows import Groups
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.tie_orders import TiesArgument
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
 from polars_graded._results.tables import check_free_names
 from polars_graded._results.units import find_repetition, warn_of_dependence
@@ -440,9 +440,9 @@ def _recommend(
         msg = f"{doc!r} must have one data type, got {types}: cast one of them"
         raise TypeError(msg)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
-    groups = group_rows([request], rows)
+    groups = Groups.of(rows, request.keys, request.document_columns)
     check_directions(request, groups)
-    Duplicates([request]).check(groups, rows)
+    Duplicates([request]).check(groups)
     catalogue_items = _read_items(
         source.lazy().select(doc, *columns).collect(), popularity, items is None
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_graded._checks import TEXT_TYPES, check_choice
-from polars_graded._frames.fingerprints import DOCUMENTS, JUDGMENTS
+from polars_graded._frames.request import DOCUMENTS, JUDGMENTS
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.result_files import read_settings

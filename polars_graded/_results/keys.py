@@ -11,8 +11,8 @@ import polars as pl
 
 from polars_graded._checks import HINT, check_column_names, check_list, first_few, hint_at_maker
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.fingerprints import RECORDS
 from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.request import RECORDS
 from polars_graded._measuring.names import Measure
 from polars_graded._sentences import format_count
 

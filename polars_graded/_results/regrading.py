@@ -437,8 +437,7 @@ def _resolve_rows(
     for name in DOCUMENT_INPUTS:
         request_options.pop(name, None)
     schema = evaluate(rows.lazy(), "n_relevant", **request_options).collect_schema()
-    for name in ("consecutive", "progress"):
-        request_options.pop(name, None)
+    request_options.pop("consecutive", None)
     request = Request.of(["n_relevant"], **request_options).with_document_column(
         rows.collect_schema()
     )

@@ -13,7 +13,7 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_column_names, check_columns, check_frame
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.fingerprints import SETTINGS
+from polars_graded._frames.request import SETTINGS
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import find_keys

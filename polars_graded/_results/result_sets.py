@@ -19,8 +19,8 @@ from polars_graded._checks import (
     hint_at_maker,
 )
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.fingerprints import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._frames.inputs import GRADER, check_graders_named
+from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._measuring.names import Measure
 from polars_graded._results.best_values import MeasureColumns, find_direction, list_named_columns
 from polars_graded._results.grid import Grid, Missing, format_first_keys

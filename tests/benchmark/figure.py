@@ -79,7 +79,7 @@ def streamed(rows: int) -> Callable[[], object]:
     frame = pl.scan_parquet(path)
 
     def run() -> None:
-        pg.evaluate(frame, "ap", "ndcg@10", progress=False).collect()
+        pg.evaluate(frame, "ap", "ndcg@10").collect()
 
     return run
 

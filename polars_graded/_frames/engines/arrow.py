@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -14,6 +14,8 @@ from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+RequestT = TypeVar("RequestT", bound=Request)
 
 
 @dataclass(frozen=True)
@@ -42,23 +44,18 @@ class Worker:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                values = measure_eagerly([self.request], frame, progress=False)
+                values = measure_eagerly([self.request], frame)
             except ValueError as error:
                 raise ValueError(_write_error_with_queries(self.request, frame, error)) from None
         return values.to_arrow().cast(self.schema)
 
 
-def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
-    """Return the schema of the result; raise if `given` does not fit."""
-    schema = read_schema(given)
-    request.check_schema(schema)
-    request.check_not_stacked(pl.LazyFrame(schema=schema))
-    check_without_data([request.with_document_column(schema)], schema)
-    return _build_arrow_schema(request, given)
+def prepare(request: RequestT, given: pa.Schema, engine: str) -> tuple[RequestT, pa.Schema]:
+    """Return the request for the columns of a frame, and the schema of the result.
 
-
-def check_ties(engine: str, request: Request) -> None:
-    """Raise if ties would be broken by the order of rows, which an engine does not keep."""
+    Raise if the columns do not fit, or if ties would be broken by the order of rows, which an
+    engine does not keep.
+    """
     if request.ties.columns == () or request.ties.tool in ("ir_measures", "ranx"):
         given = request.ties.tool or "order"
         msg = (
@@ -66,6 +63,10 @@ def check_ties(engine: str, request: Request) -> None:
             "Hint: ties='doc' ranks tied documents by that column"
         )
         raise ValueError(msg)
+    schema = read_schema(given)
+    request = request.of_frame(pl.LazyFrame(schema=schema))
+    check_without_data([request], schema)
+    return request, _build_arrow_schema(request, given)
 
 
 def read_schema(given: pa.Schema) -> pl.Schema:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.engines.arrow import Worker, build_result_schema, check_ties, read_schema
+from polars_graded._frames.engines.arrow import Worker, prepare
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
@@ -20,11 +20,8 @@ def evaluate_rows(request: Request, dataset: Any) -> Any:
     """
     from ray.data import DataContext
 
-    check_ties("Ray Data", request)
     buckets = DataContext.get_current().default_hash_shuffle_parallelism
-    given = _read_arrow_schema(dataset)
-    schema = build_result_schema(request, given)
-    request = request.with_document_column(read_schema(given))
+    request, schema = prepare(request, _read_arrow_schema(dataset), "Ray Data")
     if request.needs_strategies:
         names = dataset.unique(request.strategy)
         request = request.with_strategies(pl.DataFrame({request.strategy or "": names}))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._door import find_engine
-from polars_graded._frames.engines.arrow import Worker, build_result_schema, check_ties, read_schema
+from polars_graded._frames.engines.arrow import Worker, prepare, read_schema
 from polars_graded._frames.inputs import build_grader_table
 from polars_graded._frames.judge_checks import check_schemas, select_judgments
 from polars_graded._frames.request import Request
@@ -27,11 +27,8 @@ def evaluate_rows(request: Request, frame: Any) -> Any:
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    check_ties("Spark", request)
     buckets = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    given = _read_arrow_schema(frame)
-    schema = build_result_schema(request, given)
-    request = request.with_document_column(read_schema(given))
+    request, schema = prepare(request, _read_arrow_schema(frame), "Spark")
     if request.needs_strategies:
         names = frame.select(_quote_name(request.strategy or "")).distinct()
         request = request.with_strategies(pl.DataFrame(names.toArrow()))

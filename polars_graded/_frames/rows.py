@@ -1,13 +1,17 @@
-"""Group the rows of a frame by query, once for all columns and strategies."""
+"""Rows of a frame: read in batches, grouped by ranking, or generated when a frame is collected."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
+from polars.io.plugins import register_io_source
 
+from polars_graded._checks import first_few
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Integers, list_rows
 
@@ -146,3 +150,77 @@ def find_run_starts(frame: pl.DataFrame) -> Integers:
         ).arg_true()
     )
     return np.append(0, changes.to_series().to_numpy().astype(np.int64) + 1)
+
+
+BATCH_ROWS = 1 << 18
+"""Number of rows of a batch. Larger batches are hardly faster, but need more memory."""
+
+
+def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Return nonempty batches of the rows, in their order."""
+    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+    return (batch for batch in batches if batch.height)
+
+
+def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield batches that end where a query ends.
+
+    The rows of a query must be consecutive. This function does not notice a query whose rows are in
+    two batches, so the caller checks the result with `check_queries_are_together`.
+    """
+    held = [frame.head(0).collect()]
+    for batch in read_batches(frame):
+        start = int(find_run_starts(batch.select(query))[-1])
+        if start:
+            yield pl.concat([*held, batch.head(start)])
+            held = []
+        held.append(batch.slice(start))
+    yield pl.concat(held)
+
+
+def check_queries_are_together(values: pl.DataFrame, keys: Sequence[str]) -> None:
+    """Raise if the rows of a query were apart, so that it has several rows of values."""
+    # Counting the values of one column takes much less memory than comparing whole keys.
+    varying = [key for key in keys if values.get_column(key).n_unique() > 1]
+    if values.height <= 1 or (varying and values.select(varying).n_unique() == values.height):
+        return
+    scattered = values.select(keys).filter(pl.struct(keys).is_duplicated())
+    if scattered.height:
+        scattered = scattered.unique(maintain_order=True)
+        msg = (
+            "`consecutive` and `set_sorted` need rows of each query that are consecutive, got "
+            f"{scattered.height} of {values.select(keys).n_unique()} queries in several places: "
+            f"{first_few(scattered.rows())}\n\nHint: leave them out, or sort the rows by query"
+        )
+        raise ValueError(msg)
+
+
+Frames: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
+
+
+def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
+    """Return a lazy frame that gets its rows from `frames` when collected.
+
+    The arguments of `frames` are the needed columns and the filter of rows (None for all rows).
+    `frames` may yield more columns than needed, and rows that the filter excludes.
+    """
+
+    def source(
+        columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None
+    ) -> Iterator[pl.DataFrame]:
+        wanted = schema.names() if columns is None else columns
+        if n_rows == 0:
+            yield schema.to_frame().select(cs.by_name(wanted))
+            return
+        # With `n_rows`, the filter applies only to the first `n_rows` rows. So `frames` must return
+        # unfiltered rows, and the filter follows below.
+        for part in frames(wanted, predicate if n_rows is None else None):
+            frame = part if n_rows is None else part.head(n_rows)
+            if n_rows is not None:
+                n_rows -= frame.height
+            frame = frame.select(cs.by_name(wanted))
+            yield frame if predicate is None else frame.filter(predicate)
+            if n_rows == 0:
+                return
+
+    return register_io_source(source, schema=schema)
