@@ -9,6 +9,7 @@ from typing import Any, Literal, NoReturn
 import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
+from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.expression import measure_one, measure_several, rank_rows
 from polars_graded._measuring.foreign_names import find_own_measures
 from polars_graded._measuring.kernels.gains import Discount, GainName
@@ -16,7 +17,7 @@ from polars_graded._measuring.kernels.queries import Over, StrictTieRule, TieRul
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS, Ranking
+from polars_graded._measuring.ranking import Ranking
 
 
 @pl.api.register_expr_namespace("graded")

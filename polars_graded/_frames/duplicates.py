@@ -17,8 +17,8 @@ from polars_graded._checks import first_few
 from polars_graded._frames.distinct_keys import hash_keys
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import Groups
+from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import may_identify_queries
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
 """Maximum number of rows of a frame in which all rows are checked for repeated documents.

@@ -14,7 +14,6 @@ from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
 from polars_graded._frames.directions import Directions, check_stacked_names
 from polars_graded._frames.duplicates import Duplicates
-from polars_graded._frames.fingerprints import prepare_fingerprints
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import check_queries_are_together, scan_frames
@@ -202,8 +201,7 @@ def measure_frame(requests: Sequence[Request], frame: Any, *, consecutive: bool)
         each = [engine.evaluate_rows(request, frame) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
     frame = check_frame("frame", frame)
-    schema = frame.collect_schema()
-    requests = [prepare_fingerprints(each.of_frame(frame), schema) for each in requests]
+    requests = [each.of_frame(frame) for each in requests]
     if isinstance(frame, pl.LazyFrame):
         return measure_lazily(requests, frame, consecutive=consecutive)
     requests = [each.with_strategies(frame) for each in requests]

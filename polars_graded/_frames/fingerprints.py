@@ -1,20 +1,11 @@
-"""Record in results what was measured.
-
-Fingerprints identify the judgments and the judged documents. A text contains the settings.
-"""
+"""Fingerprints, which identify the judgments and the judged documents of each ranking."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_columns
-from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, RECORDS, SETTINGS, Request
+from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS, Request
 from polars_graded._frames.rows import Groups
 from polars_graded._measuring.kernels.fingerprints import (
     Hashes,
@@ -23,40 +14,9 @@ from polars_graded._measuring.kernels.fingerprints import (
     hash_texts,
 )
 from polars_graded._measuring.ranking import is_vector
-from polars_graded._versions import __version__
-
-RequestT = TypeVar("RequestT", bound=Request)
 
 CHUNK_ROWS = 1 << 16
 """Number of rows that are hashed at once, so that their texts stay in the cache."""
-
-
-def prepare_fingerprints(request: RequestT, schema: Mapping[str, pl.DataType]) -> RequestT:
-    """Return the request with its column of ids and its settings, if fingerprints are wanted.
-
-    Raise if this column does not hold ids, or if another column of the result is in `RECORDS`.
-    """
-    column = request.fingerprint
-    if isinstance(column, bool):
-        column = request.document if column else None
-    if column is None:
-        return replace(request, fingerprint=None)
-    check_columns(
-        "frame", [check_column_name("fingerprint", column)], schema, argument="fingerprint"
-    )
-    if schema[column].is_nested() or schema[column] in (pl.Duration, pl.Binary):
-        msg = f"`fingerprint` must name a column of ids, got {schema[column]} in {column!r}"
-        raise TypeError(msg)
-    for name in (*request.result_keys, *request.measures):
-        if name in RECORDS:
-            msg = (
-                f"`fingerprint` adds the columns {', '.join(map(repr, RECORDS))}, "
-                f"so no other column may have these names, got {name!r}"
-            )
-            raise ValueError(msg)
-    all_columns = request.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
-    settings = describe_settings(request, all_columns)
-    return replace(request, fingerprint=column, settings=settings)
 
 
 def record(request: Request, groups: Groups) -> list[pl.Series]:
@@ -138,60 +98,3 @@ def _format_numbers(hashes: pl.Series) -> pl.Series:
     Unlike numbers, texts are never averaged by mistake, and every file format stores them exactly.
     """
     return pl.Series(hashes.name, [f"{each:016x}" for each in hashes], dtype=pl.String)
-
-
-def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:
-    """Return the settings of a measurement as JSON."""
-    scale = request.scale
-    last_keys = [
-        name if name == request.document else _describe_tie_order(request, name, schema)
-        for name in request.ties.columns or ()
-    ]
-    if request.ties.document is not None or request.ties.tool is not None:
-        last_keys = [
-            each for each in (request.ties.tool, request.ties.document) if each is not None
-        ]
-    # Directions are recorded only for columns that break ties. The first sort column is left out,
-    # since it may hold scores for one strategy and ranks for another.
-    tie_orders = {
-        name: [
-            *(
-                _describe_tie_order(request, column, schema)
-                + ("" if highest_first else " ascending")
-                for column, highest_first in zip(
-                    columns[1:], request.find_directions(name)[1:], strict=True
-                )
-            ),
-            *(each for each in last_keys if each not in columns[1:]),
-        ]
-        for name, columns in request.by.items()
-    }
-    undefined = scale.undefined if scale.undefined_is_passed else "default"
-    return json.dumps(
-        {
-            "polars_graded": __version__,
-            "measures": {column: measure.formula for column, measure in request.measures.items()},
-            "irrelevant": scale.irrelevant,
-            "max_grade": scale.max_grade,
-            "relevant_from": scale.relevant_from,
-            "undefined_as": undefined,
-            "condensed": request.condensed,
-            "ties": _collapse_equal(tie_orders),
-        },
-        ensure_ascii=False,
-    )
-
-
-def _describe_tie_order(request: Request, column: str, schema: Mapping[str, pl.DataType]) -> str:
-    """Describe a tie-breaking column by its name or its expression.
-
-    For a column of numbers, the text ends with "(as numbers)".
-    """
-    name = str(request.computed.get(column, column))
-    return f"{name} (as numbers)" if schema[column].is_numeric() else name
-
-
-def _collapse_equal(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:
-    """Return one list if all lists are equal; otherwise, return all of them."""
-    first, *others = settings.values()
-    return first if all(each == first for each in others) else dict(settings)

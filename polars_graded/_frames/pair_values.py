@@ -20,7 +20,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
-from polars_graded._frames.values import Gathered, Part, Rankings, gather
+from polars_graded._frames.values import Gathered, Part, StrategyValues, gather
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computed, compute
 from polars_graded._measuring.definitions import SIMILARITIES, Definition
@@ -225,7 +225,7 @@ class PairPart(Part):
         needs_order = self.request.ties.tool or find_order_dependent_measures(self.request)
         return super().names if needs_order else None
 
-    def measure_rankings(self) -> Iterator[Rankings]:
+    def measure_rankings(self) -> Iterator[StrategyValues]:
         """Yield values and notes of all strategies at once, to form pairs."""
         yield from self.measure_together([*self.request.by])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
@@ -45,6 +46,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
 from polars_graded._measuring.scale import Scale, Undefined
 from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS, Ties, TiesArgument
+from polars_graded._versions import __version__
 from polars_graded._warnings import DataWarning
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -355,7 +357,7 @@ class Request:
         request = self.with_selected_columns(schema)
         request.check_schema(schema)
         request.check_not_stacked(frame)
-        return request.with_document_column(schema)
+        return request.with_document_column(schema).with_settings(schema)
 
     def choose_document(self, doc: str, schema: Mapping[str, Any]) -> str:
         """Return the column to show for a document: `doc`, by default that of documents."""
@@ -509,6 +511,66 @@ class Request:
         keys[self.key] = pl.String() if self.strategy is None else schema[self.strategy]
         values = {name: measure.definition.dtype for name, measure in self.measures.items()}
         return pl.Schema(keys | values | dict.fromkeys(self.records, pl.String()))
+
+    def with_settings(self, schema: Mapping[str, pl.DataType]) -> Self:
+        """Return the request with its column of ids and its settings, if fingerprints are wanted.
+
+        Raise if this column does not hold ids, or if another column of the result is in `RECORDS`.
+        """
+        column = self.fingerprint
+        if isinstance(column, bool):
+            column = self.document if column else None
+        if column is None:
+            return replace(self, fingerprint=None)
+        check_column_name("fingerprint", column)
+        check_columns("frame", [column], schema, argument="fingerprint")
+        if schema[column].is_nested() or schema[column] in (pl.Duration, pl.Binary):
+            msg = f"`fingerprint` must name a column of ids, got {schema[column]} in {column!r}"
+            raise TypeError(msg)
+        for name in (*self.result_keys, *self.measures):
+            if name in RECORDS:
+                msg = (
+                    f"`fingerprint` adds the columns {', '.join(map(repr, RECORDS))}, "
+                    f"so no other column may have these names, got {name!r}"
+                )
+                raise ValueError(msg)
+        all_columns = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
+        return replace(self, fingerprint=column, settings=self.describe_settings(all_columns))
+
+    def describe_settings(self, schema: Mapping[str, pl.DataType]) -> str:
+        """Return the settings of a measurement as JSON."""
+
+        def describe(column: str) -> str:
+            name = str(self.computed.get(column, column))
+            return f"{name} (as numbers)" if schema[column].is_numeric() else name
+
+        last = [
+            name if name == self.document else describe(name) for name in self.ties.columns or ()
+        ]
+        if self.ties.document is not None or self.ties.tool is not None:
+            last = [each for each in (self.ties.tool, self.ties.document) if each is not None]
+        # Directions are recorded only for columns that break ties. The first sort column is left
+        # out, since it may hold scores for one strategy and ranks for another.
+        tie_orders = {}
+        for name, (_, *columns) in self.by.items():
+            flags = self.find_directions(name)[1:]
+            order = [
+                f"{describe(column)}{'' if highest_first else ' ascending'}"
+                for column, highest_first in zip(columns, flags, strict=True)
+            ]
+            tie_orders[name] = [*order, *(each for each in last if each not in columns)]
+        first, *others = tie_orders.values()
+        settings = {
+            "polars_graded": __version__,
+            "measures": {column: measure.formula for column, measure in self.measures.items()},
+            "irrelevant": self.scale.irrelevant,
+            "max_grade": self.scale.max_grade,
+            "relevant_from": self.scale.relevant_from,
+            "undefined_as": self.scale.undefined if self.scale.undefined_is_passed else "default",
+            "condensed": self.condensed,
+            "ties": first if all(each == first for each in others) else tie_orders,
+        }
+        return json.dumps(settings, ensure_ascii=False)
 
     def build_document_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy, with documents as the last sort key.

@@ -172,7 +172,7 @@ def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl
     for batch in read_batches(frame):
         start = int(find_run_starts(batch.select(query))[-1])
         if start:
-            yield pl.concat([*held, batch.head(start)])
+            yield pl.concat([*held, batch.slice(0, start)])
             held = []
         held.append(batch.slice(start))
     yield pl.concat(held)

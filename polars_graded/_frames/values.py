@@ -86,7 +86,7 @@ def group_rows(
 
 
 @dataclass(frozen=True)
-class Rankings:
+class StrategyValues:
     """Values and notes of all queries in a part, for one entry of `by`."""
 
     name: str
@@ -109,7 +109,7 @@ class Part:
     request: Request
     groups: Groups
 
-    def measure_rankings(self) -> Iterator[Rankings]:
+    def measure_rankings(self) -> Iterator[StrategyValues]:
         """Yield the values and notes of whole queries for each entry of `by`."""
         names = [*self.request.by]
         size = max(1, MAX_SHARED_ROWS // max(1, self.groups.frame.height))
@@ -219,7 +219,7 @@ class Part:
         check_ranked_by(self.build_ranking(name), self.grades, keys)
         return find_not_finite([self.grades, *keys])
 
-    def measure_together(self, names: Sequence[str]) -> Iterator[Rankings]:
+    def measure_together(self, names: Sequence[str]) -> Iterator[StrategyValues]:
         """Yield the values and notes of strategies that are measured together."""
         keys = {name: self.list_ranking_columns(name) for name in names}
         not_finite = {name: self.find_not_finite_columns(name, keys[name]) for name in names}
@@ -239,7 +239,7 @@ class Part:
             error, computed = caught, {}
         for name in names:
             values, notes = self.build_strategy_frames(name, computed.get(name))
-            yield Rankings(
+            yield StrategyValues(
                 name, values, notes, not_finite[name], None if name in computed else error
             )
 
@@ -436,10 +436,10 @@ class Faults:
     def __init__(self) -> None:
         self.n = 0
         self.not_finite: Counter[int] = Counter()
-        """Number of queries with NaN or infinity, by column number (see `Rankings.not_finite`)."""
+        """Number of queries with NaN or infinity, by column number. See `StrategyValues`."""
         self.errors: list[UnusableDataError] = []
 
-    def add(self, rankings: Rankings) -> None:
+    def add(self, rankings: StrategyValues) -> None:
         """Add the faults of a part."""
         self.n += len(rankings.not_finite)
         self.not_finite.update(rankings.not_finite[rankings.not_finite > 0].tolist())

@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring import batches
-from polars_graded._measuring.definitions import ALL, DEFINITIONS, MAX_CURVE_VALUES
+from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, N_TIE_ORDERS, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.names import Measure
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS, Ranking
+from polars_graded._measuring.ranking import Ranking
 
 Compute: TypeAlias = Callable[[Queries], Floats | Ragged]
 

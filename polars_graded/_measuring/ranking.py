@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_column, check_number
+from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.scale import Scale
 
 
@@ -128,86 +129,6 @@ NUMBER_RULE = "{} must be a number or a Boolean"
 
 NUMERIC_TYPES = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
 COMPARABLE_TYPES = ~cs.by_dtype(pl.Object)
-
-
-WHOLE_NUMBERS = (
-    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64),
-    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
-)
-LABELS = (pl.List, pl.String, pl.Categorical, pl.Enum, *WHOLE_NUMBERS, pl.Null)
-"""Data types of labels and of lists of labels."""
-
-REAL_NUMBERS = (*WHOLE_NUMBERS, pl.Float32, pl.Float64, pl.Decimal, pl.Null)
-
-
-class Input(NamedTuple):
-    """Description of a column that a measure can need besides the grade."""
-
-    meaning: str
-    kind: str
-    """The allowed data types in words, for errors."""
-    types: tuple[type[pl.DataType], ...]
-    hint: str
-    """Hint at a conversion of other data types."""
-    is_of_labels: bool = False
-    """True if a document has a label or a list of labels."""
-    may_be_vectors: bool = False
-    """True if a document may have a vector, which is a list or an array of floats."""
-    is_of_document: bool = False
-    """True if the value of a document is the same in all queries."""
-    minimum: tuple[float, str] | None = None
-    """The lowest allowed number, and the rule in words for errors."""
-    true_is: int | None = None
-    """The number that true stands for; false is null. None if Booleans stay as they are."""
-
-    @property
-    def planned_types(self) -> tuple[type[pl.DataType], ...]:
-        """Return the data types that pass when Polars plans a query."""
-        return (*self.types, pl.Array) if self.may_be_vectors else self.types
-
-
-DOCUMENT_INPUTS: Mapping[str, Input] = {
-    "known": Input(
-        "a column that is true for documents that the user knew",
-        "a Boolean",
-        (pl.Boolean, pl.Null),
-        "cast(pl.Boolean) converts 0 and 1",
-    ),
-    "subtopics": Input(
-        "a column of the subtopics for which the document is relevant",
-        "a label or a list of labels",
-        LABELS,
-        "pl.concat_list makes lists of several columns",
-        is_of_labels=True,
-    ),
-    "popularity": Input(
-        "a column of the popularity of documents, such as the share of users who chose each",
-        "a number",
-        REAL_NUMBERS,
-        ".cast(pl.Float64) reads numbers that are texts",
-        is_of_document=True,
-        minimum=(0, "at least 0"),
-    ),
-    "features": Input(
-        "a column of categories, of lists of categories or of vectors",
-        "a category, a list of categories or a vector of floats",
-        LABELS,
-        ".cast(pl.List(pl.Float64)) converts lists and arrays of numbers to vectors",
-        is_of_labels=True,
-        may_be_vectors=True,
-        is_of_document=True,
-    ),
-    "reference": Input(
-        "a column of the ranks that a reference gives to documents, or a Boolean one that is true "
-        "for documents that the reference recommends",
-        "a rank or a Boolean",
-        (pl.Boolean, *REAL_NUMBERS),
-        ".cast(pl.Int64) reads ranks that are texts",
-        minimum=(1, "ranks of at least 1"),
-        true_is=1,
-    ),
-}
-"""Columns that measures can need besides the grade. The keys are keywords of measures."""
 
 
 def plan_dtype(

@@ -26,9 +26,9 @@ from polars_graded._frames.directions import name_columns
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import find_pairs
+from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
-from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._results.comparing import compare_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.grid import ALL_QUERIES
