@@ -62,7 +62,6 @@ from polars_graded._frame_methods import GradedFrame as _GradedFrame  # noqa: F4
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.fusing import fuse
 from polars_graded._frames.judging import join_judgments
-from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview, side_by_side
 from polars_graded._frames.reading import (
     read_letor,
@@ -72,6 +71,7 @@ from polars_graded._frames.reading import (
     scan_qrels,
     scan_run,
 )
+from polars_graded._frames.similarities import similarity
 from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement

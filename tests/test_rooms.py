@@ -93,7 +93,7 @@ LEAVES = {
     "fuse": ["_frames.fusing"],
     "gate": ["_results.gating", "_results.comparability", "_sentences.gates"],
     "report": ["_report"],
-    "similarity": ["_frames.list_pairs", "_frames.pair_values"],
+    "similarity": ["_frames.similarities"],
 }
 """Modules and packages that could be deleted with their tests and their page, and without another
 change but their names in `LISTS`."""

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.labels import Labels
+from polars_graded._measuring.kernels.labels import Labels, Vectors
 from polars_graded._measuring.kernels.ragged import (
     MAX_EXACT_INTEGER,
     Integers,
@@ -21,7 +21,6 @@ from polars_graded._measuring.kernels.ragged import (
     list_rows,
     offsets_of,
 )
-from polars_graded._measuring.kernels.vectors import Vectors
 
 Result = TypeVar("Result")
 

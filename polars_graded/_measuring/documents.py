@@ -22,9 +22,8 @@ from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import may_identify_documents
-from polars_graded._measuring.kernels.labels import Labels
+from polars_graded._measuring.kernels.labels import Labels, Vectors
 from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
-from polars_graded._measuring.kernels.vectors import Vectors
 from polars_graded._measuring.rank_columns import collect_facts, find_ranks, write_directions
 from polars_graded._measuring.ranking import (
     Ranking,

@@ -16,9 +16,9 @@ from polars_graded._drawing.chart_rows import format_names, join_query_columns
 from polars_graded._frames.arguments import parse_by, selects_columns
 from polars_graded._frames.contributions import check_sum
 from polars_graded._frames.directions import name_columns
-from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request
+from polars_graded._frames.similarities import similarity
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._report.drawing import Charts, Figure
 from polars_graded._results.grid import Grid

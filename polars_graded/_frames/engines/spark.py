@@ -13,7 +13,7 @@ import polars as pl
 from polars_graded._door import find_engine
 from polars_graded._frames.engines.arrow import Worker, prepare, read_schema
 from polars_graded._frames.inputs import build_grader_table
-from polars_graded._frames.judge_checks import check_schemas, select_judgments
+from polars_graded._frames.joining import check_schemas, select_judgments
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
