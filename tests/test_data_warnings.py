@@ -129,9 +129,7 @@ def test_strategies_that_are_not_judged_alike_are_warned_of(lazily):
         schema=["query", "doc", "grade", "pooled", "new"],
         orient="row",
     )
-    said = (
-        "the judged share of the first ten documents is 60% for 'new' and 100% for 'pooled', and "
-    )
+    said = "the judged share of the first ten documents is 60% for 'new', and 100% for 'pooled': 40 of "
     with assert_warned(said):
         measured(frame, "ap", lazily=lazily, by=["pooled", "new"])
     few = frame.filter(pl.col("query") < 9)  # of which it would say too little
@@ -156,7 +154,9 @@ def rated(share: float, queries: int = 40) -> pl.DataFrame:
 @BOTH
 @pytest.mark.parametrize("by", ["new", ["new", "old"]])
 def test_little_that_is_judged_is_told_though_strategies_are_alike(lazily, by):
-    said = "the judged share of the first ten documents is 60% for 'new': 160 of 400 are unjudged "
+    said = (
+        "the judged share of the first ten documents is 60% for 'new': 160 of the 400 of 'new' are "
+    )
     with assert_warned(said):
         measured(rated(0.6), "precision@10", by=by, lazily=lazily)
     with warnings.catch_warnings(action="error"):

@@ -33,10 +33,6 @@ from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
-MIN_SHARE_DIFFERENCE = 0.2
-"""Minimum difference of judged shares for a warning. The strategies with the highest and the lowest
-judged share of the first ten documents are compared."""
-
 MIN_QUERIES_FOR_SHARES = 10
 """Minimum number of queries for a warning about shares of judged or of retrieved documents."""
 
@@ -468,49 +464,21 @@ class NotedData:
                 "judging more documents could move each value"
             )
 
-    def find_unlike_judged_shares(self) -> Iterator[str]:
-        """Yield a sentence if the judged shares of strategies differ too much."""
-        if self.request.condensed:
-            return
-        with_enough_queries = [
-            each for each in self.strategies if each["queries"] >= MIN_QUERIES_FOR_SHARES
-        ]
-        answered = [each for each in with_enough_queries if each["answered"]]
-        shares = sorted(
-            (
-                (each["judged_share_of_first_ten"] / each["answered"], each["name"])
-                for each in answered
-            ),
-            key=itemgetter(0),
-        )
-        if shares and shares[-1][0] - shares[0][0] >= MIN_SHARE_DIFFERENCE:
-            (low, lowest_name), *_, (high, highest_name) = shares
-            yield (
-                f"the judged share of the first ten documents is {low:.0%} for {lowest_name!r} and "
-                f"{high:.0%} for {highest_name!r}, and unjudged documents count as irrelevant"
-                f"{self.hint_at_unjudged}"
-            )
-
     def find_low_judged_share(self) -> Iterator[str]:
-        """Yield a sentence if the judged share of any strategy is too low.
-
-        Nothing is yielded if `find_unlike_judged_shares` yields a sentence.
-        """
-        if self.request.condensed:
+        """Yield a sentence if the judged share of any strategy is too low."""
+        rows = [each for each in self.strategies if each["answered"] >= MIN_QUERIES_FOR_SHARES]
+        if self.request.condensed or not rows:
             return
-        with_enough_queries = [
-            each for each in self.strategies if each["answered"] >= MIN_QUERIES_FOR_SHARES
-        ]
-        if not with_enough_queries or next(self.find_unlike_judged_shares(), None):
-            return
-        shares = [each["judged_of_first_ten"] / each["first_ten"] for each in with_enough_queries]
-        share, lowest = min(zip(shares, with_enough_queries, strict=True), key=itemgetter(0))
-        if share < MIN_JUDGED_SHARE:
+        shares = [each["judged_of_first_ten"] / each["first_ten"] for each in rows]
+        pairs = sorted(zip(shares, rows, strict=True), key=itemgetter(0))
+        (low, lowest), (high, highest) = pairs[0], pairs[-1]
+        if low < MIN_JUDGED_SHARE:
             unjudged = round(lowest["first_ten"] - lowest["judged_of_first_ten"])
+            others = f", and {high:.0%} for {highest['name']!r}" if high > low else ""
             yield (
-                f"the judged share of the first ten documents is {share:.0%} for "
-                f"{lowest['name']!r}: {unjudged} of {lowest['first_ten']} are unjudged and "
-                f"count as irrelevant{self.hint_at_unjudged}"
+                f"the judged share of the first ten documents is {low:.0%} for {lowest['name']!r}"
+                f"{others}: {unjudged} of the {lowest['first_ten']} of {lowest['name']!r} are "
+                f"unjudged and count as irrelevant{self.hint_at_unjudged}"
             )
 
     def find_decisive_ties(self) -> Iterator[str]:
@@ -576,7 +544,6 @@ WARNING_RULES = (
     (DataWarning.join, NotedData.find_lost_documents),
     (DataWarning.missing, NotedData.find_missing_rankings),
     (DataWarning.unjudged, NotedData.find_condensed_positives),
-    (DataWarning.unjudged, NotedData.find_unlike_judged_shares),
     (DataWarning.unjudged, NotedData.find_low_judged_share),
     (DataWarning.ties, NotedData.find_decisive_ties),
     (DataWarning.ties, NotedData.find_tied_pairs),

@@ -35,9 +35,6 @@ SUMMARIES: Mapping[str, pl.Expr] = {
     "some_retrieved_are_unjudged": (pl.col("retrieved") > pl.col("retrieved_and_judged")).any(),
     "all_judged_are_retrieved": (pl.col("judged") == pl.col("retrieved_and_judged")).all(),
     "depends_on_ties": pl.col(DEPENDS_ON_TIES).sum(),
-    "judged_share_of_first_ten": (
-        pl.col("judged_share_of_first_ten").filter(pl.col("retrieved") > 0).sum()
-    ),
     "first_ten": _FIRST_TEN.sum(),
     "judged_of_first_ten": (pl.col("judged_share_of_first_ten") * _FIRST_TEN).sum(),
     "lowest_maximum_grade": pl.col("maximum_grade").min(),
