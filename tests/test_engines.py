@@ -23,7 +23,7 @@ from polars_graded._door import find_engine
 
 pa = needed("pyarrow")
 
-from polars_graded._frames.engines.arrow import Worker, build_result_schema  # noqa: E402
+from polars_graded._frames.engines.arrow import Worker, prepare  # noqa: E402
 from polars_graded._frames.request import Request  # noqa: E402
 
 NAMED = [row.name for row in ROWS]
@@ -63,8 +63,7 @@ def expected():
 
 
 def worker_of(frame, *measures, **options):
-    request = Request.of(measures, **options)
-    return Worker(request, build_result_schema(request, frame.to_arrow().schema))
+    return Worker(*prepare(Request.of(measures, **options), frame.to_arrow().schema, "Arrow"))
 
 
 def unpickled(worker):
