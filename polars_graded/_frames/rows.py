@@ -25,6 +25,9 @@ Below the limit, `Groups.of` checks whether all equal keys are already adjacent.
 they probably are not, so unsorted rows are grouped without the check.
 """
 
+FIRST_ROWS = 1 << 16
+"""Number of rows at the beginning of a frame that show whether it may be unsorted."""
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -51,13 +54,9 @@ class Groups:
         """
         if isinstance(frame, pl.DataFrame):
             keyed = frame.select(keys)
-            starts = find_run_starts(keyed)
-            runs = keyed[starts]
-            # If there are as many runs as distinct keys, every run is a whole group. With many
-            # runs, equal keys are probably apart, so the distinct keys are not counted.
-            has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
-            if are_sorted(runs) or (has_few_runs and count_distinct(runs) == runs.height):
-                return cls(frame.select(columns), runs, np.append(starts, frame.height))
+            starts = _find_adjacent_groups(keyed)
+            if starts is not None:
+                return cls(frame.select(columns), keyed[starts], np.append(starts, frame.height))
             frame = frame.with_columns(_drop_sorted_flags(keyed))
         key_names = [TEMPORARY_NAME_TEMPLATE.format(key) for key in keys]
         groups = (
@@ -110,6 +109,21 @@ class Groups:
         numbers = values.to_numpy()
         results = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
         return pl.Series(results, nan_to_null=True)
+
+
+def _find_adjacent_groups(keys: pl.DataFrame) -> Integers | None:
+    """Return the rows at which groups begin, or None if equal keys are or may be apart.
+
+    The first rows are looked at before the others, since most unsorted frames are unsorted there.
+    """
+    for rows in (keys.head(FIRST_ROWS), keys):
+        starts = find_run_starts(rows)
+        runs = rows[starts]
+        has_few_runs = len(starts) < MAX_RUNS_PER_ROW * rows.height
+        if not (are_sorted(runs) or has_few_runs):
+            return None
+    # If there are as many runs as distinct keys, every run is a whole group.
+    return starts if are_sorted(runs) or count_distinct(runs) == runs.height else None
 
 
 def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:

@@ -23,6 +23,9 @@ MAX_SLOPE = 1e300
 MAX_LIMIT_ERROR = 4 * np.finfo(np.float64).eps
 """Maximum rounding error of the limit of a whisker, relative to the size of its terms."""
 
+BLOCK_SCORES = 1 << 15
+"""Number of scores that are interpolated at once, so that the arrays stay in the cache."""
+
 
 @dataclass(frozen=True)
 class Points:
@@ -166,16 +169,21 @@ def interpolate(points: Points, scores: Ragged) -> Floats:
     exponent = find_exponent(points.scores)
     x, y = scale_scores(points.scores, exponent), points.relevance
     h, rise, p, q = compute_pieces(x, y)
-    k = find_point_before(points.scores, scores)
-    t = np.fmin(np.fmax((scale_scores(scores, exponent).values - x.values[k]) / h[k], 0), 1)
     quadratic, cubic = 3 * rise - 2 * p - q, p + q - 2 * rise
-    phi = y[k] + t * (p[k] + t * (quadratic[k] + t * cubic[k]))
-    end = (y + rise)[k]
-    return np.clip(phi, np.minimum(y[k], end), np.maximum(y[k], end))  # undo rounding
+    lowest, highest = np.minimum(y, y + rise), np.maximum(y, y + rise)
+    phi = np.empty_like(scores.values)
+    for start in range(0, len(phi), BLOCK_SCORES):
+        block = slice(start, start + BLOCK_SCORES)
+        score, query = scores.values[block], scores.query[block]
+        k = find_point_before(points.scores, score, query)
+        t = np.fmin(np.fmax((np.ldexp(score, -exponent[query]) - x.values[k]) / h[k], 0), 1)
+        value = y[k] + t * (p[k] + t * (quadratic[k] + t * cubic[k]))
+        phi[block] = np.clip(value, lowest[k], highest[k])  # undo rounding
+    return phi
 
 
-def find_point_before(points: Ragged, scores: Ragged) -> Integers:
-    """Return the last control point that is not above each score.
+def find_point_before(points: Ragged, scores: Floats, query: Integers) -> Integers:
+    """Return the last control point that is not above each score; `query` has one value per score.
 
     A score below all points gets the first point. So does a score equal to the first point, even if
     the second point has the same score. For example, with the points (1, 1), (1, 0) and (5, 0), φ
@@ -186,12 +194,12 @@ def find_point_before(points: Ragged, scores: Ragged) -> Integers:
     is 10. A step of 4 from point 0 would lead to 12, so it is not taken. A step of 2 leads to 5
     (point 2). A step of 1 leads from there to 9 (point 3).
     """
-    first, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
-    point, is_above_first = first, scores.values > points.values[first]
+    first, last = points.offsets[query], points.offsets[query + 1] - 1
+    point, is_above_first = first, scores > points.values[first]
     n_bits = int(points.lengths.max(initial=1) - 1).bit_length()
     for bit in reversed(range(n_bits)):
         ahead = np.minimum(point + (1 << bit), last)
-        point = np.where(is_above_first & (points.values[ahead] <= scores.values), ahead, point)
+        point = np.where(is_above_first & (points.values[ahead] <= scores), ahead, point)
     return point
 
 
