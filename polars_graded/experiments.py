@@ -33,7 +33,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import check_grade
-from polars_graded._measuring.tie_orders import TiesArgument
+from polars_graded._measuring.ties import TiesArgument
 from polars_graded.namespace import graded
 
 __all__ = [

@@ -129,7 +129,7 @@ def test_strategies_that_are_not_judged_alike_are_warned_of(lazily):
         schema=["query", "doc", "grade", "pooled", "new"],
         orient="row",
     )
-    said = "the judged share of the first ten documents is 60% for 'new', and 100% for 'pooled': 40 of "
+    said = "the judged share of the first ten documents is 60% for 'new', and 100% for 'pooled': 40"
     with assert_warned(said):
         measured(frame, "ap", lazily=lazily, by=["pooled", "new"])
     few = frame.filter(pl.col("query") < 9)  # of which it would say too little

@@ -83,6 +83,28 @@ CALLS: dict[str, Any] = {
 PRINTED = {"ERR@10": 1e-5, "nDCG(dcg='exp-log2')@10": 1e-5}
 """What gdeval prints with five decimals; all others agree to 1e-9."""
 
+ORDERS: dict[str, Any] = {
+    "as pytrec_eval": {"ties": "pytrec_eval", "descending": True},
+    "as gdeval": {"ties": "trec_eval", "descending": True},
+    "by document, ascending": {"by": [["score", "doc"]], "descending": [[True, False]]},
+    "by row": {"ties": "order", "descending": True},
+}
+"""How ir_measures orders tied documents, as `evaluate` does."""
+
+
+def order_of(name: str) -> str:
+    """The order in which the library behind a measure has tied documents."""
+    measure = Measure.parse(name)
+    if measure.function == "err" or measure.options.get("gain") == "exp2":
+        return "as gdeval"
+    is_rr_at_k = measure.function == "reciprocal_rank" and measure.n is not None
+    if is_rr_at_k or measure.function in ("judged", "compat") or measure.definition.inputs:
+        return "by document, ascending"
+    by_row = ("rbp", "pairwise_accuracy", "sdcg", "insq", "inst", "bpm")
+    is_by_row = measure.function in by_row or measure.function.startswith("nerr1")
+    return "by row" if is_by_row or measure.function in ("nerr8", "nerr9") else "as pytrec_eval"
+
+
 COUNTED_BELOW_0 = ("infap", "judged@10")
 """Measures for which a grade below 0 is not as if there were none."""
 
@@ -148,16 +170,17 @@ class Collection:
             subtopic="subtopic" if by_subtopic else None,
             unjudged_below=unjudged_below,
         )
-        column = {"subtopics": "subtopics"} if by_subtopic else {}
-        return pg.evaluate(
-            frame,
-            names,
-            max_grade=MAX_GRADE,
-            undefined_as=0,
-            ties="ir_measures",
-            descending=True,
-            **column,
-        )
+        options: dict[str, Any] = {"max_grade": MAX_GRADE, "undefined_as": 0}
+        parts = []
+        for order, ties in ORDERS.items():
+            some = {column: name for column, name in names.items() if order_of(name) == order}
+            if some:
+                needs = any(Measure.parse(name).definition.inputs for name in some.values())
+                inputs = {"subtopics": "subtopics"} if needs else {}
+                parts.append(pg.evaluate(frame, some, **ties, **inputs, **options))
+        first, *others = parts
+        others = [each.drop("strategy", "query") for each in others]
+        return pl.concat([first, *others], how="horizontal")
 
 
 def make_collection(_: Path | None) -> Collection:

@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "_writing": set(),
     "_sentences": {"polars", "_measuring", "_versions"},
     "_measuring.kernels": {"numpy"},
-    "_measuring": {"numba", "numpy", "polars", "_checks", "_measuring.kernels"},
+    "_measuring": {"numpy", "polars", "_checks", "_measuring.kernels"},
     "namespace": {"polars", "_checks", "_measuring", "_measuring.kernels"},
     "_frames": {
         *("numpy", "polars", "pyarrow", "pyspark", "ray"),

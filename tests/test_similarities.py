@@ -432,7 +432,6 @@ def test_relevant_documents_that_enter_and_leave_need_grades():
     ("change", "options", "rule"),
     [
         ({}, {"by": ["bm25"]}, "at least two strategies to compare, got 'bm25'"),
-        ({}, {"by": NAMES, "ties": "ranx"}, "`ties` must"),
         ({"doc": pl.lit(7)}, {"by": NAMES}, "must have each document of 'doc' once per ranking"),
         ({"ours": pl.lit(float("nan"))}, {"by": NAMES}, "score 'ours' must be finite"),
         ({"a": "query"}, {"by": NAMES, "query": "a"}, "may have the name of another, got 'a'"),

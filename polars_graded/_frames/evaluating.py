@@ -21,7 +21,7 @@ from polars_graded._frames.values import finish_requests, gather, group_rows
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
-from polars_graded._measuring.tie_orders import TiesArgument
+from polars_graded._measuring.ties import TiesArgument
 
 
 @returns_lazy_for_lazy
@@ -77,8 +77,8 @@ def evaluate(
         The column that identifies strategies, if their rows are stacked.
     ties
         Columns that order tied documents, the highest value first; `"order"` for the order of rows;
-        or a tool: `"trec_eval"` (version 10, which compares doubles), `"pytrec_eval"` (32 bits),
-        `"ir_measures"`, `"ranx"`. By default, the column of documents orders them.
+        or a tool: `"trec_eval"` (version 10, which compares doubles), `"pytrec_eval"` (32 bits). By
+        default, the column of documents orders them.
     descending
         True, the default, ranks the highest value first. Pass a Boolean, a list with one entry per
         strategy, or a mapping for some strategies: `{"old_rank": False}`.

@@ -14,7 +14,7 @@ from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
-from polars_graded._measuring.tie_orders import TiesArgument
+from polars_graded._measuring.ties import TiesArgument
 
 Method: TypeAlias = Literal[
     "rrf",

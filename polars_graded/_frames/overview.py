@@ -20,7 +20,7 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
-from polars_graded._measuring.tie_orders import TiesArgument
+from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["overview", "side_by_side"]

@@ -45,7 +45,7 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
 from polars_graded._measuring.scale import Scale, Undefined
-from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS, Ties, TiesArgument
+from polars_graded._measuring.ties import Ties, TiesArgument
 from polars_graded._versions import __version__
 from polars_graded._warnings import DataWarning
 
@@ -576,23 +576,14 @@ class Request:
         """Return the ranking of a strategy, with documents as the last sort key.
 
         If documents break no ties, as with `ties="order"`, the result is that of `build_ranking`.
-        Raise if `ties` names a tool whose order depends on the measure or on the order of rows.
         """
-        tool = self.ties.tool
-        if tool is not None and tool not in DOCUMENT_TOOLS:
-            msg = (
-                f"`ties` must name a column, {' or '.join(map(repr, DOCUMENT_TOOLS))} to show "
-                f"documents by rank, got {tool!r}, whose order also depends on the measure or the "
-                "order of rows"
-            )
-            raise ValueError(msg)
         ranking = self.build_ranking(strategy)
         if self.ties.document is None:
             return ranking
         score, *further = ranking.by
-        if tool is not None:
+        if self.ties.bits is not None:
             # The tools store scores as floats, so nearly equal scores are tied.
-            is_32_bit = DOCUMENT_TOOLS[tool].bits == 32  # noqa: PLR2004
+            is_32_bit = self.ties.bits == 32  # noqa: PLR2004
             score = score.cast(pl.Float64).cast(pl.Float32 if is_32_bit else pl.Float64)
         by = [score, *further, pl.col(self.ties.document).cast(pl.String)]
         return self.unsorted_ranking.ranked_by(by, descending=[*ranking.descending, True])

@@ -36,8 +36,7 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
-from polars_graded._measuring.names import Measure
-from polars_graded._measuring.tie_orders import DOCUMENT_TOOLS, TiesArgument
+from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning
 
 PAIR = ("a", "b")
@@ -62,17 +61,10 @@ class PairRequest(Request):
     """Names in the column `strategy`. None without such a column, or if no frame is known yet."""
 
     def check_names(self) -> None:
-        """Raise if result columns share a name or a tool is not supported.
-
-        `ties` may name only a tool that orders tied documents by name for all measures.
-        """
+        """Raise if result columns share a name."""
         super().check_names()
         if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR]:
             msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
-            raise ValueError(msg)
-        if self.ties.tool is not None and self.ties.tool not in DOCUMENT_TOOLS:
-            tools = " or ".join(map(repr, DOCUMENT_TOOLS))
-            msg = f"`ties` must name a column, 'order', {tools}, got {self.ties.tool!r}"
             raise ValueError(msg)
 
     @property
@@ -239,13 +231,12 @@ class PairPart(Part):
         """Yield values and notes of all strategies at once, to form pairs."""
         yield from self.measure_together([*self.request.by])
 
-    def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:  # noqa: ARG002
+    @property
+    def ranked_inputs(self) -> Mapping[str, Lists]:
         """Return the number that identifies each document."""
         return {"number": self.numbers}
 
-    def compute(
-        self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
-    ) -> Iterator[tuple[str, Computed]]:
+    def compute(self, documents: Mapping[str, DocumentLists]) -> Iterator[tuple[str, Computed]]:
         """Yield a tuple for each pair: its first strategy and its values.
 
         If strategies are stacked, the first element is always the only entry of `by`.
@@ -257,7 +248,9 @@ class PairPart(Part):
             names, lists = names * len(self.request.strategies), [*self._split(lists[0])]
         ranking = self.build_ranking(names[0])
         ordered = find_order_dependent_measures(self.request)
-        values = compute(measures, ranking, lists, tie_checked=ordered, pairs=self.request.pairs)
+        values = compute(
+            [*self.measures.values()], ranking, lists, tie_checked=ordered, pairs=self.request.pairs
+        )
         for (a, _), each in zip(self.request.pairs, values, strict=True):
             yield names[a], each
 

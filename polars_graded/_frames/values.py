@@ -51,7 +51,6 @@ from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
-from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
 JUDGED = TEMPORARY_NAME_TEMPLATE.format("judged")
 
@@ -174,30 +173,27 @@ class Part:
             lists.append(Lists(self.request.as_text(column, values.flat), values.offsets))
         return lists
 
-    def list_documents(
-        self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
-    ) -> DocumentLists:
+    def list_documents(self, name: str, keys: Sequence[Lists]) -> DocumentLists:
         """Return the documents of each query; `keys` are the sort columns.
 
         Measures that need no ranking get the grades alone.
         """
-        if find_depth(measures) == 0:
+        if find_depth([*self.measures.values()]) == 0:
             return DocumentLists(self.grades, None, None)
-        is_chosen = self.request.ties.columns is not None
         return DocumentLists.of(
             self.build_ranking(name),
             self.grades,
             keys,
-            None if is_chosen else order,
-            None if is_chosen else self.names,
-            self.select_inputs(measures),
+            self.request.ties.bits,
+            self.names,
+            self.ranked_inputs,
             len(self.request.find_columns(name)),
         )
 
-    def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:
-        """Return the inputs that the measures need, by name."""
-        used = {name for measure in measures for name in measure.definition.inputs}
-        return {name: self.inputs[name] for name in used}
+    @property
+    def ranked_inputs(self) -> Mapping[str, Lists]:
+        """Return the columns that are ranked with the grades, by name."""
+        return self.inputs
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:
@@ -226,15 +222,9 @@ class Part:
         finite_names = [name for name, numbers in not_finite.items() if not numbers.any()]
         error, computed = None, dict[str, list[Computed]]()
         try:
-            for order, measures in group_by_order(
-                self.request.ties.tool, [*self.measures.values()]
-            ):
-                documents = {
-                    name: self.list_documents(name, keys[name], measures, order)
-                    for name in finite_names
-                }
-                for name, each in self.compute(measures, documents):
-                    computed.setdefault(name, []).append(each)
+            documents = {name: self.list_documents(name, keys[name]) for name in finite_names}
+            for name, each in self.compute(documents):
+                computed.setdefault(name, []).append(each)
         except UnusableDataError as caught:
             error, computed = caught, {}
         for name in names:
@@ -243,14 +233,12 @@ class Part:
                 name, values, notes, not_finite[name], None if name in computed else error
             )
 
-    def compute(
-        self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
-    ) -> Iterator[tuple[str, Computed]]:
+    def compute(self, documents: Mapping[str, DocumentLists]) -> Iterator[tuple[str, Computed]]:
         """Yield the name and the values of each strategy."""
         if documents:
             ordered = data_warnings.find_order_dependent_measures(self.request)
             ranking, lists = self.build_ranking(next(iter(documents))), [*documents.values()]
-            values = compute(measures, ranking, lists, tie_checked=ordered)
+            values = compute([*self.measures.values()], ranking, lists, tie_checked=ordered)
             yield from zip(documents, values, strict=True)
 
     def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
@@ -273,17 +261,16 @@ class Part:
             name: self.make_constant(None, each.definition.dtype)
             for name, each in self.measures.items()
         }
-        for group in computed or ():
-            names = (each.name for each in group.measures)
-            columns |= dict(zip(names, group.columns, strict=True))
+        depends_on_ties = self.make_constant(value=False, dtype=pl.Boolean())
+        for each in computed or ():
+            columns = dict(zip(self.measures, each.columns, strict=True))
+            depends_on_ties = each.depends_on_ties
         notes = self.notes | note_strategy(self, name)
         judged_share = columns.get(JUDGED_AT_THE_TOP.name)
         notes["judged_share_of_first_ten"] = (
             self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
         )
-        notes[DEPENDS_ON_TIES] = self.make_constant(value=False, dtype=pl.Boolean())
-        if computed is not None and data_warnings.find_order_dependent_measures(request):
-            [notes[DEPENDS_ON_TIES]] = (group.depends_on_ties for group in computed)
+        notes[DEPENDS_ON_TIES] = depends_on_ties
         strategy = keys.get_column(request.key) if request.strategy else self.make_constant(name)
         key_columns = [strategy.alias(request.key), *map(keys.get_column, request.query)]
         note_columns = [

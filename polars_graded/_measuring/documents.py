@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,7 @@ from polars_graded._measuring.ranking import (
     check_score,
     is_vector,
 )
-from polars_graded._measuring.tie_orders import TieOrder, round_scores, sort_as_ranx
+from polars_graded._measuring.ties import round_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,40 +60,33 @@ class DocumentLists:
         ranking: Ranking,
         grades: Lists,
         keys: Sequence[Lists],
-        tie_order: TieOrder | None = None,
+        bits: Literal[32, 64] | None = None,
         names: Callable[[Integers], pl.Series] | None = None,
         inputs: Mapping[str, Lists] | None = None,
         n_keys: int | None = None,
     ) -> DocumentLists:
         """Return documents made from checked grades, sort keys and inputs.
 
-        `tie_order` orders documents that are equal in all keys (for ranx: in the first key). Such
-        documents still count as tied. If `tie_order` sorts by name, pass `names`, a function that
-        takes row numbers and returns the names of the documents in these rows. With `n_keys`,
-        documents that are equal in the first `n_keys` keys count as tied too; the other keys only
-        order them.
+        If `bits` is passed, scores are compared in this precision. Documents that are equal in all
+        keys are ordered by name, descending, if `names` is passed: a function that takes row
+        numbers and returns the names of the documents in these rows. Such documents still count as
+        tied. With `n_keys`, documents that are equal in the first `n_keys` keys count as tied too;
+        the other keys only order them.
         """
         inputs = inputs or {}
         if not keys:
             return cls(grades, None, None, inputs=inputs)
-        scores, order, rows = keys[0].as_numbers(), None, None
-        if tie_order is not None and tie_order.bits is not None:
-            scores = round_scores(keys[0], tie_order.bits)
-        by_name = names if tie_order is not None and tie_order.needs_documents else None
-        descending_names = tie_order is None or tie_order.sort == "descending"
-        if tie_order is not None and tie_order.sort == "ranx":
-            rows = sort_as_ranx(scores, descending=ranking.descending[0])
-        elif keys[1:] or by_name is not None:
-            descending = [*ranking.descending[1:], descending_names]
-            order = _Order.of(scores, keys[1:], descending, by_name, n_keys)
-            rows = None if order is None else order.rows
-        if rows is not None:
-            # `_Order` swaps only documents with equal scores, so the column of scores stays the
-            # same. The sort of ranx also moves documents whose scores differ.
-            scores, grades = scores.at(rows) if order is None else scores, grades.at(rows)
-            inputs = {name: each.at(rows) for name, each in inputs.items()}
-        ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)
-        return cls(grades, scores, ties, rows, ranking.descending[0], inputs)
+        scores = keys[0].as_numbers() if bits is None else round_scores(keys[0], bits)
+        order = None
+        if keys[1:] or names is not None:
+            descending = [*ranking.descending[1:], True]
+            order = _Order.of(scores, keys[1:], descending, names, n_keys)
+        if order is None:
+            return cls(grades, scores, scores, None, ranking.descending[0], inputs)
+        # The order swaps only documents with equal scores, so the column of scores stays the same.
+        rows, ties = order.rows, Lists(pl.Series(order.tie_groups), scores.offsets)
+        inputs = {name: each.at(rows) for name, each in inputs.items()}
+        return cls(grades.at(rows), scores, ties, rows, ranking.descending[0], inputs)
 
     def select(self, indices: Integers) -> DocumentLists:
         """Return the documents of some queries; index -1 gives no documents."""

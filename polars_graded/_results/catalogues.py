@@ -29,7 +29,7 @@ from polars_graded._frames.rows import Groups
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._measuring.tie_orders import TiesArgument
+from polars_graded._measuring.ties import TiesArgument
 from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
 from polars_graded._results.tables import check_free_names
 from polars_graded._results.units import find_repetition, warn_of_dependence

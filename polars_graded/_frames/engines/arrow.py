@@ -56,10 +56,9 @@ def prepare(request: RequestT, given: pa.Schema, engine: str) -> tuple[RequestT,
     Raise if the columns do not fit, or if ties would be broken by the order of rows, which an
     engine does not keep.
     """
-    if request.ties.columns == () or request.ties.tool in ("ir_measures", "ranx"):
-        given = request.ties.tool or "order"
+    if request.ties.columns == ():
         msg = (
-            f"`ties` must name a column for {engine}, whose rows have no order, got {given!r}\n\n"
+            f"`ties` must name a column for {engine}, whose rows have no order, got 'order'\n\n"
             "Hint: ties='doc' ranks tied documents by that column"
         )
         raise ValueError(msg)
