@@ -1,7 +1,4 @@
-"""Find repeated documents of a ranking, and documents with contradictory values.
-
-The values are grades, popularities and features.
-"""
+"""Find documents that a ranking repeats, and documents with two grades."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from polars_graded._checks import first_few
 from polars_graded._frames.distinct_keys import hash_keys
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import Groups
-from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import may_identify_queries
 
 MAX_CHECKED_ROWS = 1_000_000
@@ -52,16 +48,11 @@ class Duplicates:
     """Number of rows of all parts so far."""
 
     def check(self, groups: Groups) -> None:
-        """Raise if a ranking repeats a document, or a document has two values.
-
-        A document must have one popularity, and one value in a column of features, in all queries
-        of a part. With a column of strategies, it must also have one grade in a query.
-        """
+        """Raise if a ranking repeats a document, or a document of a query has two grades."""
         request, rows_before, n = self.requests[0], self.rows, groups.frame.height
         self.rows += n
         if request.document is None or not n:
             return
-        check_values_agree(request, groups.frame)
         max_rows = n
         if self.rows > MAX_CHECKED_ROWS:
             max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, math.ceil(CHECKED_SHARE * n))
@@ -175,26 +166,6 @@ def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
     judged = rows.filter(pl.col(request.grade).is_not_null(), pl.col(columns[-1]).is_not_null())
     graded = hash_keys(judged, [*columns, request.grade])
     return _count_unique(graded) > _count_unique(hash_keys(judged, columns))
-
-
-def check_values_agree(request: Request, rows: pl.DataFrame) -> None:
-    """Raise if a document has two popularities, or two values of a feature."""
-    doc = request.document or ""
-    for name, column in request.inputs.items():
-        if not DOCUMENT_INPUTS[name].is_of_document:
-            continue
-        values = rows.select(doc, pl.col(column).alias(name)).drop_nulls().unique()
-        n = values.get_column(doc).n_unique()
-        if values.height > n:
-            with_several = (
-                values.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
-            )
-            msg = (
-                f"{name} {column!r} must have one value for each document of {doc!r}, got several "
-                f"for {len(with_several)} of {n} documents: {first_few(with_several.to_list())}\n\n"
-                "Hint: doc= names another column of documents; doc=None does not compare values"
-            )
-            raise ValueError(msg)
 
 
 def check_one_grade(request: Request, rows: pl.DataFrame) -> None:

@@ -79,8 +79,6 @@ class Input(NamedTuple):
     """True if a document has a label or a list of labels."""
     may_be_vectors: bool = False
     """True if a document may have a vector, which is a list or an array of floats."""
-    is_of_document: bool = False
-    """True if the value of a document is the same in all queries."""
     minimum: tuple[float, str] | None = None
     """The lowest allowed number, and the rule in words for errors."""
     true_is: int | None = None
@@ -111,7 +109,6 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         "a number",
         REAL_NUMBERS,
         ".cast(pl.Float64) reads numbers that are texts",
-        is_of_document=True,
         minimum=(0, "at least 0"),
     ),
     "features": Input(
@@ -121,7 +118,6 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         ".cast(pl.List(pl.Float64)) converts lists and arrays of numbers to vectors",
         is_of_labels=True,
         may_be_vectors=True,
-        is_of_document=True,
     ),
     "reference": Input(
         "a column of the ranks that a reference gives to documents, or a Boolean one that is true "
