@@ -125,7 +125,7 @@ def fresh() -> list[pl.DataFrame]:
 @pytest.mark.parametrize("seed", [0, *simulated(1, 2)])
 def test_values_are_those_of_a_fresh_process_whatever_ran_before(fresh, seed):
     choice, exprs, number = random.Random(seed), expressions(), 0
-    for _ in range(25):
+    for _ in range(12):
         # The same rows in other types come one after the other, with other measures.
         number = number ^ 1 if choice.random() < 0.7 else choice.randrange(len(TYPES))
         asked = choice.sample(range(len(exprs)), choice.choice([1, 2, 3, 20]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import check_flag, check_frame
+from polars_graded._checks import check_flag
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
 from polars_graded._frames.directions import Directions, check_stacked_names
@@ -25,7 +25,7 @@ from polars_graded._measuring.ties import TiesArgument
 
 
 @returns_lazy_for_lazy
-@checks_keywords
+@partial(checks_keywords, keeps=find_engine)
 def evaluate(
     frame: Any,
     *measures: Measures,
@@ -191,23 +191,22 @@ def measure_frame(requests: Sequence[Request], frame: Any, *, consecutive: bool)
     """
     __tracebackhide__ = True
     check_flag("consecutive", consecutive)
-    engine = find_engine(frame)
-    if engine is not None:
-        fingerprint = requests[0].fingerprint
-        for name, value in (("consecutive", consecutive), ("fingerprint", fingerprint)):
-            if value not in (None, False):
-                msg = f"`{name}` must not be passed for frames of Spark and the like, got {value!r}"
-                raise ValueError(msg)
-        each = [engine.evaluate_rows(request, frame) for request in requests]
-        return reduce(lambda one, other: one.union(other), each)
-    frame = check_frame("frame", frame)
-    requests = [each.of_frame(frame) for each in requests]
     if isinstance(frame, pl.LazyFrame):
+        requests = [each.of_frame(frame) for each in requests]
         return measure_lazily(requests, frame, consecutive=consecutive)
-    requests = [each.with_strategies(frame) for each in requests]
-    values = measure_eagerly(requests, frame)
-    check_stacked_names(requests[0], values)
-    return values
+    if isinstance(frame, pl.DataFrame):
+        requests = [each.of_frame(frame).with_strategies(frame) for each in requests]
+        values = measure_eagerly(requests, frame)
+        check_stacked_names(requests[0], values)
+        return values
+    fingerprint = requests[0].fingerprint
+    for name, value in (("consecutive", consecutive), ("fingerprint", fingerprint)):
+        if value not in (None, False):
+            msg = f"`{name}` must not be passed for frames of Spark and the like, got {value!r}"
+            raise ValueError(msg)
+    engine: Any = find_engine(frame)
+    each = [engine.evaluate_rows(request, frame) for request in requests]
+    return reduce(lambda one, other: one.union(other), each)
 
 
 def measure_eagerly(

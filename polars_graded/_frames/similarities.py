@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column
+from polars_graded._door import find_engine
 from polars_graded._frames.arguments import (
     NO_GRADE,
     By,
@@ -310,7 +311,7 @@ def _(request: PairRequest) -> GatheredPairs:
 
 
 @returns_lazy_for_lazy
-@checks_keywords
+@partial(checks_keywords, keeps=find_engine)
 def similarity(
     frame: Any,
     *measures: Measures,

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overloa
 
 import polars as pl
 
-from polars_graded._checks import did_you_mean, nearest
+from polars_graded._checks import check_frame, did_you_mean, nearest
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.foreign_names import find_own_argument
 
@@ -27,6 +27,9 @@ JUDGMENT_NAMES = {"judgments", "qrels", "run", "runs"}
 
 MEASURE_NAMES = {"measure", "measures", "metric", "metrics"}
 """Keywords that mean measures. `evaluate` takes measures without a keyword."""
+
+FRAMES = {"frame", "per_query"}
+"""Names of first arguments that are frames."""
 
 COLUMNS_OF_RESULTS = {"cluster", "weights"}
 """Keywords of functions of results that name columns with one value per query."""
@@ -66,13 +69,17 @@ def returns_lazy_for_lazy(function: Callable[Concatenate[Any, Given], Any]) -> F
 
 
 def checks_keywords(
-    function: Callable[Given, Result], forwarded_to: Callable[..., Any] | None = None
+    function: Callable[Given, Result],
+    forwarded_to: Callable[..., Any] | None = None,
+    keeps: Callable[[Any], object] = lambda _: False,
 ) -> Callable[Given, Result]:
-    """Wrap a function so that its errors suggest the right keyword.
+    """Wrap a public function, whose errors then suggest the right keyword.
 
-    Other keywords than its own are those of the function `forwarded_to`.
+    Other keywords than its own are those of the function `forwarded_to`. If the first argument has
+    a name in `FRAMES`, a frame of any kind becomes a Polars frame, unless `keeps` is true for it.
     """
     parameters = {**inspect.signature(function).parameters}
+    first = next(iter(parameters), "")
     if forwarded_to is not None:
         others = inspect.signature(forwarded_to).parameters
         parameters |= {name: others[name] for name in others if name not in parameters}
@@ -81,7 +88,12 @@ def checks_keywords(
     def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
         __tracebackhide__ = True  # IPython and pytest leave such layers out of a traceback
         check_keywords(kwargs, parameters)
-        return function(*args, **kwargs)
+        values: Any = [*args]
+        if first in FRAMES and values and not keeps(values[0]):
+            values[0] = check_frame(first, values[0])
+        elif first in FRAMES and first in kwargs and not keeps(kwargs[first]):
+            kwargs[first] = check_frame(first, kwargs[first])
+        return function(*values, **kwargs)
 
     return call
 
