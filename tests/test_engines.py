@@ -5,12 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-import signal
 import subprocess
 import sys
-import threading
-import time
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -307,58 +303,6 @@ def test_spark_refuses_what_cannot_be_judged(spark):
         join_judgments(nothing, judgments, **options).collect()
 
 
-finds_processes = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="needs /proc to find a process"
-)
-
-
-def descendants(*names):
-    """The processes that this one started, or they did, of one of several names."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            number, rest = status.read_text().split(" ", 1)
-            parents[int(number)] = int(rest.rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found = {os.getpid()}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    commands = {process: Path(f"/proc/{process}/cmdline") for process in found}
-    return [
-        process
-        for process, command in commands.items()
-        if command.exists() and any(name.encode() in command.read_bytes() for name in names)
-    ]
-
-
-LARGE = pl.DataFrame({"doc": pl.int_range(400_000, eager=True)}).with_columns(
-    query=pl.col("doc") * 7919 % 4000,
-    grade=pl.col("doc") * 31 % 5,
-    score=(pl.col("doc") * 7919 % 100_003).cast(pl.Float64),
-)
-"""Rows that an engine is busy with for long enough to lose a process."""
-
-
-@in_spark
-@finds_processes
-def test_a_worker_of_spark_that_is_killed_changes_nothing(spark):
-    rows = spark.createDataFrame(LARGE.to_arrow())
-    values = evaluate(rows, "ap", "ndcg@10", ties="doc")
-    running = descendants("CoarseGrainedExecutorBackend")
-    assert running
-    found = []
-    job = threading.Thread(target=lambda: found.append(from_spark(values)))
-    job.start()
-    tracker = spark.sparkContext.statusTracker()
-    while not tracker.getActiveStageIds():
-        time.sleep(0.01)
-    os.kill(running[0], signal.SIGKILL)
-    job.join()
-    assert running[0] not in descendants("CoarseGrainedExecutorBackend")
-    assert_frame_equal(in_order(found[0]), in_order(evaluate(LARGE, "ap", "ndcg@10", ties="doc")))
-
-
 # Ray
 
 in_ray = pytest.mark.ray
@@ -425,19 +369,3 @@ def test_what_fails_in_ray_says_why(ray_data):
     values = evaluate(ray_data.from_arrow(rows.to_arrow()), "ap")
     with pytest.raises(Exception, match="score 'score' must be finite, got NaN or infinity in"):
         values.materialize()
-
-
-@in_ray
-@finds_processes
-def test_a_process_of_ray_that_is_killed_changes_nothing(ray_data):
-    rows = ray_data.from_arrow(LARGE.to_arrow()).repartition(4)
-    values = evaluate(rows, "ap", "ndcg@10", ties="doc")
-    found = []
-    job = threading.Thread(target=lambda: found.append(from_ray(values)))
-    job.start()
-    while job.is_alive() and not (running := descendants("ray::Map", "ray::_map", "ray::Hash")):
-        time.sleep(0.01)
-    assert running, "the job was done before anything could be killed"
-    os.kill(running[0], signal.SIGKILL)
-    job.join()
-    assert_frame_equal(in_order(found[0]), in_order(evaluate(LARGE, "ap", "ndcg@10", ties="doc")))
