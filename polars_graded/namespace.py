@@ -449,7 +449,7 @@ class Graded:
             whisker,
             floor=floor,
             direction=direction,
-            undefined=scale.undefined if scale.undefined_is_passed else None,
+            undefined=None if scale.undefined == "default" else scale.undefined,
         )
 
     # Several measures at once.

@@ -366,12 +366,9 @@ class NotedData:
 
     def _write_fill_values(self) -> str:
         """Describe how measures treat queries without a relevant document: "count as 0"."""
-        scale = self.request.scale
         names_by_effect: dict[str, list[str]] = {}
         for name, measure in self.request.measures.items():
-            value = scale.undefined
-            if measure.definition.needs_pairs and not scale.undefined_is_passed:
-                value = None
+            value = measure.find_undefined(self.request.scale)
             effect = "are undefined"
             if value is not None:
                 effect = f"count as {measure.definition.if_undefined(value):g}"

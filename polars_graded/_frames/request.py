@@ -566,7 +566,7 @@ class Request:
             "irrelevant": self.scale.irrelevant,
             "max_grade": self.scale.max_grade,
             "relevant_from": self.scale.relevant_from,
-            "undefined_as": self.scale.undefined if self.scale.undefined_is_passed else "default",
+            "undefined_as": self.scale.undefined,
             "condensed": self.condensed,
             "ties": first if all(each == first for each in others) else tie_orders,
         }

@@ -238,22 +238,19 @@ class PairPart(Part):
         return {"number": self.numbers}
 
     def compute(self, documents: Mapping[str, DocumentLists]) -> Iterator[tuple[str, Computed]]:
-        """Yield a tuple for each pair: its first strategy and its values.
-
-        If strategies are stacked, the first element is always the only entry of `by`.
-        """
+        """Yield the values of each pair, all under the first entry of `by`."""
         if len(documents) < len(self.request.by) or not self.request.pairs:
             return
-        names, lists = [*documents], [*documents.values()]
+        name, lists = next(iter(documents)), [*documents.values()]
         if self.request.strategy is not None:
-            names, lists = names * len(self.request.strategies), [*self._split(lists[0])]
-        ranking = self.build_ranking(names[0])
+            lists = [*self._split(lists[0])]
+        ranking = self.build_ranking(name)
         ordered = find_order_dependent_measures(self.request)
         values = compute(
             [*self.measures.values()], ranking, lists, tie_checked=ordered, pairs=self.request.pairs
         )
-        for (a, _), each in zip(self.request.pairs, values, strict=True):
-            yield names[a], each
+        for each in values:
+            yield name, each
 
     def _split(self, documents: DocumentLists) -> Iterator[DocumentLists]:
         """Yield the documents of each stacked strategy, one list per query."""
@@ -268,18 +265,13 @@ class PairPart(Part):
     def build_strategy_frames(
         self, name: str, computed: Sequence[Computed] | None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the values of pairs that begin with `name`, and notes on `name`.
-
-        If strategies are stacked, `name` is the only entry of `by`, and all pairs are returned.
-        """
+        """Return the computed values of pairs, and notes on the strategy `name`."""
         request = self.request
         _, notes = super().build_strategy_frames(name, None)
-        firsts = [name if request.strategy else request.strategies[a] for a, _ in request.pairs]
-        pair_indices = [index for index, first in enumerate(firsts) if first == name]
         dtypes = {column: measure.definition.dtype for column, measure in request.measures.items()}
         dtypes = {PAIR_INDEX: pl.UInt32(), **self.queries.schema, **dtypes}
         tables = [pl.DataFrame(schema={**dtypes, TIED_PAIR: pl.Boolean})]
-        for index, values in zip(pair_indices, computed or (), strict=False):
+        for index, values in enumerate(computed or ()):
             tables.append(
                 self.queries.select(
                     pl.lit(index, pl.UInt32).alias(PAIR_INDEX), pl.all()
@@ -292,13 +284,13 @@ class PairPart(Part):
 
 
 class GatheredPairs(Gathered):
-    """Values of pairs, collected part by part, and a summary of the notes."""
+    """Values of pairs, collected part by part."""
 
     request: PairRequest
     part = PairPart
 
     def in_order(self) -> pl.DataFrame:
-        """Check and sort the values of all queries, with their notes."""
+        """Check and sort the values of all queries."""
         self.check()
         values = pl.concat(chain(*self.values.values())).sort(self.request.query)
         pairs = self.request.named_pairs

@@ -181,10 +181,8 @@ def _find_dependence_on_ties(
     For most measures, the value never gets worse when a document moves above a worse one. The order
     "worst document first" then gives the worst value, and "best document first" the best. The
     order of ties changes the value if and only if these two values differ. For measures that
-    `may_fall`, the value of "worst document first" is also compared with the values of two orders
-    that alternate bad and good documents. For measures that use further columns, such as
-    popularity, no order gives a bound, so the order of the ranking is compared with `N_TIE_ORDERS`
-    other orders.
+    `may_fall` or use further columns, such as popularity, no order gives a bound, so the order of
+    the ranking is also compared with `N_TIE_ORDERS` other orders.
     """
     is_dependent = np.zeros(len(queries.ranked.lengths), bool)
     for measure, options in measures:
@@ -198,12 +196,11 @@ def _find_dependence_on_ties(
             if with_ties is not None:
                 is_dependent |= _compare_tie_orders(compute, with_ties)
         elif (with_ties := queries.with_differing_tied_grades) is not None:
-            orders = [with_ties.optimistic, *(with_ties.alternating if measure.may_fall else [])]
             worst, is_unusable = _compute_usable(compute, with_ties.pessimistic)
-            is_dependent |= is_unusable
-            for order in orders:
-                values, is_unusable = _compute_usable(compute, order)
-                is_dependent |= is_unusable | _differ(worst, values)
+            best, is_unusable_too = _compute_usable(compute, with_ties.optimistic)
+            is_dependent |= is_unusable | is_unusable_too | _differ(worst, best)
+            if measure.may_fall:
+                is_dependent |= _compare_tie_orders(compute, with_ties)
     return is_dependent
 
 
@@ -247,12 +244,9 @@ def _differ(values: Any, others: Any) -> Mask:
 
 
 def _choose_fill_value(measure: Measure, ranking: Ranking) -> float:
-    """Return the fill value of undefined queries; NaN stands for null."""
-    if ranking.scale.undefined is None:
-        return np.nan
-    if measure.definition.needs_pairs and not ranking.scale.undefined_is_passed:
-        return np.nan
-    return ranking.scale.undefined
+    """Return the value of undefined queries; NaN stands for null."""
+    value = measure.find_undefined(ranking.scale)
+    return np.nan if value is None else value
 
 
 def _compute_values(

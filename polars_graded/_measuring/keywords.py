@@ -1,4 +1,4 @@
-"""Keyword arguments of measures and functions: errors for unknown ones, and types of frames."""
+"""Calls of public functions: errors for unknown keywords, and frames of any kind."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from polars_graded._measuring.foreign_names import (
 )
 from polars_graded._measuring.kernels.precision import list_recall_levels
 from polars_graded._measuring.keywords import hint_at_option
+from polars_graded._measuring.scale import Scale
 
 ALL_DEFINITIONS: Mapping[str, Definition] = {**DEFINITIONS, **SIMILARITIES}
 """Definitions of all measures: those of one ranking and those of two."""
@@ -169,6 +170,12 @@ class Measure:
         """Return whether the value may get worse when a better document moves up."""
         of_retrieved = self.options.get("over") == "retrieved" and self.n is not None
         return of_retrieved or self.definition.may_fall
+
+    def find_undefined(self, scale: Scale) -> float | None:
+        """Return the value of `undefined_as` for the measure, by default null or 0."""
+        if scale.undefined == "default":
+            return None if self.definition.needs_pairs else 0.0
+        return scale.undefined
 
     @property
     def ranked_depth(self) -> int | None:

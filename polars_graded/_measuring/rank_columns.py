@@ -1,8 +1,9 @@
 """Recognise columns of ranks, whose lowest value is the best.
 
-A column looks like ranks if its values above 0 are whole numbers from 1 on, none above four times
-the length of the longest ranking, and differ within at least ten queries and 98 % of all. Rows in
-descending order, of the frame or of its column `rank`, show that the highest value is the best.
+A column looks like ranks if its values are whole numbers, and those above 0 begin at 1, are at most
+four times the length of the longest ranking, and differ within at least ten queries and 98 % of
+all. Rows in descending order, of the frame or of its column `rank`, show that the highest value is
+the best.
 """
 
 from __future__ import annotations

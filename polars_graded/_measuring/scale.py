@@ -25,9 +25,8 @@ class Scale:
     """The highest grade; None for the highest judged grade of each query."""
     relevant_from: float | None = None
     """The lowest relevant grade; None for any grade above `irrelevant`."""
-    undefined: float | None = 0.0
-    """Value of a query without a relevant document; None for null."""
-    undefined_is_passed: bool = False
+    undefined: Undefined = "default"
+    """Value of a query without a relevant document."""
 
     def with_grades(
         self, irrelevant: float, max_grade: float | None, relevant_from: float | None
@@ -42,16 +41,15 @@ class Scale:
 
     def with_undefined(self, value: Undefined) -> Scale:
         """Return the scale with a value for undefined queries."""
-        if isinstance(value, str) and value == "default":
-            return replace(self, undefined=0.0, undefined_is_passed=False)
+        if value is None or value == "default":
+            return replace(self, undefined=value)
         if isinstance(value, str):
             msg = (
                 f"`undefined_as` must be a number or None, got {value!r}\n\n"
                 "Hint: undefined_as=None leaves queries without a relevant document out of means"
             )
             raise TypeError(msg)
-        fill = None if value is None else check_number("value", value)
-        return replace(self, undefined=fill, undefined_is_passed=True)
+        return replace(self, undefined=check_number("value", value))
 
     def rounded(self, round_grade: Callable[[float], float]) -> Scale:
         """Return the scale with its grades rounded as the column of grades is."""

@@ -34,7 +34,7 @@ def round_scores(scores: Lists, bits: Literal[32, 64]) -> Lists:
 
 @dataclass(frozen=True)
 class Ties:
-    """Checked argument `ties` of `evaluate`."""
+    """Order of tied documents: the checked argument `ties`, and for a frame the order it has."""
 
     columns: tuple[str, ...] | None = None
     """Columns that break ties. Empty for `ties="order"`; None if `ties` is not passed or names a

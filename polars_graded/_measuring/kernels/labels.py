@@ -8,7 +8,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
+from polars_graded._measuring.kernels.ragged import (
+    Floats,
+    Integers,
+    Mask,
+    Ragged,
+    list_rows,
+    repeat_each,
+)
 
 
 @dataclass(frozen=True)
@@ -38,8 +45,9 @@ class Labels:
         document has the codes 2 and 5, and the second has code 3, the arrays are [0, 0, 1] and
         [2, 5, 3].
         """
-        document, indices = expand(self.offsets, documents)
-        return document, self.codes[indices]
+        lengths = self.offsets[documents + 1] - self.offsets[documents]
+        position = np.repeat(np.arange(len(documents)), lengths)
+        return position, self.codes[list_rows(self.offsets, documents)]
 
     @cached_property
     def keys(self) -> Integers:
@@ -75,22 +83,6 @@ class Labels:
             distances = 1 - n_shared / (sizes[upper] + sizes[upper + step] - n_shared)
             total += np.bincount(documents.query[upper], distances, minlength=len(total))
         return total
-
-
-def expand(offsets: Integers, lists: Integers) -> tuple[Integers, Integers]:
-    """Return the indices of the values of some lists.
-
-    One array contains the values of all lists: those of list i are at the indices from `offsets[i]`
-    to `offsets[i + 1]` - 1. `lists` contains the numbers of the wanted lists. The result is two
-    arrays with one entry per value of these lists. The first array contains the position of the
-    list in `lists`, the second contains the index of the value. For example, `offsets` [0, 2, 5]
-    and `lists` [1, 0] give [0, 0, 0, 1, 1] and [2, 3, 4, 0, 1].
-    """
-    lengths = offsets[lists + 1] - offsets[lists]
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    indices = np.arange(total) + np.repeat(offsets[lists] - ends + lengths, lengths)
-    return np.repeat(np.arange(len(lists)), lengths), indices
 
 
 @dataclass(frozen=True)

@@ -322,35 +322,12 @@ class Queries:
     @cached_property
     def pessimistic(self) -> Queries:
         """Return the queries with each tie group in the order worst to best, unjudged first."""
-        return self.sort_ties(self, np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self.sort_ties(np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def optimistic(self) -> Queries:
         """Return the queries with each tie group in the order best to worst, unjudged last."""
-        return self.sort_ties(self, -np.nan_to_num(self.ranked.values, nan=-np.inf))
-
-    @cached_property
-    def alternating(self) -> tuple[Queries, Queries]:
-        """Return the queries in two orders that alternate bad and good tied documents.
-
-        The order of a tie group is worst, best, second worst and so on (order A), or best, worst,
-        second best and so on (order B). Tie groups of several documents are numbered from 1 over
-        all queries. In the first result, groups 1, 3, 5 and so on have order A, and groups 2, 4, 6
-        and so on have order B. In the second result, A and B are exchanged.
-        """
-        starts = self.tie_starts
-        sizes = np.diff(starts, append=len(self.ranked.values))
-        from_worst = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
-        from_best = repeat_each(sizes, sizes) - 1 - from_worst
-        is_odd = repeat_each(np.cumsum(sizes > 1) % 2 == 1, sizes)
-
-        def sort_from(first: Integers, last: Integers) -> Queries:
-            # The first document gets key 0, the last 1, the second 2, and so on.
-            keys = np.where(first <= last, 2.0 * first, 2.0 * last + 1)
-            return self.sort_ties(self.pessimistic, keys)
-
-        ends = np.where(is_odd, from_worst, from_best), np.where(is_odd, from_best, from_worst)
-        return sort_from(*ends), sort_from(*reversed(ends))
+        return self.sort_ties(-np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     def reorder_ties(self, number: int) -> Queries:
         """Return the queries with each tie group in one of `N_TIE_ORDERS` orders.
@@ -371,7 +348,7 @@ class Queries:
                 keys = (position - 1) % repeat_each(sizes, sizes)
             case _:
                 keys = (position + 1) * TIE_SHUFFLES[number - 3] % 1
-        return self.sort_ties(self, keys.astype(np.float64))
+        return self.sort_ties(keys.astype(np.float64))
 
     @cached_property
     def with_differing_tied_grades(self) -> Queries | None:
@@ -388,7 +365,8 @@ class Queries:
         """Return the queries in which tied documents differ; None if there are none.
 
         Two documents differ if they have different grades, or different values of an input in
-        `names`. Two nulls are equal. Queries without tied documents that differ get empty lists.
+        `names`; those of labels and vectors are always different. Two nulls are equal. Queries
+        without tied documents that differ get empty lists.
         The result has no inputs other than `names`.
 
         Without `depth`, lists are at full depth. With `depth`, tie groups whose first rank is
@@ -437,18 +415,14 @@ class Queries:
         ties = self.ties.keep(chosen) if len(self.ties.values) else self.ties
         return replace(self, ranked=self.ranked.keep(chosen), ties=ties, inputs=inputs, full=None)
 
-    def sort_ties(self, queries: Queries, keys: Floats) -> Queries:
-        """Return `queries` with each tie group of `self` sorted by ascending keys.
-
-        `queries` is `self`, or a result of `self.sort_ties`. Such a result does not store the tie
-        groups any more, so they are taken from `self`.
-        """
+    def sort_ties(self, keys: Floats) -> Queries:
+        """Return the queries with each tie group sorted by ascending keys, without the groups."""
         starts = self.tie_starts
         groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
         order = np.lexsort((keys, groups))
-        inputs = {name: column.of(column.values[order]) for name, column in queries.inputs.items()}
-        ranked = queries.ranked.of(queries.ranked.values[order])
-        return replace(queries, ranked=ranked, inputs=inputs, ties=EMPTY)
+        inputs = {name: column.of(column.values[order]) for name, column in self.inputs.items()}
+        ranked = self.ranked.of(self.ranked.values[order])
+        return replace(self, ranked=ranked, inputs=inputs, ties=EMPTY)
 
     @cached_property
     def tie_starts(self) -> Integers:

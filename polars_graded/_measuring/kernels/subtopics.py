@@ -11,13 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
-from polars_graded._measuring.kernels.labels import expand
 from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import (
     Documents,
     Floats,
     Integers,
     Ragged,
+    list_rows,
     number_in_groups,
     repeat_each,
 )
@@ -147,7 +147,7 @@ def sum_ideal_gains(
         best = best[best < len(label_indices)]
         total[query[best]] += weight * gains[best]
         is_left[best] = False
-        next_gains[subtopic[expand(ends, best)[1]]] *= 1 - alpha
+        next_gains[subtopic[list_rows(ends, best)]] *= 1 - alpha
     return total
 
 
