@@ -3,7 +3,7 @@
 Each function takes a frame (a LazyFrame is collected) and returns a new chart. All calls that
 Altair users know change it: `.encode`, `.properties`, `.configure_*`, `.interactive`, themes, `|`
 and `&`; without panels, also `.facet` and `+`. `.encode(color=...)`, `x` and `y` replace the axes
-and colours that all layers share. `explore` and `overview` have several views, which share less.
+and colours that all layers share. `explore` has several views, which share less.
 
 The title describes what is drawn. If the rows come from a test, such as those of `compare` and
 `rank_strategies`, the title states what the test found. A screen reader reads the title first and
@@ -40,23 +40,20 @@ queries.
 from __future__ import annotations
 
 from polars_graded.charts._clicks import click_rates
-from polars_graded.charts._curves import dcg_curves, recall_precision_curves
+from polars_graded.charts._curves import (
+    catalogue_curves,
+    dcg_curves,
+    recall_precision_curves,
+    sample_size_curves,
+)
 from polars_graded.charts._explore import explore
 from polars_graded.charts._graders import agreement, grading_profile
-from polars_graded.charts._overview import overview
+from polars_graded.charts._matrices import comparison_matrix, similarity_matrix
 from polars_graded.charts._print import for_print
-from polars_graded.charts._queries import measure_agreement, precision_histogram, query_heatmap
+from polars_graded.charts._queries import measure_agreement, precision_histogram
 from polars_graded.charts._rankings import rankings
-from polars_graded.charts._ranks import strategy_ranks
-from polars_graded.charts._recommendations import catalogue_curves, trade_off
-from polars_graded.charts._relevance import relevance_function, sample_quantiles
-from polars_graded.charts._reliability import sample_size_curves, significance_curves
-from polars_graded.charts._strategies import (
-    comparison_forest,
-    comparison_matrix,
-    similarity_matrix,
-    strategy_bars,
-)
+from polars_graded.charts._relevance import relevance_function
+from polars_graded.charts._strategies import comparison_forest, strategy_bars, strategy_ranks
 
 __all__ = [
     "agreement",
@@ -69,19 +66,14 @@ __all__ = [
     "for_print",
     "grading_profile",
     "measure_agreement",
-    "overview",
     "precision_histogram",
-    "query_heatmap",
     "rankings",
     "recall_precision_curves",
     "relevance_function",
-    "sample_quantiles",
     "sample_size_curves",
-    "significance_curves",
     "similarity_matrix",
     "strategy_bars",
     "strategy_ranks",
-    "trade_off",
 ]
 
 

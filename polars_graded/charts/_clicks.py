@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 
 from polars_graded._checks import check_collected, check_column_name, check_columns
-from polars_graded._drawing import axis_ends, chart_checks, chart_rows, curve_rows, style
+from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
-from polars_graded._drawing.style import Chart
+from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._sentences import format_count, format_percent
@@ -67,19 +67,21 @@ def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = No
     table = chart_rows.build_result_rows(
         "clicks", clicks, "click_rate", *ENDS, texts=(), positions=positions, panel=panel
     )
-    chart_checks.check_not_repeated("clicks", table, "rank", panel or None)
+    groups = [] if panel is None else ["panel"]
+    if groups:
+        chart_rows.check_unique("clicks", table, ["rank", "panel"], "rank of a panel")
     last: Any = table["rank"].max()
-    ticks = axis_ends.choose_rank_ticks(int(last))
-    ranks = alt.Axis(values=ticks, format="d", **style.UNFLUSHED_LABELS)
-    title = "click-through rate"
+    ticks = axes.choose_rank_ticks(int(last))
+    x_axis = alt.Axis(values=ticks, format="d", **axes.UNFLUSHED_LABELS)
+    y_axis = alt.Axis(labelExpr=axes.PERCENT_LABEL)
     scale = alt.Scale(zero=False, nice=False, padding=10)
     shared = alt.Encoding(
-        x=alt.X("rank:Q", title="rank", axis=ranks, scale=scale),
-        y=alt.Y("click_rate:Q", title=title, axis=alt.Axis(labelExpr=style.PERCENT_LABEL)),
+        x=alt.X("rank:Q", title="rank", axis=x_axis, scale=scale),
+        y=alt.Y("click_rate:Q", title="click-through rate", axis=y_axis),
     )
-    base, interval = style.add_interval(alt.Chart(), *ENDS)
-    counts = ("rank:Q", "impressions:Q", "clicks:Q", *style.format_decimals("click_rate"))
-    base = base.encode(x=alt.X("rank:Q"), tooltip=style.list_tooltips(*counts, interval))
+    base, interval = axes.add_interval(alt.Chart(), *ENDS)
+    counts = ("rank:Q", "impressions:Q", "clicks:Q", *axes.format_decimals("click_rate"))
+    base = base.encode(x=alt.X("rank:Q"), tooltip=axes.list_tooltips(*counts, interval))
     layers = [
         base.mark_bar(size=2).encode(y=alt.Y("ci_low:Q", scale=alt.Scale(zero=True)), y2="ci_high"),
         style.draw_dots(base, 40).encode(y=alt.Y("click_rate:Q")),
@@ -89,12 +91,9 @@ def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = No
     n_impressions, n_clicks = map(int, table.select("impressions", "clicks").sum().row(0))
     total = f"{format_count(n_clicks, 'clicks')} in {format_count(n_impressions, 'impressions')}"
     notes = [total, f"line: {line} of one rate"]
-    groups = [] if panel is None else ["panel"]
     max_points = curve_rows.compute_max_points(table.n_unique(groups) if groups else 1)
     n, table = table.height, curve_rows.thin_by_value(table, "rank", max_points, groups)
     if table.height < n:
         notes.append(f"{table.height:,} of {n:,} rates are drawn")
-    rates = table.head(10).select("rank", "click_rate").rows()
-    description = style.list_values(title, ((f"rank {rank}", rate) for rank, rate in rates))
-    words = style.Words("Click-through rate by rank", notes, description)
-    return style.draw_panels(layers, table, panel, words, encoding=shared)
+    headline = "Click-through rate by rank"
+    return panels.draw_panels(layers, table, panel, headline, notes, encoding=shared)
