@@ -363,17 +363,23 @@ def _draw_tiles(
         )
         beside = beside.mark_text(align="left", dx=5, fontSize=TILE_FONT_SIZE, color=ink)
         layers.append(beside.encode(text=alt.Text("text:N")))
-    value = f"{json.dumps(measure)} + format(datum.value, ' .4f')"
-    if width < TILE_LETTER_WIDTH * len(f"{measure} 0.0000"):
-        value = f"format(datum.value, '{'.4f' if width >= MIN_VALUE_WIDTH else '.2f'}')"
-    above = _select_part("strategy", y="top", top="0", text=f"isValid(datum.value) ? {value} : ''")
-    above = above.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=ink)
-    layers.append(above.encode(text=alt.Text("text:N")))
+    layers.append(_draw_values(measure, width))
     if lowest > last:
         layers.append(style.draw_rule("y", "y", last + 0.75))
     size = {"width": width * len(names), "height": ROW_HEIGHT * (bottom + 0.5)}
     encoding = _encode_places(names, last, right, bottom, width)
     return layers, size | {"encoding": encoding, "view": alt.ViewBackground(stroke=None)}
+
+
+def _draw_values(measure: str, width: int) -> alt.Chart:
+    """Draw the value of each strategy above its column, with the measure if there is room."""
+    text = f"{json.dumps(measure)} + format(datum.value, ' .4f')"
+    if width < TILE_LETTER_WIDTH * len(f"{measure} 0.0000"):
+        text = f"format(datum.value, '{'.4f' if width >= MIN_VALUE_WIDTH else '.2f'}')"
+    values = _select_part("strategy", y="top", top="0", text=f"isValid(datum.value) ? {text} : ''")
+    ink: Any = style.TEXT_COLOUR
+    values = values.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=ink)
+    return values.encode(text=alt.Text("text:N"))
 
 
 def _encode_places(
