@@ -507,7 +507,10 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
             "curve", curve, "tau", "tau_low", "tau_high", **options
         )
         lowest: Any = table.select("tau", "tau_low").min_horizontal().min()
-        ends, level = (math.floor(10 * lowest) / 10, 1.0), chart_rows.find_confidence(table)
+        ends, level = (
+            (min(0.9, math.floor(10 * lowest) / 10), 1.0),
+            chart_rows.find_confidence(table),
+        )
         share = "most" if level is None else format_percent(level)
         n: Any = table[units].max()
         headline = f"How closely fewer {units} order strategies as all {n:,g} do"
