@@ -28,6 +28,9 @@ MIN_NAME_POSITION = 0.25
 The lowest control point has the position 0, and the highest has the position 1.
 """
 
+LEFT_NAMES = ("'left'", "'right'"), ("8", "-8")
+"""Alignment and offset in pixels of a name near the left edge, and of other names."""
+
 
 @checks_keywords
 def relevance_function(
@@ -141,11 +144,7 @@ def relevance_function(
     ]
     notes = _note_undefined(relevances, [*keys])
     if table["name"].count():
-        # The lowest score gets no name, since it would overlap the ticks. The line rises, so that a
-        # name to the left of its point does not cover it.
-        named = controls.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
-        name_text = named.mark_text(align="right", dx=-8, dy=-8, clip=False)
-        layers.append(name_text.encode(text=alt.Text("name:N"), color=style.draw_ink()))
+        layers.append(_draw_names(controls, constant))
         # With many ties, the median is the highest value.
         notes.append("1 at the highest value, 0 at lower values up to the median")
     if "whisker" in rows_by_part["control point"]["name"]:
@@ -153,6 +152,23 @@ def relevance_function(
     n_values = format_count(relevances.height, "values")
     headline = f"Relevance φ of {n_values} of {shorten_name(score)}"
     return panels.draw_panels(layers, table, panel, headline, notes, "independent", encoding=shared)
+
+
+def _draw_names(controls: alt.Chart, constant: float | None) -> alt.Chart:
+    """Draw the names of the control points.
+
+    The line rises, so that a name to the upper left of its point does not cover the line. If the
+    point is near the left edge, the name begins at its point.
+    """
+    points = controls.transform_joinaggregate(groupby=[], low="min(score)", high="max(score)")
+    # The lowest score gets no name, since it would overlap the ticks.
+    points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
+    amount = f"(({{0}} < 0 ? -1 : 1) * log(1 + abs({{0}}) / {constant}))" if constant else "({0})"
+    low, high, at = (amount.format(f"datum.{name}") for name in ("low", "high", "score"))
+    is_left = f"{at} - {low} < {MIN_NAME_POSITION} * ({high} - {low})"
+    align, dx = (alt.ExprRef(f"{is_left} ? {one} : {other}") for one, other in LEFT_NAMES)
+    names = points.mark_text(align=align, dx=dx, dy=-8, clip=False)
+    return names.encode(text=alt.Text("name:N"), color=style.draw_ink())
 
 
 def _build_amounts_axis(
