@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.axes import AxisEnds
-from polars_graded._drawing.panels import Chart, LayerChart
+from polars_graded._drawing.panels import Chart
 from polars_graded._drawing.style import MAX_COLOURS
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import sort_naturally
@@ -32,9 +32,6 @@ NAME_HEIGHT = 12
 
 NAME_OFFSET = 17
 """Distance from the end of a line to its name, in pixels."""
-
-LETTER_WIDTH = 6
-"""Mean width of a letter of a name, in pixels."""
 
 MAX_NAME_WIDTH = 300
 """Maximum width of a name, in pixels. Vega truncates longer names."""
@@ -134,8 +131,7 @@ def draw_lines(
     table = _add_labels(table, x_field, field, {name: labels[name] for name in labelled})
     names_ = _draw_names(x.shorthand, y_field, ends, field, labelled, table)
     layers += [each.encode(**_fade_others(pointer, 1)) for each in names_]
-    chart = panels.draw_layers(layers, table, headline, notes, encoding=shared)
-    return _reserve_width(chart, table["label"])
+    return panels.draw_layers(layers, table, headline, notes, encoding=shared)
 
 
 def find_best_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> list[str]:
@@ -264,20 +260,3 @@ def _spread_names(
     weight = round(min(1.0, max(0.0, (mean - bottom) / (top - bottom))), 2)
     move_down, move_up = f"max(0, {', '.join(down)})", f"min(0, {', '.join(up)})"
     return base, alt.ExprRef(f"{weight} * {move_down} + {1 - weight:.2f} * {move_up}")
-
-
-def _reserve_width(chart: LayerChart, labels: pl.Series) -> LayerChart:
-    """Return the chart with an empty axis to the right, as wide as the names.
-
-    Vega places legends and titles beside axes, but over marks that extend beyond the frame. The
-    first layer draws the y axis, and every other layer must have a field of y.
-    """
-    longest: Any = labels.str.len_chars().max()
-    width = NAME_OFFSET + min(MAX_NAME_WIDTH, LETTER_WIDTH * (longest or 0))
-    for layer in chart.layer[1:]:
-        layer.encoding.y.axis = None
-    look: dict[str, Any] = dict.fromkeys(("labels", "ticks", "domain", "grid"), False)
-    y = chart.layer[0].encoding.y.copy()
-    y.axis = alt.Axis(orient="right", title=None, minExtent=width, **look)
-    chart.layer = [*chart.layer, alt.Chart().mark_point(opacity=0).encode(y=y)]
-    return chart.resolve_axis(y="independent")

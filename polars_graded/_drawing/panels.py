@@ -58,13 +58,6 @@ class LayerChart(Configurable, alt.LayerChart):  # type: ignore[misc]
 
         Altair appends the other chart to the layers, where it would get the shared channels too.
         """
-        if self.resolve is not alt.Undefined and isinstance(other, alt.Chart):
-            # Our layers have axes of their own. A second axis of y would be drawn over ours.
-            other = other.copy()
-            y = other.encoding.y
-            if isinstance(y, alt.SchemaBase) and y["axis"] is alt.Undefined:
-                other.encoding.y = y.copy()
-                other.encoding.y["axis"] = None
         shared = self.copy()
         shared.data = shared.title = alt.Undefined
         return LayerChart(data=self.data, layer=[shared, other], title=self.title)

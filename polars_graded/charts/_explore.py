@@ -284,7 +284,8 @@ class _Views:
         """Draw for each column the interval of all queries, and the mean of the selected ones."""
         labels = [self.labels[name] for name in columns]
         y = alt.Y("label:N", title=None, scale=alt.Scale(domain=labels), axis=None)
-        title += f" (point), {format_percent(self.confidence)} interval of all queries (line)"
+        if self.table.height > 1:
+            title += f" (point), {format_percent(self.confidence)} interval of all queries (line)"
         axis = axes.bound_axis(ends, zero=False, grid=False, tickCount=6, titleLimit=400)
         layers = []
         for name, label in zip(columns, labels, strict=True):
