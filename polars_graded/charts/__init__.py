@@ -18,10 +18,10 @@ error for NaN and infinity. A null strategy, query or panel is called "null".
 Strategies have the colours of Okabe and Ito, which readers with and without a colour vision
 deficiency can distinguish, the same in all charts with the same strategies. `colours` and
 `highlight` of a chart, the category colours of a theme and `.configure_range(category=...)` replace
-them. Up to eight strategies have a colour, and more are grey: lines that end lower, and points that
-are lower. Up to twelve of them have names. `.configure(background="#14181d")` or a dark theme
-prepares a chart for dark slides, and `for_print` for paper. Two copies of a chart with a selection
-can be concatenated, but Altair cannot layer them.
+them. Up to eight strategies have a colour, and more are grey: the lines that end lower. Up to
+twelve lines have names. `.configure(background="#14181d")` or a dark theme prepares a chart for
+dark slides, and `for_print` for paper. Two copies of a chart with a selection can be concatenated,
+but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.

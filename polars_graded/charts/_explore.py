@@ -101,7 +101,7 @@ def explore(
     -------
     VConcatChart
         A chart whose `data` has one row per query, with the columns `query`, `value_a`, `value_b`,
-        `difference`, `better` (the better strategy, null for a tie) `position` (by descending
+        `difference`, `better` (the better strategy, null for a tie), `position` (by descending
         difference) and `weight`.
 
     See Also
@@ -272,9 +272,10 @@ class _Views:
         count = count.mark_text(dy=-11, clip=False).encode(
             x=alt.XValue(WIDTH / 2), y=alt.YValue(0), text="caption:N", color=style.draw_ink()
         )
-        means = self._draw_means(["value_a", "value_b"], self.ends, f"mean {self.measure}")
+        kind = "mean" if (self.table["weight"] == 1).all() else "weighted mean"
+        means = self._draw_means(["value_a", "value_b"], self.ends, f"{kind} {self.measure}")
         zero = style.draw_rule("x", "mean")
-        difference = self._draw_means(["difference"], differences, "mean difference")
+        difference = self._draw_means(["difference"], differences, f"{kind} difference")
         return _arrange(
             _lay([*means, count], "", height=MEANS_HEIGHT),
             _lay([zero, *difference], "", height=MEANS_HEIGHT),
