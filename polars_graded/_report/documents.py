@@ -14,7 +14,6 @@ from polars_graded._frames.arguments import Columns, parse_by, selects_columns
 from polars_graded._frames.contributions import check_sum
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request
-from polars_graded._frames.similarities import similarity
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._report.drawing import Charts, Figure
 from polars_graded._report.tables import Table, build_overview

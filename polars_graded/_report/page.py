@@ -17,6 +17,7 @@ from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
+from polars_graded._measuring.ties import TiesArgument
 from polars_graded._results.best_values import MeasureColumns
 from polars_graded._results.grid import Grid, Missing, order_strategies
 from polars_graded._results.keys import check_segment_columns

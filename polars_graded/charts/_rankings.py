@@ -17,6 +17,7 @@ from polars_graded._frames.contributions import check_sum, compute_added_by_rank
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
+from polars_graded._measuring.ties import TiesArgument
 from polars_graded._sentences import format_count, shorten_names, titles
 
 TILE_WIDTH, TEXT_END, COLUMN_WIDTH = 0.5, 0.72, 0.8
