@@ -310,13 +310,12 @@ def test_no_text_leaves_its_place(made, ranked, title):
     frame = ranked.filter(pl.col("query") < 4).with_columns(**odd).rename(ODD)
     by = [*ODD.values()]
     results = evaluate(frame, "ap", "dcg_curve@3", by=by)
-    page = made(results, title=title, frame=frame, by=by, settings={title: title})
+    page = made(results, title=title, frame=frame, by=by)
     assert page.text.count("<script") == page.text.count("</script>") == 3
     assert page.root.one("h1").text == page.root.one("title").text == title
     table = page.parts[0].tables["Means, ordered by ap"]
     assert sorted(row[0] for row in table.rows) == sorted(ODD.values())
     assert {*page.queries} == {*frame["query"].unique()}
-    assert page.settings[title] == title
     assert not page.root.all("img")
     policy = page.root.all("meta")[3].attributes["content"]
     assert policy.startswith("default-src 'none'; script-src 'unsafe-inline'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,6 @@ def report(
     frame: Any = None,
     doc: str | None = DEFAULT_DOC,
     titles: str | None = None,
-    settings: Mapping[str, str] | None = None,
     title: str = "Strategies compared",
     date: dt.date | None = None,
     grade: Grade = "grade",
@@ -125,8 +124,6 @@ def report(
         the page shows no rankings.
     titles
         A column of `frame` to show for the document.
-    settings
-        Further settings to show, each with its name, such as `{"Judgments": "those of 2004"}`.
     title
         The title of the page.
     date
@@ -211,15 +208,15 @@ def report(
             where=where,
         )
         meaning = {
-            "ties": ties,
-            "irrelevant": irrelevant or None,
-            "max_grade": max_grade,
-            "relevant_from": relevant_from,
-            "undefined_as": None if undefined_as == "default" else str(undefined_as),
-            "condensed": condensed or None,
+            "Ties": ties,
+            "Irrelevant up to grade": irrelevant or None,
+            "Highest grade": max_grade,
+            "Relevant from grade": relevant_from,
+            "Undefined values": None if undefined_as == "default" else str(undefined_as),
+            "Condensed rankings": condensed or None,
         }
         page_settings |= {name: str(value) for name, value in meaning.items() if value is not None}
-    page = _render_page(title, contents, page_settings | dict(settings or {}), date, scripts)
+    page = _render_page(title, contents, page_settings, date, scripts)
     with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return path

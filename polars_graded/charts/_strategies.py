@@ -502,7 +502,9 @@ def _describe_marks(table: pl.DataFrame, ends: tuple[str, str], level: float) ->
         return marks
     rope: Any = table["rope"].max() if "rope" in table.columns else None
     shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
-    return [*marks, f"● {name_p(table)} ≤ {level:g} ○ {UNDECIDED}", *shaded]
+    # A line does not end inside of this text.
+    key = f"● {name_p(table)} ≤ {level:g} ○ {UNDECIDED}".replace(" ", "\N{NO-BREAK SPACE}")
+    return [*marks, key, *shaded]
 
 
 def _draw_line(base: alt.Chart, low: str, high: str) -> alt.Chart:
