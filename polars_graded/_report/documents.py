@@ -63,17 +63,20 @@ class RankedFrame:
         With a single score in `by`, the strategies are the values in the column `strategy`, if the
         frame has this column. In all other cases, the strategies are the scores in `by`.
         """
-        rows = check_frame("frame", frame).lazy().collect()
+        frame = check_frame("frame", frame)
+        schema = frame.collect_schema()
         by = options["by"]
-        if not selects_columns(by) and len(parse_by(by)) == 1 and strategy in rows.columns:
+        if not selects_columns(by) and len(parse_by(by)) == 1 and strategy in schema:
             options["strategy"] = strategy
-        others = {} if titles is None else {"titles": titles}
+        columns = {} if titles is None else {"titles": titles}
         request = Request.of(["n_relevant"], query=query, **options)
-        request, _ = request.open_frame(rows, **others)
+        request, opened = request.open_frame(frame, **columns)
         if doc == DEFAULT_DOC and request.document is None:
             doc = None
-        elif doc is not None:
-            doc = request.choose_document(doc, rows.schema)
+        if doc is not None:
+            doc = columns["doc"] = request.choose_document(doc, schema)
+        used = dict.fromkeys([*request.input_columns, *columns.values()])
+        rows = opened.lazy().select(*used).collect()
         rows, query = join_query_columns("frame", rows, query, strategy)
         rows = rows.with_columns(pl.col(query).cast(pl.String).fill_null("null"))
         return cls(rows, {**options, "query": query}, doc, titles)
