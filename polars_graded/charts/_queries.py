@@ -196,7 +196,7 @@ def precision_histogram(
     chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
     shared = alt.Encoding(
         x=alt.X(title=title, sort=by_position, axis=axis),
-        y=alt.Y(title=y_title, axis=alt.Axis(titleLimit=300), scale=alt.Scale(padding=18)),
+        y=alt.Y(title=y_title, axis=alt.Axis(titleLimit=300)),
         color=style.encode_names(
             both, f"better {strategy}", field="better", legend=legend, **chosen
         ),
