@@ -108,3 +108,11 @@ def test_a_chart_of_queries_is_faceted_by_a_key_column(row: Row):
     svg = svg_of(chart.facet("market:N", columns=2))
     assert "undefined" not in svg
     assert {*re.findall(r">&lt;(\d)&gt;<", svg)} == {"0", "1"}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_facet_by_a_missing_column_is_refused(row: Row):
+    chart = row.of(3, 8)
+    if isinstance(chart, alt.LayerChart):
+        with pytest.raises(ValueError, match=r"must name a column of the drawn rows, .* 'nothing'"):
+            chart.facet("nothing:N")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
@@ -66,7 +67,12 @@ class LayerChart(Configurable, alt.LayerChart):  # type: ignore[misc]
         return self + other
 
     def facet(self, *facets: Any, **options: Any) -> FacetChart:
-        """Return a chart with a panel for each value of a field."""
+        """Return a chart with a panel for each value of a field, which must be a column."""
+        channels = [*facets, *(options.get(name) for name in ("facet", "row", "column"))]
+        data: Any = self.data
+        # A transform by the caller may add fields.
+        if self.transform is alt.Undefined:
+            _check_facets(channels, data.columns)
         chart = FacetChart(**super().facet(*facets, **options)._kwds)  # noqa: SLF001 (every option of the facets)
         # Vega-Lite draws no title inside of facets.
         chart.title, chart.spec.title = chart.spec.title, alt.Undefined
@@ -96,6 +102,17 @@ class FacetChart(Configurable, alt.FacetChart):  # type: ignore[misc]
     def list_coloured_views(self) -> list[Any]:
         """Return the parts of the chart whose encoding has colours."""
         return [self.spec]
+
+
+def _check_facets(channels: Iterable[Any], columns: Collection[str]) -> None:
+    """Raise if a channel of facets has a field that is no column of the drawn rows."""
+    for text in (getattr(channel, "shorthand", channel) for channel in channels):
+        field = re.sub(r":[NOQT]$", "", text) if isinstance(text, str) else None
+        if field not in (None, *columns):
+            msg = (
+                f"a facet must name a column of the drawn rows, {', '.join(columns)}, got {field!r}"
+            )
+            raise ValueError(msg)
 
 
 def draw_layers(
