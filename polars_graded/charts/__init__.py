@@ -39,9 +39,9 @@ queries.
 
 from __future__ import annotations
 
-from polars_graded.charts._clicks import click_rates
 from polars_graded.charts._curves import (
     catalogue_curves,
+    click_rates,
     dcg_curves,
     recall_precision_curves,
     sample_size_curves,
