@@ -12,16 +12,7 @@ import numpy as np
 import polars as pl
 from altair.utils import schemapi
 
-from polars_graded import (
-    charts,
-    clicks,
-    compare,
-    datasets,
-    overview,
-    rank_strategies,
-    summarise,
-    trust,
-)
+from polars_graded import charts, clicks, compare, datasets, rank_strategies, summarise, trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,19 +101,6 @@ def ranked(k: int, n: int) -> pl.DataFrame:
 
 
 @cache
-def levels_of(k: int, n: int) -> pl.DataFrame:
-    """What `significance_levels` returns, of k strategies and n queries."""
-    pairs = [(f"s{i}", f"s{j}") for i in range(1, k + 1) for j in range(i + 1, k + 1)]
-    rows = [
-        (name, place, *pair, math.exp(-place * n / 50))
-        for name in MEASURES
-        for place, pair in enumerate(pairs, 1)
-    ]
-    columns = ["measure", "place", "strategy", "baseline", "p_corrected"]
-    return pl.DataFrame(rows, columns, orient="row")
-
-
-@cache
 def power_of(k: int, n: int) -> pl.DataFrame:
     """What `power_curve` returns, of k numbers of queries where n are at hand."""
     rows = [
@@ -182,31 +160,6 @@ def gradings_of(k: int, n: int) -> pl.DataFrame:
     return pl.DataFrame(rows, columns, orient="row").with_columns(
         tau_ap="tau", lost=0, gained=1, reversed=2
     )
-
-
-@cache
-def bounds_of(k: int, n: int) -> pl.DataFrame:
-    """What `unjudged_bounds` returns, of k strategies and n queries."""
-    values = results(k, n).unpivot(
-        MEASURES, index=["strategy", "query"], variable_name="measure", value_name="value"
-    )
-    return values.with_columns(
-        value_if_best=pl.col("value").sqrt(),
-        residual=pl.when(measure="mu_ap").then(pl.col("value").sqrt()),
-    )
-
-
-@cache
-def overview_of(k: int, n: int) -> pl.DataFrame:
-    """What `overview` returns, of k strategies and n queries."""
-    frame = pl.concat(
-        pl.DataFrame(
-            {"query": 1 + i // 3, "doc": i, "grade": grade, "score": (i + place) % 5 / 2}
-        ).with_columns(strategy=pl.lit(f"s{place}"))
-        for place in range(1, k + 1)
-        for i, grade in enumerate([0, 2, None] * min(n, 20))
-    )
-    return overview(frame, strategy="strategy")
 
 
 @cache
@@ -333,24 +286,12 @@ ROWS = {
         "mu_ap",
         fewest=2,
     ),
-    "query_heatmap": Row(
-        charts.query_heatmap, results, {"measure": "mu_ap", **KEYS}, {"missing": "zero"}, "mu_ap"
-    ),
     "relevance_function": Row(
         charts.relevance_function, scores_of, {"score": "popularity", "panel": "query"}
     ),
     "measure_agreement": Row(charts.measure_agreement, results, AGREEMENT, value="mu_ap"),
-    "measure_agreement, difference": Row(
-        charts.measure_agreement, results, AGREEMENT, {"show": "difference"}, "mu_ap"
-    ),
     "similarity_matrix": Row(
         charts.similarity_matrix, similarity_of, {"measure": "rbo"}, value="rbo", fewest=2
-    ),
-    "sample_quantiles": Row(
-        charts.sample_quantiles,
-        results,
-        {"value": "mu_ap", "group": "strategy", "reference": "ndcg"},
-        value="mu_ap",
     ),
     "strategy_bars": Row(charts.strategy_bars, summary_of, {"strategy": "strategy"}, value="mean"),
     "comparison_forest": Row(
@@ -366,26 +307,6 @@ ROWS = {
         {"strategy": "strategy"},
         value="difference",
         fewest=2,
-    ),
-    "strategy_bars of bounds": Row(
-        charts.strategy_bars, bounds_of, {"strategy": "strategy"}, value="value"
-    ),
-    "strategy_ranks of groups": Row(
-        charts.strategy_ranks,
-        ranked,
-        {"strategy": "strategy"},
-        {"show": "groups"},
-        "mean",
-        fewest=2,
-    ),
-    "similarity_matrix, histogram": Row(
-        charts.similarity_matrix,
-        similarity_of,
-        {"measure": "rbo"},
-        {"show": "histogram"},
-        "rbo",
-        fewest=2,
-        views=True,
     ),
     "comparison_forest of trusted grades": Row(
         charts.comparison_forest, trusted_of, {"strategy": "strategy"}, value="mean"
@@ -413,7 +334,7 @@ ROWS = {
         charts.explore,
         results,
         {"measure": "mu_ap", **KEYS},
-        {"missing": "drop", "colour": None, **PAIR},
+        {"missing": "drop", **PAIR},
         "mu_ap",
         fewest=2,
         views=True,
@@ -425,25 +346,11 @@ ROWS = {
         value="difference",
         fewest=2,
     ),
-    "significance_curves": Row(
-        charts.significance_curves,
-        levels_of,
-        {"strategy": "strategy"},
-        value="p_corrected",
-        fewest=3,
-    ),
     "sample_size_curves of power": Row(charts.sample_size_curves, power_of, {}, value="power"),
     "sample_size_curves of stability": Row(
         charts.sample_size_curves, stability_of, {}, value="tau"
     ),
     "click_rates": Row(charts.click_rates, clicks_of, {"panel": "ranker"}, value="click_rate"),
-    "trade_off": Row(
-        charts.trade_off,
-        summary_of,
-        {"strategy": "strategy"},
-        {"x": MEASURES[0], "y": MEASURES[1]},
-        value="mean",
-    ),
     "catalogue_curves": Row(
         charts.catalogue_curves, catalogue_curve_of, {"strategy": "strategy"}, value="items"
     ),
@@ -453,6 +360,5 @@ ROWS = {
     "grading_profile of places": Row(
         charts.grading_profile, gradings_of, {"strategy": "strategy"}, {"show": "places"}, "mean"
     ),
-    "overview": Row(charts.overview, overview_of, {"strategy": "strategy"}),
     "agreement": Row(charts.agreement, graded_of, {}, {"one": "people", "other": "model"}),
 }

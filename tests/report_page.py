@@ -142,12 +142,10 @@ class Report:
         """Return the names of the charts in an element."""
         return charts_of(self.root.one(**attributes))
 
-    def section(self, heading: str) -> list[str]:
-        """Return the names of the charts in a part that is closed when the page opens."""
-        for details in self.root.all("details"):
-            if details.one("summary").text == heading:
-                return charts_of(details)
-        return []
+    @property
+    def tables(self) -> dict[str, Table]:
+        """Return all tables of the page by their captions."""
+        return {table.one("caption").text: read_table(table) for table in self.root.all("table")}
 
 
 def charts_of(element: Element) -> list[str]:

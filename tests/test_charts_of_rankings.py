@@ -121,8 +121,6 @@ def test_relevant_documents_that_were_missed_stand_below_the_line():
         }
     )
     chart = charts.rankings(frame, 1, by=["score", "other"], n=5)
-    heads = chart.data.filter(part="strategy")
-    assert dict(heads.select("strategy", "below").iter_rows()) == {"score": 15, "other": 20}
     below = documents(chart).filter((pl.col("rank") > 5) | pl.col("rank").is_null())
     assert below.group_by("strategy").len()["len"].to_list() == [10, 10]
     # First those that the other strategy has in its first five, then by rank.
@@ -132,38 +130,7 @@ def test_relevant_documents_that_were_missed_stand_below_the_line():
     score = below.filter(strategy="score").sort("y")
     assert score["label"].to_list() == [f"rank {rank}" for rank in range(6, 16)]
     assert score["adds"].null_count() == 10
-    assert score["y"].to_list() == [7.0 + place for place in range(10)]
-
-
-@pytest.mark.parametrize(
-    ("grades", "irrelevant", "levels"),
-    [
-        ([0, 1, 2, None], 0, ["0", "1", "2", "unjudged"]),
-        ([-1, 0, 1, 1], 0, ["0 or below", "0 or below", "1", "1"]),
-        ([1, 3, 5, None], 1, ["1", "3", "5", "unjudged"]),
-        ([None] * 4, 0, ["unjudged"] * 4),
-        (
-            [100 + step / 10 for step in range(1, 10)],
-            100,
-            [
-                *["up to 100.2"] * 2,
-                *["up to 100.5"] * 3,
-                *["up to 100.7"] * 2,
-                *["up to 100.9"] * 2,
-            ],
-        ),
-        (
-            [0.0, *(0.1 * step for step in range(1, 11))],
-            0,
-            ["0", *["up to 0.25"] * 2, *["up to 0.5"] * 3, *["up to 0.75"] * 2, *["up to 1"] * 3],
-        ),
-    ],
-)
-def test_a_grade_has_a_level_and_of_many_grades_ranges_have_one(grades, irrelevant, levels):
-    frame = pl.DataFrame({"query": 1, "doc": range(len(grades)), "grade": grades})
-    frame = frame.with_columns(score=-pl.col("doc"))
-    rows = documents(charts.rankings(frame, 1, irrelevant=irrelevant)).sort("rank")
-    assert rows["level"].to_list() == levels
+    assert score["y"].to_list() == [6.5 + place for place in range(10)]
 
 
 @pytest.mark.parametrize(

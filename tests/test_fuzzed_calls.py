@@ -59,7 +59,6 @@ OF_RESULTS = {
     "order_stability": trust.order_stability,
     "swap_rate": trust.swap_rate,
     "rank_correlation": trust.rank_correlation,
-    "query_heatmap": lambda f, **o: charts.query_heatmap(f, "ap", **o),
     "precision_histogram": lambda f, **o: charts.precision_histogram(f, "ap", "a", "b", **o),
     "comparison_forest": lambda f, **o: charts.comparison_forest(pg.compare(f, **o)),
     "comparison_matrix": lambda f, **o: charts.comparison_matrix(pg.compare(f, **o)),
@@ -227,7 +226,6 @@ OPTIONS = st.fixed_dictionaries(
 @example("summarise", "grader", "nulls", 12, {})
 @example("summarise", "grader", "numbers", 12, {})
 @example("queries_needed", "ap", "as it is", 6, {"confidence": 0.999999})
-@example("query_heatmap", "grader", "lists", 6, {})
 def test_calls_of_results_end_in_a_result_or_a_sentence(name, column, kind, rows, options):
     call = OF_RESULTS[name]
     error = called(call, changed(RESULTS, column, kind, rows), supported(call, options))

@@ -100,7 +100,6 @@ def test_the_order_of_strategies_under_each_grader_is_correlated(method):
         lambda results: pg.charts.precision_histogram(results, "ndcg", *BY),
         lambda results: pg.charts.explore(results, *BY, "ndcg"),
         lambda results: pg.charts.measure_agreement(results, "ndcg", "recall"),
-        lambda results: pg.charts.sample_quantiles(results, "ndcg"),
         lambda results: pg.charts.strategy_bars(pg.summarise(results)),
         lambda results: pg.charts.comparison_matrix(pg.compare(results)),
         lambda results: pg.charts.sample_size_curves(pg.trust.order_stability(results, samples=5)),

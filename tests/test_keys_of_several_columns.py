@@ -146,7 +146,6 @@ RESULTS = {
     "charts.explore": of_results(charts.explore, measure="ap", **PAIR),
     "charts.measure_agreement": of_results(charts.measure_agreement, "ap", "ndcg@3"),
     "charts.precision_histogram": of_results(charts.precision_histogram, "ap", **PAIR),
-    "charts.query_heatmap": of_results(charts.query_heatmap, "ap"),
 }
 ROWS = {
     "agreement": lambda frame, **keys: pg.agreement(frame, "grade", "other", **keys),
@@ -256,7 +255,7 @@ def test_three_columns_have_the_values_of_one(name: str, kind: str):
 
 WITHOUT_INTERVALS = {
     *("differences", "long_form", "rank_correlation"),
-    *("charts.measure_agreement", "charts.query_heatmap"),
+    "charts.measure_agreement",
 }
 """Functions of results that state no interval, no test and no verdict."""
 

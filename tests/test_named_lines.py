@@ -67,38 +67,3 @@ CALLS = {
 def test_names_are_apart_and_in_the_order_of_their_lines(case, call):
     chart = charts.dcg_curves(curves_of(ENDS[case]), "dcg", panel=None)
     assert_apart(list_names(CALLS[call](chart)), ENDS[case])
-
-
-@pytest.mark.parametrize("n", [3, 4])
-def test_the_axis_encloses_drawn_marks_alone(n):
-    rng = np.random.default_rng(1)
-    values = rng.normal(2, 3, (n, 5)).clip(0)
-    frame = pl.DataFrame(
-        {
-            "strategy": [f"s{i}" for i in range(n) for _ in range(5)],
-            "query": [*range(5)] * n,
-            "dcg_curve@1": [[value] for value in values.ravel()],
-        }
-    )
-    chart = charts.dcg_curves(frame, confidence=0.99)
-    low, high = chart.to_dict()["encoding"]["y"]["scale"]["domain"]
-    drawn = (
-        chart.data.select("value", "ci_high").max() if n <= 3 else chart.data.select("value").max()
-    )
-    highest = max(drawn.row(0))
-    assert low == 0
-    assert highest <= high <= highest * 1.25
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_names_of_points_are_apart(call):
-    names = [*"abcdefgh"]
-    values = [0.5, 0.5001, 0.5002, 0.5, 0.9, 0.9001, 0.1, 0.1]
-    means = pl.DataFrame({"measure": ["x"] * 8 + ["y"] * 8, "strategy": names * 2})
-    means = means.with_columns(mean=pl.Series(values + values[::-1]))
-    chart = CALLS[call](charts.trade_off(means, "x", "y"))
-    texts = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
-    # A name and its halo are two texts at one place.
-    heights = sorted({each["y"] + each["dy"] for each in texts if each["text"] in names})
-    assert len(heights) == len(names)
-    assert min(np.diff(heights)) > 11.5

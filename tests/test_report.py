@@ -23,11 +23,12 @@ from polars_graded import (
     datasets,
     differences,
     evaluate,
+    overview,
     report,
     summarise,
 )
 from polars_graded._report import drawing
-from polars_graded._sentences import format_p
+from polars_graded._sentences import format_p, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,19 +192,6 @@ def test_missing_values_are_left_out_or_zero(made, missing):
     assert words[missing] in page.settings["Missing values"]
 
 
-# Sentences.
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_ties_that_decide_the_means_are_named_below_the_picture(made, ranked):
-    tied = ranked.with_columns(strong=pl.lit(1.0))
-    [part] = made(evaluate(tied, "ap", by=BY, ties="order"), frame=tied, by=BY, ties="doc").parts
-    assert part.details.startswith(
-        "100 % of the scores of strong are tied: the order of ties decid"
-    )
-    assert "tied" not in part.headline
-
-
 # Settings.
 
 
@@ -281,7 +269,14 @@ def test_without_documents_there_is_an_overview_alone(made, ranked):
     frame = ranked.drop("doc")
     page = made(evaluate(frame, "ap", by=BY), frame=frame, by=BY, doc=None)
     assert page.queries == []
-    assert len(page.section("Ranked and judged documents")) == 1
+    table = page.tables["Ranked and judged documents"]
+    expected = overview(frame, by=BY)
+    assert [row[0] for row in table.rows] == expected["strategy"].to_list()
+    assert table.column("queries") == dict.fromkeys(BY, "25")
+    shares = expected["judged"].to_list()
+    assert [*table.column("retrieved documents that are judged").values()] == [
+        format_percent(share, 0) for share in shares
+    ]
 
 
 def test_scores_and_grades_may_be_expressions(made, ranked):
@@ -315,13 +310,12 @@ def test_no_text_leaves_its_place(made, ranked, title):
     frame = ranked.filter(pl.col("query") < 4).with_columns(**odd).rename(ODD)
     by = [*ODD.values()]
     results = evaluate(frame, "ap", "dcg_curve@3", by=by)
-    page = made(results, title=title, frame=frame, by=by, settings={title: title})
+    page = made(results, title=title, frame=frame, by=by)
     assert page.text.count("<script") == page.text.count("</script>") == 3
     assert page.root.one("h1").text == page.root.one("title").text == title
     table = page.parts[0].tables["Means, ordered by ap"]
     assert sorted(row[0] for row in table.rows) == sorted(ODD.values())
     assert {*page.queries} == {*frame["query"].unique()}
-    assert page.settings[title] == title
     assert not page.root.all("img")
     policy = page.root.all("meta")[3].attributes["content"]
     assert policy.startswith("default-src 'none'; script-src 'unsafe-inline'")
@@ -373,7 +367,6 @@ def test_25_strategies_and_3000_queries_are_below_5_mb(made):
 
 ERRORS = [
     ({"query": "topic"}, pl.exceptions.ColumnNotFoundError, "no column 'topic'"),
-    ({"settings": 3}, TypeError, "`settings` must be a mapping from names to texts, got 3"),
     ({"baseline": "best"}, ValueError, "there is no strategy 'best'"),
     ({"test": "anova"}, ValueError, "`test` must be one of"),
     ({"test": "randomised_tukey", "correction": "holm"}, ValueError, "`correction` must be 'none'"),
@@ -397,7 +390,7 @@ def test_wrong_arguments_are_refused(tmp_path, options, error, sentence):
 WRONG = [
     ({"frame": {}}, TypeError, "`frame` must be a data frame"),
     ({"titles": 3}, TypeError, "`titles` must be"),
-    ({"by": "strong"}, ValueError, "must have the strategies and queries of `per_query`, got none"),
+    ({"by": "strong"}, ValueError, "`frame` must have the strategies fair, weak, got strong"),
 ]
 
 

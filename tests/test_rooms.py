@@ -53,11 +53,11 @@ MAY_IMPORT = {
     },
     "datasets": {"polars", "_checks", "_measuring", "_clicks", "experiments"},
     "_drawing": {
-        *("numpy", "polars", "scipy", "altair"),
+        *("numpy", "polars", "altair"),
         *("_checks", "_frames", "_measuring", "_results", "_sentences"),
     },
     "charts": {
-        *("altair", "numpy", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
+        *("altair", "polars", "scipy", "_checks", "_frames", "_drawing", "_measuring", "_results"),
         *("namespace", "_sentences"),
     },
     "_report": {

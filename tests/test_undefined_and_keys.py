@@ -63,7 +63,6 @@ CALLS = {
     "precision_histogram": lambda frame, **keys: (
         charts.precision_histogram(frame, "ap", "x", "y", **keys).data
     ),
-    "query_heatmap": lambda frame, **keys: charts.query_heatmap(frame, "ap", **keys).data,
     "explore": lambda frame, **keys: charts.explore(frame, "x", "y", "ap", **keys).data,
 }
 

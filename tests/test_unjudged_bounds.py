@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_graded import charts, evaluate
+from polars_graded import evaluate
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded.trust import unjudged_bounds
 
@@ -127,27 +127,3 @@ def test_a_grade_from_which_on_documents_are_relevant_is_not_reached():
     with pytest.warns(UserWarning, match="no grade is relevant for 'precision@2'"):
         unjudged_bounds(frame, "precision@2", relevant_from=4)
     assert one([3, None], relevant_from=4, max_grade=4)["exact"].to_list() == [True]
-
-
-def test_the_chart_draws_the_means_of_both_settings():
-    """AP falls in one query and rises in another: means of their ends are of no setting."""
-    rng = np.random.default_rng(2)
-    frame = pl.DataFrame(
-        {
-            "query": np.repeat(np.arange(30), 6),
-            "grade": rng.choice([0, 1, None], 180, p=[0.3, 0.3, 0.4]).tolist(),
-            "score": rng.random(180),
-        },
-        schema_overrides={"grade": pl.Int64},
-    )
-    with warnings.catch_warnings(action="ignore"):
-        bounds = unjudged_bounds(frame, "ap")
-    [drawn] = charts.strategy_bars(bounds).data.rows(named=True)
-    irrelevant, best = (
-        evaluate(frame.with_columns(pl.col("grade").fill_null(grade)), "ap")["ap"].mean()
-        for grade in (0, 1)
-    )
-    assert (drawn["mean"], drawn["if_best"]) == (pytest.approx(irrelevant), pytest.approx(best))
-    assert (drawn["low"], drawn["high"]) == pytest.approx(tuple(sorted([irrelevant, best])))
-    assert bounds["low"].mean() < drawn["low"] - 0.01
-    assert bounds["high"].mean() > drawn["high"] + 0.01

@@ -1,4 +1,4 @@
-"""Convert a frame of results or of queries to the rows that a chart draws.
+"""Convert a frame of results or of queries to the rows that a chart draws, and check them.
 
 In these rows, names are text, and the numbers to draw are Float64. JSON has neither NaN nor
 infinity, so they become null. Columns of types that no chart can show, such as lists, are left out.
@@ -14,25 +14,34 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_column_names, check_columns
-from polars_graded._drawing.chart_checks import (
-    UNNAMED_DTYPES,
-    check_names,
-    check_not_empty,
-    check_not_repeated,
-    check_numbers,
-    check_panels,
-    check_row_count,
-)
-from polars_graded._drawing.printing import escape_texts
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
 from polars_graded._results.keys import can_be_key, collect_column_names
 from polars_graded._results.result_sets import check_one_grader
 from polars_graded._results.tables import EFFECTIVE
+from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import Drawn
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+
+MAX_DRAWN_ROWS = 3000
+"""Maximum number of rows that a chart can draw."""
+
+MAX_PANELS = 60
+"""Maximum number of panels of a chart."""
+
+UNNAMED_DTYPES = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Duration, pl.Binary)
+"""Types of columns whose values cannot be written as names."""
+
+REPLACEMENTS = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
+REPLACEMENTS |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
+"""Characters that an SVG file or a script cannot contain, with their replacements. Programs that
+convert an SVG file fail if it contains one of them."""
+
+# "</" could end the script of a page, and "<!--" could hide the end of the script. A zero-width
+# space splits both.
+REPLACEMENTS |= {"</": "<\u200b/", "<!--": "<\u200b!--"}
 
 OBJECT_PROPERTY_NAMES = (
     *("__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
@@ -40,6 +49,70 @@ OBJECT_PROPERTY_NAMES = (
     *("__lookupGetter__", "__lookupSetter__"),
 )
 """Names of properties that every JavaScript object has."""
+
+
+# Checks
+
+
+def check_numbers(
+    argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
+) -> None:
+    """Raise if a column has a type other than numbers, Boolean or Null.
+
+    With `lists`, lists of these types are allowed, too.
+    """
+    for column in columns:
+        dtype: Any = frame.schema[column]
+        inner = dtype.inner if lists and isinstance(dtype, pl.List) else dtype
+        if not (inner.is_numeric() or inner in (pl.Boolean, pl.Null)):
+            msg = f"`{argument}` must have numbers in {column!r}, got {dtype}"
+            raise TypeError(msg)
+
+
+def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
+    """Raise if the values of a column cannot be written as names.
+
+    A column that does not exist is ignored.
+    """
+    for column in columns:
+        if isinstance(dtype := frame.schema.get(column), UNNAMED_DTYPES):
+            msg = f"column {column!r} must hold texts, numbers or dates to be shown, got {dtype}"
+            raise TypeError(msg)
+
+
+def check_unique(argument: str, table: pl.DataFrame, keys: Sequence[str], what: str) -> None:
+    """Raise if two rows have the same keys, since a chart would draw them as one."""
+    if repeated := table.height - table.n_unique(keys):
+        msg = (
+            f"`{argument}` must have each {what} once, got {format_count(repeated, 'rows')} too "
+            "many; `panel` names the columns that distinguish repeated rows"
+        )
+        raise ValueError(msg)
+
+
+def check_count(what: str, n: int, maximum: int = MAX_DRAWN_ROWS) -> None:
+    """Raise if there are more than `maximum` things to draw."""
+    if n > maximum:
+        msg = f"at most {maximum} {what} can be drawn, got {n}; filter the frame"
+        raise ValueError(msg)
+
+
+def check_not_empty(argument: str, table: pl.DataFrame, *values: str) -> None:
+    """Raise if there is no row to draw."""
+    if table.is_empty():
+        quantifier = "both " if len(values) > 1 else "a value in "
+        names = " and ".join(map(repr, values))
+        msg = f"`{argument}` must have a row with {quantifier}{names}, got none"
+        raise ValueError(msg)
+
+
+def check_panels(table: pl.DataFrame, panel: str | None) -> None:
+    """Raise if there are too many panels."""
+    if panel is not None:
+        check_count("panels", table["panel"].n_unique(), MAX_PANELS)
+
+
+# Columns
 
 
 def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -53,7 +126,12 @@ def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
         cs.decimal().cast(pl.Float64), names.cast(pl.String)
     )
     finite_numbers = pl.when(cs.float().is_finite()).then(cs.float())
-    return frame.with_columns(escape_texts(cs.string()), finite_numbers)
+    return frame.with_columns(_escape(cs.string()), finite_numbers)
+
+
+def _escape(texts: pl.Expr) -> pl.Expr:
+    """Replace what a picture or the script of a page cannot contain."""
+    return texts.str.replace_many(list(REPLACEMENTS), list(REPLACEMENTS.values()))
 
 
 def build_name_column(column: str) -> pl.Expr:
@@ -64,7 +142,7 @@ def build_name_column(column: str) -> pl.Expr:
     """
     replacements = {name: f"{name}\u200b" for name in OBJECT_PROPERTY_NAMES}
     names = pl.col(column).cast(pl.String).fill_null("null").replace(replacements)
-    return escape_texts(names)
+    return _escape(names)
 
 
 def build_name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
@@ -77,9 +155,8 @@ def build_name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
 
 def format_names(values: Iterable[Any]) -> list[str]:
     """Convert each value to the name that a chart draws."""
-    return (
-        pl.DataFrame({"name": list(values)}).select(build_name_column("name")).to_series().to_list()
-    )
+    names = pl.DataFrame({"name": list(values)}).select(build_name_column("name"))
+    return names["name"].to_list()
 
 
 def find_names(frame: pl.DataFrame, column: str) -> list[str]:
@@ -87,13 +164,33 @@ def find_names(frame: pl.DataFrame, column: str) -> list[str]:
     return frame.select(build_name_column(column).unique()).to_series().to_list()
 
 
-def build_number_column(column: str | pl.Expr) -> pl.Expr:
+def build_number_column(column: str) -> pl.Expr:
     """Return an expression that converts a column to Float64.
 
     NaN and infinity become null.
     """
-    number = (pl.col(column) if isinstance(column, str) else column).cast(pl.Float64)
+    number = pl.col(column).cast(pl.Float64)
     return pl.when(number.is_finite()).then(number)
+
+
+def build_columns(
+    argument: str,
+    frame: pl.DataFrame,
+    names: Mapping[str, str],
+    numbers: Mapping[str, str],
+    positions: Sequence[str] = (),
+) -> list[pl.Expr]:
+    """Return expressions of names and numbers; raise if they cannot be drawn."""
+    check_columns(argument, [*names.values(), *positions, *numbers.values()], frame.columns)
+    check_numbers(argument, frame, [*numbers.values(), *positions])
+    check_names(frame, names.values())
+    return [
+        *build_name_columns(names),
+        *(build_number_column(column).alias(name) for name, column in numbers.items()),
+    ]
+
+
+# Rows
 
 
 def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
@@ -122,19 +219,17 @@ def build_result_rows(
     positions: Sequence[str] = (),
     strategy: str | None = None,
     panel: Columns | None = None,
-    along: str | None = None,
-    unique_column: str | None = None,
-    draws_each_row: bool = False,
+    unique: str | None = None,
 ) -> pl.DataFrame:
     """Return the rows of results that can be drawn.
 
     Rows are left out if they lack a number in the first column of `numbers` or in any column of
     `positions`. The columns `strategy` and `panel` of the result contain the names of strategies
-    and panels as text. The segments `along` an axis have no panels. With `draws_each_row`, too many
-    rows raise an error. The values of `unique_column` must not repeat in a panel.
+    and panels as text. If `unique` is passed, each row is drawn, and the values of this column must
+    not repeat in a panel.
     """
     frame = collect_one_grader(argument, frame, panel, *texts)
-    frame, panel = join_panel_columns(argument, frame, panel, strategy, along)
+    frame, panel = join_panel_columns(argument, frame, panel, strategy)
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     names = keys | {name: name for name in texts}
     expressions = build_columns(
@@ -151,11 +246,55 @@ def build_result_rows(
         # If one end of an interval is null, the other becomes null, too.
         frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
     check_not_empty(argument, frame, empty)
-    if draws_each_row:
-        check_row_count(argument, frame)
-    if unique_column is not None:
-        check_not_repeated(argument, frame, unique_column, panel)
+    if unique is not None:
+        check_count("rows", frame.height)
+        if panel is not None:
+            check_unique(argument, frame, [unique, "panel"], f"{unique} of a panel")
     return frame
+
+
+def build_query_rows(
+    frame: pl.DataFrame, keys: Mapping[str, str], numbers: Mapping[str, str]
+) -> pl.DataFrame:
+    """Select and rename columns; drop rows that lack a number.
+
+    The mappings go from the new name of a column to its name in `frame`. The columns of `keys`
+    contain names, the others contain numbers.
+    """
+    table = frame.select(build_columns("frame", frame, keys, numbers))
+    table = table.drop_nulls(list(numbers))
+    check_not_empty("frame", table, *numbers.values())
+    check_panels(table, keys.get("panel"))
+    return table
+
+
+# Columns that are joined
+
+
+def join_columns(
+    argument: str, frame: pl.DataFrame, columns: Sequence[str]
+) -> tuple[pl.DataFrame, str]:
+    """Join columns into one; return the frame and the name of the column.
+
+    The joined column is an Enum. Its values sort as the columns do: if the first column has whole
+    numbers, "2, x" comes before "10, x".
+    """
+    if len(columns) == 1:
+        return frame, columns[0]
+    check_columns(argument, columns, frame.columns)
+    name = ", ".join(columns)
+    texts = pl.concat_str([build_name_column(column) for column in columns], separator=", ").alias(
+        name
+    )
+    keys = frame.select(columns).unique().sort(columns).with_columns(texts)
+    # Values such as ("x, y", "z") and ("x", "y, z") would have the same text.
+    if keys[name].is_duplicated().any():
+        number = pl.int_range(1, pl.len() + 1)
+        keys = keys.with_columns(pl.format("{} ({})", name, number).alias(name))
+    frame = frame.drop(name, strict=False).join(
+        keys, on=columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return frame.with_columns(pl.col(name).cast(pl.Enum(keys[name]))), name
 
 
 def join_query_columns(
@@ -192,21 +331,17 @@ def add_query_columns(table: pl.DataFrame, per_query: pl.DataFrame, query: str) 
 
 
 def join_panel_columns(
-    argument: str,
-    frame: pl.DataFrame,
-    panel: Columns | None,
-    strategy: str | None = None,
-    along: str | None = None,
+    argument: str, frame: pl.DataFrame, panel: Columns | None, strategy: str | None = None
 ) -> tuple[pl.DataFrame, str | None]:
     """Join the columns of panels into one; return the frame and the name of the column.
 
     Results by segment have a panel per segment instead of one per measure. With several measures,
-    each measure of each segment has a panel. The segments `along` an axis have no panels.
+    each measure of each segment has a panel.
     """
     if panel is None:
         return frame, None
     columns = check_column_names("panel", panel)
-    segments = [name for name in find_segments(frame, strategy) if name != along]
+    segments = find_segments(frame, strategy)
     if columns == ["measure"] and segments:
         columns = segments if frame["measure"].n_unique() == 1 else ["measure", *segments]
     check_names(frame, columns)
@@ -221,67 +356,7 @@ def find_segments(results: pl.DataFrame, strategy: str | None) -> list[str]:
     return names[names.index("measure") + 1 : names.index(strategy)]
 
 
-def join_columns(
-    argument: str, frame: pl.DataFrame, columns: Sequence[str]
-) -> tuple[pl.DataFrame, str]:
-    """Join columns into one; return the frame and the name of the column.
-
-    The joined column is an Enum. Its values sort as the columns do: if the first column has whole
-    numbers, "2, x" comes before "10, x".
-    """
-    if len(columns) == 1:
-        return frame, columns[0]
-    check_columns(argument, columns, frame.columns)
-    name = ", ".join(columns)
-    texts = pl.concat_str([build_name_column(column) for column in columns], separator=", ").alias(
-        name
-    )
-    keys = frame.select(columns).unique().sort(columns).with_columns(texts)
-    # Values such as ("x, y", "z") and ("x", "y, z") would have the same text.
-    if keys[name].is_duplicated().any():
-        number = pl.int_range(1, pl.len() + 1)
-        keys = keys.with_columns(pl.format("{} ({})", name, number).alias(name))
-    frame = frame.drop(name, strict=False).join(
-        keys, on=columns, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return frame.with_columns(pl.col(name).cast(pl.Enum(keys[name]))), name
-
-
-def build_columns(
-    argument: str,
-    frame: pl.DataFrame,
-    names: Mapping[str, str],
-    numbers: Mapping[str, str],
-    positions: Sequence[str] = (),
-) -> list[pl.Expr]:
-    """Return expressions of names and numbers; raise if they cannot be drawn."""
-    check_columns(argument, [*names.values(), *positions, *numbers.values()], frame.columns)
-    check_numbers(argument, frame, [*numbers.values(), *positions])
-    check_names(frame, names.values())
-    return [
-        *build_name_columns(names),
-        *(build_number_column(column).alias(name) for name, column in numbers.items()),
-    ]
-
-
-def build_query_rows(
-    frame: pl.DataFrame,
-    keys: Mapping[str, str],
-    numbers: Mapping[str, str],
-    optional_numbers: Mapping[str, str] | None = None,
-) -> pl.DataFrame:
-    """Select and rename columns; drop rows that lack one of `numbers`.
-
-    The mappings go from the new name of a column to its name in `frame`. The columns of `keys`
-    contain names, the others contain numbers. A row may lack `optional_numbers`.
-    """
-    table = frame.select(
-        build_columns("frame", frame, keys, {**numbers, **(optional_numbers or {})})
-    )
-    table = table.drop_nulls(list(numbers))
-    check_not_empty("frame", table, *numbers.values())
-    check_panels(table, keys.get("panel"))
-    return table
+# Facts about rows
 
 
 def has_panels(table: pl.DataFrame) -> bool:

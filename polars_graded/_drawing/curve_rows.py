@@ -12,16 +12,15 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_columns, check_level
-from polars_graded._drawing.chart_checks import (
+from polars_graded._drawing.chart_rows import (
     MAX_DRAWN_ROWS,
+    build_columns,
+    build_name_columns,
     check_count,
     check_not_empty,
     check_numbers,
     check_panels,
-)
-from polars_graded._drawing.chart_rows import (
-    build_columns,
-    build_name_columns,
+    check_unique,
     format_names,
     select_drawable,
 )
@@ -31,8 +30,6 @@ from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Keys
 from polars_graded._results.mean_intervals import add_units, average_points
 from polars_graded._results.means import check_list_length, spread_lists
-from polars_graded._sentences import format_count
-from polars_graded._sentences.titles import write_axis_title
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
 """An example of a curve for each x axis, for hints."""
@@ -67,10 +64,7 @@ def build_curve_points(
     check_panels(frame, panel)
     if is_list:
         check_columns("frame", [query], frame.columns)
-        if repeated := frame.height - frame.n_unique([*keys, query]):
-            count = format_count(repeated, "rows")
-            msg = f"`frame` must have each {query} of a {strategy} once, got {count} too many"
-            raise ValueError(msg)
+        check_unique("frame", frame, [*keys, query], f"{query} of a {strategy}")
         if baseline is not None:
             frame = _subtract_baseline(frame, curve, baseline, [*keys, query])
         return _average_lists(frame, [*keys], values, kind, confidence)
@@ -89,10 +83,7 @@ def build_curve_points(
     points = select_drawable(frame.with_columns(pl.col(position).alias(kind), *numbers))
     points = points.drop_nulls(["value", kind])
     check_not_empty("frame", points, curve)
-    if repeated := points.height - points.n_unique([*keys, kind]):
-        count = format_count(repeated, "rows")
-        msg = f"a strategy must have each {kind} once, got {count} too many"
-        raise ValueError(msg)
+    check_unique("frame", points, [*keys, kind], f"{kind} of a strategy")
     drawn_columns = [*keys, kind, *values]
     replaced = {*drawn_columns, *keys.values(), position, *values.values()}
     others = [name for name in points.columns if name not in replaced]
@@ -125,40 +116,6 @@ def add_curve_units(
     segments = [panel] if panel not in (None, query) else []
     check_columns("frame", [query, *segments], frame.columns)
     return add_units(frame, Keys(query, segments=segments, cluster=cluster, weights=weights))
-
-
-def find_panels(
-    frame: pl.DataFrame, curve: str, panel: Columns | None, strategy: str, position: str
-) -> Columns | None:
-    """Return `panel` if it is passed, or else find the columns of panels.
-
-    If a strategy has several points at a position, each of them belongs to a different curve. The
-    columns of panels are the first column that distinguishes these points, or else the fewest first
-    columns that do so together. Columns of floats are not considered. Return None if each strategy
-    has one curve, if the curves are lists, or if no columns distinguish the curves.
-    """
-    used_columns = [strategy, position]
-    if panel or not {*used_columns, curve} <= {*frame.columns}:
-        return panel
-    if isinstance(frame.schema[curve], pl.List):
-        return None
-    points = select_drawable(frame.drop_nulls([curve, position]))
-    if not {*used_columns} <= {*points.columns}:
-        return None
-
-    def are_distinct(names: Sequence[str]) -> bool:
-        return points.n_unique([*used_columns, *names]) == points.height
-
-    others = [name for name in points.columns if name not in {*used_columns, curve}]
-    names = [name for name in others if not points.schema[name].is_float()]
-    if are_distinct([]) or not are_distinct(names):
-        return None
-    if single := [name for name in names if are_distinct([name])]:
-        return single[0]
-    for name in reversed(names):
-        rest = [each for each in names if each != name]
-        names = rest if are_distinct(rest) else names
-    return names
 
 
 def _subtract_baseline(
@@ -275,13 +232,6 @@ def find_only_curve(
         msg = f"`curve` must name the column to draw, unless there is exactly one, got {got}"
         raise ValueError(msg)
     return candidates[0]
-
-
-def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
-    """Write the title of a curve's axis, with "mean" if queries are averaged."""
-    is_list = isinstance(frame.schema[curve], pl.List)
-    words = write_axis_title(curve)
-    return f"mean {words}" if is_list and not each_query else words
 
 
 def find_curve_kind(curve: str) -> str | None:

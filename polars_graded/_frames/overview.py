@@ -107,7 +107,6 @@ def overview(
     --------
     evaluate : Measures of the frame, with warnings about some of these counts.
     join_judgments : Join a run and its judgments without loss.
-    charts.overview : Chart of this table that marks likely causes of wrong means in red.
 
     Examples
     --------

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import altair as alt
 from altair.utils import schemapi
 
-from polars_graded._drawing.style import INK, LIGHT_INK, Chart
+from polars_graded._drawing.panels import Chart
+from polars_graded._drawing.style import INK, LIGHT_INK
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif"
 THEME = "polars_graded report"

@@ -13,11 +13,22 @@ from polars_graded._results.findings import find_undefeated, is_significant
 from polars_graded._results.grid import Grid
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.power import compute_needs
+from polars_graded._results.significance import RANK_COLUMN
 from polars_graded._sentences.titles import name_measure
 from polars_graded._sentences.verdicts import ALPHA, POWER, Facts, QueriesNeeded, Tested
 
 Pair = Mapping[str, Any]
 """A row of `compare`, in which `strategy` and `baseline` are indices of strategies."""
+
+EXCHANGED = (
+    *(("strategy", "baseline"), ("mean", "baseline_mean"), ("wins", "losses")),
+    ("probability_better", "probability_worse"),
+)
+"""Pairs of columns with the same meaning. The first column of a pair is about the strategy, and the
+second is about the baseline."""
+
+ENDS = (("ci_low", "ci_high"), ("simultaneous_low", "simultaneous_high"))
+"""Pairs of columns with the ends of intervals."""
 
 
 def collect_facts(
@@ -63,7 +74,7 @@ def list_pairs(comparison: pl.DataFrame, strategies: pl.Series) -> list[Pair]:
 
 def find_interval(pair: Pair) -> tuple[float, float] | None:
     """Return the interval of a difference, simultaneous if all intervals are; None without one."""
-    for low, high in (("simultaneous_low", "simultaneous_high"), ("ci_low", "ci_high")):
+    for low, high in reversed(ENDS):
         if pair[low] is not None and pair[high] is not None:
             return pair[low], pair[high]
     return None
@@ -103,3 +114,21 @@ def _find_needed_queries(
         return None
     level = ALPHA / tested.n_tested_together
     return QueriesNeeded(compute_needs(both, difference, POWER, level)["queries_needed"])
+
+
+def compare_all_with(pairs: pl.DataFrame, strategy: str) -> pl.DataFrame:
+    """Return the pairs of one strategy, which becomes the baseline of each."""
+    is_first = pl.col("strategy") == strategy
+    pairs = pairs.filter(is_first | (pl.col("baseline") == strategy))
+    changed = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
+    ratio = -pl.col("difference") / pl.col("mean")
+    changed["relative_difference"] = pl.when(pl.col("mean") != 0).then(ratio)
+    for one, other in ENDS:
+        changed |= {one: -pl.col(other), other: -pl.col(one)}
+    for one, other in EXCHANGED:
+        changed |= {one: pl.col(other), other: pl.col(one)}
+    return pairs.with_columns(
+        pl.when(is_first).then(value).otherwise(name).alias(name)
+        for name, value in changed.items()
+        if name in pairs.columns
+    )

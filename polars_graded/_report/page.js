@@ -48,7 +48,7 @@ const draw = async (holder) => {
     // A screen reader reads the description of the chart instead of its parts.
     holder.firstElementChild?.setAttribute("aria-hidden", "true");
     const selected = queryOf(holder);
-    if (selected) holder.setAttribute("aria-label", `${selected.title}. ${selected.description}`);
+    if (selected) holder.setAttribute("aria-label", selected.title);
     if (holder.closest(".pair")) holder.onclick = (event) => showBar(view, event, holder);
   } catch (error) {
     console.error(error);

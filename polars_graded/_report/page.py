@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._report.file import ReportFile
 from polars_graded._results.best_values import MeasureColumns
 from polars_graded._results.grid import Grid, Missing, order_strategies
 from polars_graded._results.keys import check_segment_columns
@@ -54,7 +52,6 @@ def report(
     frame: Any = None,
     doc: str | None = DEFAULT_DOC,
     titles: str | None = None,
-    settings: Mapping[str, str] | None = None,
     title: str = "Strategies compared",
     date: dt.date | None = None,
     grade: Grade = "grade",
@@ -67,7 +64,7 @@ def report(
     undefined_as: Undefined = "default",
     condensed: bool = False,
     where: Column | None = None,
-) -> ReportFile:
+) -> Path:
     """Write an HTML page with charts and tables of strategies.
 
     The page needs neither a network nor a server: it is a file that you can open, send and keep.
@@ -87,8 +84,8 @@ def report(
       segment, and the test of `compare_segments`.
 
     Below are charts of curves, if the results contain curves; with several graders,
-    `charts.grading_profile`; with `frame`, `charts.overview` and `charts.similarity_matrix`; then
-    the settings: test, correction, level, the order of ties, versions and date.
+    `charts.grading_profile`; with `frame`, the numbers of `overview`; then the settings: test,
+    correction, level, versions and date.
 
     Parameters
     ----------
@@ -127,8 +124,6 @@ def report(
         the page shows no rankings.
     titles
         A column of `frame` to show for the document.
-    settings
-        Further settings to show, each with its name, such as `{"Judgments": "those of 2004"}`.
     title
         The title of the page.
     date
@@ -140,8 +135,8 @@ def report(
 
     Returns
     -------
-    ReportFile
-        The file, a `Path`. Notebooks show it as a link.
+    Path
+        The file.
 
     Raises
     ------
@@ -169,7 +164,6 @@ def report(
     ...     page.name, page.stat().st_size > 0
     ('page.html', True)
     """
-    _check_texts(title, file, date, settings)
     check_writable(path := Path(file))
     tests = Options(test, correction)
     scripts = load_drawing_scripts()
@@ -196,7 +190,7 @@ def report(
         # This module imports Altair too.
         from polars_graded._report.documents import RankedFrame
 
-        ranked = RankedFrame.of(
+        contents.documents = RankedFrame.of(
             frame,
             doc,
             titles,
@@ -213,12 +207,19 @@ def report(
             condensed=condensed,
             where=where,
         )
-        contents.documents = ranked
-        page_settings |= ranked.settings
-    page = _render_page(title, contents, page_settings | dict(settings or {}), date, scripts)
+        meaning = {
+            "Ties": ties,
+            "Irrelevant up to grade": irrelevant or None,
+            "Highest grade": max_grade,
+            "Relevant from grade": relevant_from,
+            "Undefined values": None if undefined_as == "default" else str(undefined_as),
+            "Condensed rankings": condensed or None,
+        }
+        page_settings |= {name: str(value) for name, value in meaning.items() if value is not None}
+    page = _render_page(title, contents, page_settings, date, scripts)
     with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
-    return ReportFile(path)
+    return path
 
 
 def _build_contents(
@@ -271,22 +272,6 @@ def _complete_key(results: ResultSet) -> ResultSet:
     distinct = results.rows.lazy().select(columns).collect()
     query = keys.identity if distinct.n_unique() < distinct.height else keys.queries
     return replace(results, keys=replace(keys, query=query, segments=()))
-
-
-def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
-    """Raise if the title, file, date or settings have the wrong type."""
-    pairs = settings.items() if isinstance(settings, Mapping) else []
-    expected = "a mapping from names to texts"
-    for name, value, kind, rule in (
-        ("title", title, str, "a string"),
-        ("file", file, str | os.PathLike, "the name of a file, a string or a Path"),
-        ("date", date, dt.date | None, "a date"),
-        ("settings", settings, Mapping | None, expected),
-        *(("settings", text, str, expected) for pair in pairs for text in pair),
-    ):
-        if not isinstance(value, kind):
-            msg = f"`{name}` must be {rule}, got {value!r}"
-            raise TypeError(msg)
 
 
 def load_drawing_scripts() -> str:

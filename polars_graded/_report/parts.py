@@ -11,11 +11,16 @@ import numpy as np
 import polars as pl
 
 from polars_graded import charts
-from polars_graded._drawing import curve_rows, pair_rows
+from polars_graded._drawing import curve_rows
 from polars_graded._report import tables
 from polars_graded._report.documents import RankedFrame, Rankings
 from polars_graded._report.drawing import Charts, Figure, use_own_theme
-from polars_graded._report.findings import collect_facts, find_interval, list_pairs
+from polars_graded._report.findings import (
+    collect_facts,
+    compare_all_with,
+    find_interval,
+    list_pairs,
+)
 from polars_graded._results.comparing import compare_grid, differences, summarise_grid
 from polars_graded._results.findings import describe_test
 from polars_graded._results.grid import Grid
@@ -89,8 +94,8 @@ class Contents:
         self.documents: RankedFrame | None = None
         self.segments: dict[str, dict[str, Any]] = {}
         """The means and the differences in segments by measure, and whether these vary."""
-        self.sections: dict[str, list[Figure]] = {}
-        """Figures below the measures by heading, which are closed when the page opens."""
+        self.graders: Figure | None = None
+        """The places of strategies under several graders."""
         queries = format_count(len(grid.queries), "queries")
         self.about = f"{format_count(len(self.names), 'strategies')}, {queries}"
         if grid.clusters is not None:
@@ -135,7 +140,7 @@ class Contents:
         means = graders.stack(summarise_grader)
         strategy = next(iter(graders.by_grader.values())).keys.strategy
         chart = charts.grading_profile(means, show="places", strategy=strategy)
-        self.sections["Graders"] = [self.charts.draw(chart)]
+        self.graders = self.charts.draw(chart)
 
     @use_own_theme()
     def add_segments(self, results: ResultSet, columns: Sequence[str], baseline: Any) -> None:
@@ -166,7 +171,7 @@ class Contents:
                 drawn = pairs.filter(measure=name)
                 if self.baseline is None and len(self.names) > MAX_PAIRED_STRATEGIES:
                     leader = self.names[facts.measure["order"][0]]
-                    drawn = pair_rows.compare_all_with(drawn, leader)
+                    drawn = compare_all_with(drawn, leader)
                 if drawn["difference"].count() and drawn.height <= MAX_SEGMENT_PAIRS:
                     figure = self.charts.draw(charts.comparison_forest(drawn))
                 rows = list_pairs(variations.filter(measure=name), self.grid.strategies)
@@ -180,14 +185,13 @@ class Contents:
         measures = [facts for facts in self.facts if facts.measure["best"] != "none"]
         parts = [self._build_measure(facts, len(measures)) for facts in measures or self.facts[:1]]
         rankings = self._draw_rankings(parts)
-        if self.documents is not None:
-            self.sections |= self.documents.draw_sections(self.charts, self.names)
         return {
             "about": self.about,
             "parts": parts,
             "rankings": rankings,
+            "overview": None if self.documents is None else self.documents.build_overview(),
             "curves": [*map(self._draw_curve, self.curves.measures)],
-            "sections": self.sections,
+            "graders": self.graders,
         }
 
     def _build_measure(self, facts: Facts, n_measures: int) -> dict[str, Any]:
@@ -204,8 +208,6 @@ class Contents:
             "details": self._join(write_details(facts)),
             "tables": [tables.build_means(facts, facts_of_others, self.names, self.summary)],
         }
-        if self.documents is not None:
-            part["details"] = self.documents.warn_of_ties() + part["details"]
         if facts.pairs and facts.measure["queries"] and facts.measure["best"] != "none":
             reference = facts.measure["order"][0] if self.baseline is None else self.baseline
             self._add_differences(part, facts, reference)
@@ -227,7 +229,7 @@ class Contents:
         if self.baseline is None and len(self.names) > MAX_PAIRED_STRATEGIES:
             tested = f"All {format_count(pairs.height, 'pairs')} were tested"
             part["notes"].append(f"{tested}; those of {self.short_names[reference]} are shown.")
-            pairs = pair_rows.compare_all_with(pairs, self.names[reference])
+            pairs = compare_all_with(pairs, self.names[reference])
         height = _choose_height(pairs.height)
         part["forest"] = self.charts.draw(charts.comparison_forest(pairs), height)
         rows = list_pairs(pairs, self.grid.strategies)

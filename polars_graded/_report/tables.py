@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_graded._report.findings import find_interval
-from polars_graded._sentences import format_number, format_p
+from polars_graded._sentences import format_number, format_p, format_percent
 from polars_graded._sentences.verdicts import Facts
 
 
@@ -40,6 +40,37 @@ def build_interval(low: float | None, high: float | None) -> Cell:
     if low is None or high is None:
         return Cell("–", "number")
     return Cell(f"{format_number(low)} to {format_number(high)}", "number")
+
+
+OVERVIEW = {
+    "queries": "queries",
+    "median": "documents (median)",
+    "retrieved": "judged documents that are retrieved",
+    "judged": "retrieved documents that are judged",
+    "judged@10": "top 10 that are judged",
+    "tied": "tied",
+    "none_judged": "queries without a judged document",
+    "none_relevant": "without a relevant one",
+    "none_retrieved": "with nothing retrieved",
+}
+"""Columns of `overview` that are shown, and their heads."""
+
+
+def build_overview(overview: pl.DataFrame) -> Table:
+    """Return the table of `overview`, with shares in percent."""
+    names = overview.to_series().cast(pl.String).fill_null("null")
+
+    def build_number(value: float | None, column: str) -> Cell:
+        is_share = overview.schema[column].is_float() and column != "median"
+        if value is None:
+            return Cell("–", "number")
+        return Cell(format_percent(value, 0) if is_share else f"{value:,.10g}", "number")
+
+    rows = [
+        [Cell(name), *(build_number(row[column], column) for column in OVERVIEW)]
+        for name, row in zip(names, overview.rows(named=True), strict=True)
+    ]
+    return Table("Ranked and judged documents", ["strategy", *OVERVIEW.values()], rows)
 
 
 def build_means(

@@ -131,7 +131,6 @@ def catalogue(
     --------
     catalogue_curve : The Lorenz curve, from which the Gini index can be computed.
     evaluate : `popularity`, `novelty`, `diversity` and `serendipity` of each user.
-    charts.trade_off : Chart of one of these measures against accuracy.
 
     References
     ----------

@@ -199,10 +199,6 @@ def significance_levels(
         `test="wilcoxon"`, it is also 1 for a pair if the ranks and the means favour different
         strategies.
 
-    See Also
-    --------
-    charts.significance_curves : Chart of these p values, one line per measure.
-
     References
     ----------
     Sakai: Evaluating evaluation metrics based on the bootstrap, SIGIR 2006, figure 4.

@@ -88,7 +88,7 @@ def rank_strategies(
     See Also
     --------
     compare : The differences behind the ranks.
-    charts.strategy_ranks : Ranks with intervals, or means with bars for the groups.
+    charts.strategy_ranks : Chart of the ranks with their intervals.
 
     Notes
     -----

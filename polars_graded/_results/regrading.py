@@ -110,7 +110,6 @@ def unjudged_bounds(
     See Also
     --------
     Graded.judged : The share of documents that are judged.
-    charts.strategy_bars : Chart of the means of both values.
 
     References
     ----------
@@ -554,21 +553,3 @@ def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) 
         return rows.get_column(grading)
     msg = f"a grading must be a column, an expression or a mapping of grades, got {grading!r}"
     raise TypeError(msg)
-
-
-def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return means of the columns of `unjudged_bounds` over queries.
-
-    `mean` is the mean of `value`, and `if_best` is the mean of `value_if_best`. `low` and `high`
-    are the smaller and the larger of these means. `beyond` is the mean of
-    `min(value, value_if_best) + residual`. Without a residual, `beyond` is null.
-    """
-    means = bounds.group_by(keys, maintain_order=True).agg(
-        pl.col("value").mean().alias("mean"),
-        pl.col("value_if_best").mean().alias("if_best"),
-        (pl.min_horizontal("value", "value_if_best") + pl.col("residual")).mean().alias("beyond"),
-        pl.len().alias("queries"),
-    )
-    return means.with_columns(
-        low=pl.min_horizontal("mean", "if_best"), high=pl.max_horizontal("mean", "if_best")
-    )

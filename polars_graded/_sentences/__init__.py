@@ -15,9 +15,6 @@ from typing import Any
 MAX_NAME_LETTERS = 40
 """Maximum number of letters of a shortened name, unless a caller passes another."""
 
-MAX_LISTED_NAMES = 3
-"""Maximum number of names in a list. A longer list ends with a count: "a, b and 4 others"."""
-
 COMPARES_RANKS = "compares ranks, not means"
 """Words that follow the name of a test of ranks in a sentence."""
 
@@ -128,19 +125,6 @@ def _keep_words(
 def escape_markdown(text: Any) -> str:
     """Return a text in one line, escaped for Markdown, also within tables."""
     return re.sub(r"([\\|*`<>\[\]~]|(?<![^\W_])_)", r"\\\1", " ".join(str(text).split()))
-
-
-def list_names(names: Sequence[Any]) -> str:
-    """Return a list of names as text: "a", "a and b", "a, b and 4 others"."""
-    texts = [shorten_name(name) for name in names]
-    if len(texts) > MAX_LISTED_NAMES:
-        texts = [*texts[: MAX_LISTED_NAMES - 1], f"{len(texts) - MAX_LISTED_NAMES + 1} others"]
-    return join_words(texts)
-
-
-def join_words(words: Sequence[str]) -> str:
-    """Return joined words: "a", "a and b", "a, b and c"."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def format_number(value: float) -> str:

@@ -1,25 +1,21 @@
 """Write titles and subtitles that state what a chart draws.
 
-In this module, only the title of an overview states findings, namely ties and gaps. For charts of
-test results, `verdicts` writes titles that state what the tests found.
+For charts of test results, `verdicts` writes titles that state what the tests found.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from polars_graded._measuring.names import Measure
 from polars_graded._sentences import (
     capitalise,
-    conjugate,
     format_count,
     format_number,
-    format_part,
     format_percent,
     format_short,
-    list_names,
     shorten_name,
     shorten_names,
 )
@@ -66,20 +62,9 @@ IN_WORDS = {
 }
 """Words for measures whose names stay unclear when spaces replace the underscores."""
 
-GAPS = {
-    "none_judged": "have no judged document",
-    "none_retrieved": "have nothing retrieved",
-    "none_relevant": "have judged documents, but none relevant",
-    "only_relevant": "have no irrelevant document",
-}
-"""Words for each kind of gap, as in "5 queries have no irrelevant document"."""
-
 SMALLEST_CHANGE = 0.005
 """Minimum relative change of interval widths that a note reports. If the change is smaller, the
 note calls the widths equal."""
-
-MANY_TIED = 0.5
-"""Share of tied scores above which a title reports them."""
 
 
 class Drawn(NamedTuple):
@@ -188,10 +173,8 @@ def _format_range(numbers: Sequence[int], unit: str) -> str:
 # Titles
 
 
-def title_strategies(
-    what: str, drawn: Drawn, baseline: str | None = None, *, pairs: int = 0, intervals: bool = False
-) -> str:
-    """Return a title such as "Mean ap of 3 strategies, 95 % intervals".
+def title_strategies(what: str, drawn: Drawn, *, pairs: int = 0) -> str:
+    """Return a title such as "Mean ap of 3 strategies".
 
     With `pairs=6`, the title contains "6 pairs" in place of the number of strategies.
     """
@@ -199,27 +182,11 @@ def title_strategies(
     measure = f" {name_measure(drawn.measures[0])}" if has_one_measure else ""
     drawn_things = (pairs, "pairs") if pairs else (drawn.strategies, "strategies")
     text = f"{what}{measure} of {format_count(*drawn_things)}"
-    if baseline is not None:
-        text += f" from {baseline}"
     if len(drawn.measures) > 1:
         text += f" by {format_count(len(drawn.measures), 'measures')}"
     if drawn.panels > 1:
         text += f" in {drawn.panels:,} panels"
-    if not intervals:
-        return text
-    share = "" if drawn.confidence is None else f"{format_percent(drawn.confidence)} "
-    return f"{text}, {share}intervals"
-
-
-def title_measures(what: str, drawn: Drawn) -> str:
-    """Return a title such as "p values by ap and ndcg"."""
-    are_listed = len(drawn.measures) <= 3  # noqa: PLR2004
-    measures = (
-        list_names([*map(name_measure, drawn.measures)])
-        if are_listed
-        else format_count(len(drawn.measures), "measures")
-    )
-    return f"{what} by {measures}"
+    return text
 
 
 def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
@@ -289,11 +256,6 @@ def write_width_change(median: float | None) -> list[str]:
     return [f"intervals from both are {share} {comparison} than from trusted grades alone (median)"]
 
 
-def write_left_out(n: int) -> str:
-    """Return a note that n queries without relevant documents are not drawn."""
-    return f"without {format_count(n, 'queries')} that {conjugate(n, 'have')} no relevant document"
-
-
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
     """Return words to complete the title "Power to find …" of a chart.
 
@@ -314,50 +276,3 @@ def _format_span(values: Sequence[float], form: Any) -> str:
     """Return text such as "1 to 3", or "1" if all formatted values are equal."""
     ends = [form(end) for end in (min(values), max(values))] if values else []
     return " to ".join(dict.fromkeys(ends))
-
-
-def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
-    """State what can make means wrong: tied scores, then queries with gaps."""
-    # A strategy has a row per panel.
-    ties: dict[str, float | None] = {}
-    for row in rows:
-        tied = ties.get(row["strategy"]) or 0, row.get("tied") or 0
-        ties[row["strategy"]] = max(tied)
-    sentences = [write_many_ties(ties)]
-    sentences += [_write_gap(rows, gap, verb) for gap, verb in GAPS.items()]
-    return (
-        capitalise("; ".join(filter(None, sentences)))
-        or "No gaps: every query has retrieved, relevant and irrelevant documents"
-    )
-
-
-def write_many_ties(ties: Mapping[str, float | None]) -> str:
-    """State which strategies have mostly tied scores, and the share of ties."""
-    tied = {name: share for name, share in ties.items() if (share or 0) > MANY_TIED}
-    if not tied:
-        return ""
-    shares = [format_percent(share or 0, 0) for share in tied.values()]
-    most = format_percent(max(share or 0 for share in tied.values()), 0)
-    up_to = "up to " if len({*shares}) > 1 else ""
-    owners = f"all {len(tied)} strategies" if len(tied) == len(ties) > 1 else list_names([*tied])
-    return f"{up_to}{most} of the scores of {owners} are tied"
-
-
-def _write_gap(rows: Sequence[Mapping[str, Any]], gap: str, verb: str) -> str:
-    """State the highest number of queries with a gap, and its strategies.
-
-    For example: "5 of 9 queries have no judged document for a and b". Return "" if no query has
-    this gap.
-    """
-    n = int(max(row[gap] or 0 for row in rows))
-    if not n:
-        return ""
-    worst = [row for row in rows if (row[gap] or 0) == n]
-    totals = {int(row["queries"]) for row in rows}
-    # Strategies with different numbers of queries have no common total.
-    share = (
-        format_part(n, min(totals), "queries") if len(totals) == 1 else format_count(n, "queries")
-    )
-    names = [*dict.fromkeys(row["strategy"] for row in worst)]
-    owners = "" if len(worst) == len(rows) else f" for {list_names(names)}"
-    return f"{share} {conjugate(n, verb)}{owners}"

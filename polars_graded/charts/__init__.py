@@ -3,7 +3,7 @@
 Each function takes a frame (a LazyFrame is collected) and returns a new chart. All calls that
 Altair users know change it: `.encode`, `.properties`, `.configure_*`, `.interactive`, themes, `|`
 and `&`; without panels, also `.facet` and `+`. `.encode(color=...)`, `x` and `y` replace the axes
-and colours that all layers share. `explore` and `overview` have several views, which share less.
+and colours that all layers share. `explore` has several views, which share less.
 
 The title describes what is drawn. If the rows come from a test, such as those of `compare` and
 `rank_strategies`, the title states what the test found. A screen reader reads the title first and
@@ -18,10 +18,10 @@ error for NaN and infinity. A null strategy, query or panel is called "null".
 Strategies have the colours of Okabe and Ito, which readers with and without a colour vision
 deficiency can distinguish, the same in all charts with the same strategies. `colours` and
 `highlight` of a chart, the category colours of a theme and `.configure_range(category=...)` replace
-them. Up to eight strategies have a colour, and more are grey: lines that end lower, and points that
-are lower. Up to twelve of them have names. `.configure(background="#14181d")` or a dark theme
-prepares a chart for dark slides, and `for_print` for paper. Two copies of a chart with a selection
-can be concatenated, but Altair cannot layer them.
+them. Up to eight strategies have a colour, and more are grey: the lines that end lower. Up to
+twelve lines have names. `.configure(background="#14181d")` or a dark theme prepares a chart for
+dark slides, and `for_print` for paper. Two copies of a chart with a selection can be concatenated,
+but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
@@ -39,24 +39,21 @@ queries.
 
 from __future__ import annotations
 
-from polars_graded.charts._clicks import click_rates
-from polars_graded.charts._curves import dcg_curves, recall_precision_curves
+from polars_graded.charts._curves import (
+    catalogue_curves,
+    click_rates,
+    dcg_curves,
+    recall_precision_curves,
+    sample_size_curves,
+)
 from polars_graded.charts._explore import explore
 from polars_graded.charts._graders import agreement, grading_profile
-from polars_graded.charts._overview import overview
+from polars_graded.charts._matrices import comparison_matrix, similarity_matrix
 from polars_graded.charts._print import for_print
-from polars_graded.charts._queries import measure_agreement, precision_histogram, query_heatmap
+from polars_graded.charts._queries import measure_agreement, precision_histogram
 from polars_graded.charts._rankings import rankings
-from polars_graded.charts._ranks import strategy_ranks
-from polars_graded.charts._recommendations import catalogue_curves, trade_off
-from polars_graded.charts._relevance import relevance_function, sample_quantiles
-from polars_graded.charts._reliability import sample_size_curves, significance_curves
-from polars_graded.charts._strategies import (
-    comparison_forest,
-    comparison_matrix,
-    similarity_matrix,
-    strategy_bars,
-)
+from polars_graded.charts._relevance import relevance_function
+from polars_graded.charts._strategies import comparison_forest, strategy_bars, strategy_ranks
 
 __all__ = [
     "agreement",
@@ -69,19 +66,14 @@ __all__ = [
     "for_print",
     "grading_profile",
     "measure_agreement",
-    "overview",
     "precision_histogram",
-    "query_heatmap",
     "rankings",
     "recall_precision_curves",
     "relevance_function",
-    "sample_quantiles",
     "sample_size_curves",
-    "significance_curves",
     "similarity_matrix",
     "strategy_bars",
     "strategy_ranks",
-    "trade_off",
 ]
 
 

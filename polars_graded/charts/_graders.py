@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -10,9 +9,9 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_collected
-from polars_graded._drawing import axis_ends, chart_checks, chart_rows, lines, style
+from polars_graded._drawing import axes, chart_rows, lines, panels, style
 from polars_graded._drawing.chart_rows import Frame
-from polars_graded._drawing.style import Chart
+from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -80,9 +79,9 @@ def agreement(
     """
     rows, names = collect_grades(frame, [one, other], query, doc, grader, grade)
     both = rows.select(one=names[0], other=names[1]).drop_nulls()
-    chart_checks.check_not_empty("frame", both, "one")
+    chart_rows.check_not_empty("frame", both, "one")
     all_grades = pl.concat([both["one"], both["other"]]).unique().sort()
-    chart_checks.check_count("grades", len(all_grades), MAX_AGREEMENT_GRADES)
+    chart_rows.check_count("grades", len(all_grades), MAX_AGREEMENT_GRADES)
     cells = pl.DataFrame({"one": all_grades}).join(pl.DataFrame({"other": all_grades}), how="cross")
     counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
     row_total = pl.col("documents").sum().over("one")
@@ -94,7 +93,7 @@ def agreement(
         .with_columns(pl.col("one", "other").map_elements("{:.15g}".format, pl.String))
     )
     grades = [f"{value:.15g}" for value in all_grades]
-    tooltip = style.list_tooltips(
+    tooltip = axes.list_tooltips(
         alt.Tooltip("one:N", title=f"grade of {one}"),
         alt.Tooltip("other:N", title=f"grade of {other}"),
         "documents:Q",
@@ -109,19 +108,20 @@ def agreement(
     frames = frames.encode(fill=alt.FillValue("transparent"))
     cells = base.mark_rect().encode(fill=alt.Fill("share:Q"), tooltip=tooltip)
     layers = [cells, frames, texts]
-    legend = style.build_legend(labelExpr=style.PERCENT_LABEL)
+    legend = alt.Legend(labelExpr=axes.PERCENT_LABEL)
     scale = style.build_cell_scale(1)
     shared = alt.Encoding(
-        x=alt.X("other:N", title=f"grade of {other}", **style.order_axis(grades, labelAngle=0)),
-        y=alt.Y("one:N", title=f"grade of {one}", **style.order_axis(grades[::-1])),
+        x=alt.X("other:N", title=f"grade of {other}", **axes.order_axis(grades, labelAngle=0)),
+        y=alt.Y("one:N", title=f"grade of {one}", **axes.order_axis(grades[::-1])),
         fill=alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend),
     )
     documents = format_count(both.height, "documents")
     headline = f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}"
-    described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
-    words = style.Words(headline, ["each row adds up to 100 %"], described)
     size = dict.fromkeys(("width", "height"), alt.Step(max(26, min(48, 360 // len(grades)))))
-    return style.draw_layers(layers, table, words, independent=["fill"], encoding=shared, **size)
+    notes = ["each row adds up to 100 %"]
+    return panels.draw_layers(
+        layers, table, headline, notes, independent=["fill"], encoding=shared, **size
+    )
 
 
 @checks_keywords
@@ -201,29 +201,37 @@ def grading_profile(
     check_choice("show", show, ("means", "differences", "places"))
     frame = check_collected("robustness", robustness)
     key = "grading" if "grading" in frame.columns else GRADER
-    keys: dict[str, Any] = {"texts": ["measure", key], "strategy": strategy, "panel": panel}
-    numbers = ["mean", "tau"] if key == "grading" else ["mean"]
-    keys["positions"] = ["place"] if key == "grading" else []
-    table = chart_rows.build_result_rows("robustness", frame, *numbers, **keys, draws_each_row=True)
+    numbers, positions = (["mean", "tau"], ["place"]) if key == "grading" else (["mean"], [])
+    table = chart_rows.build_result_rows(
+        "robustness",
+        frame,
+        *numbers,
+        texts=["measure", key],
+        positions=positions,
+        strategy=strategy,
+        panel=panel,
+    )
+    chart_rows.check_count("rows", table.height)
     gradings = table[key].unique(maintain_order=True).to_list()
-    has_panels = chart_rows.has_panels(table)
     group = ["measure" if panel is None else "panel", key]
-    chart_checks.check_lines("robustness", table, ["strategy", *group[:-1]], key)
+    chart_rows.check_unique("robustness", table, ["strategy", *group], f"{key} of a line")
     reference = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
     table = _add_places(table, group)
     names = table["strategy"].unique().to_list()
     first = table.filter(pl.col(key) == reference).sort("place", "strategy")["strategy"]
-    y_field, title = "mean", style.write_mean_title(table)
+    y_field, title = "mean", axes.write_mean_title(table)
     if show == "differences":
         mean = pl.col("mean").mean().over(group)
         table = table.with_columns(difference=pl.col("mean") - mean)
         y_field, title = "difference", f"{title} minus the mean of all strategies"
-    ends = axis_ends.choose_ends(table[y_field])
-    axis, height = alt.Axis(titleLimit=300), None
+    elif show == "places":
+        y_field, title = "place", "place"
+    ends = axes.choose_ends(table[y_field])
+    axis = alt.Axis(titleLimit=300)
     if show == "places":
-        y_field, title, ends, height = "place", "place", (0.5, max(2, len(names)) + 0.5), "height"
-        axis = alt.Axis(format="d", values=axis_ends.choose_rank_ticks(len(names)))
-        table = table.with_columns(height=-pl.col("place"))
+        # The best place is at the top.
+        ends = max(2, len(names)) + 0.5, 0.5
+        axis = alt.Axis(format="d", values=axes.choose_rank_ticks(len(names)))
     texts, grading_title = [], key
     if "tau" in table.columns:
         table = _add_correlation(table, group, y_field, reference, lowest=show == "places")
@@ -231,30 +239,28 @@ def grading_profile(
         grading_title = f"{key} (τ: Kendall's, with the order under {reference!r})"
     # Each measure has values of another size, so each panel has its own ends. The padding leaves
     # room for texts above the lines.
+    has_panels = chart_rows.has_panels(table)
     domain = alt.Undefined if has_panels and show != "places" else [*ends]
-    is_reversed = show == "places"
-    scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20, reverse=is_reversed)
+    scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20)
     width = 270 if has_panels else min(480, max(240, 110 * len(gradings)))
     facts = chart_rows.collect_title_facts(table)
-    what = "Places by mean" if is_reversed else "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.title_strategies(what, facts)
+    what = "Mean" if len(facts.measures) == 1 else "Means"
+    headline = titles.title_strategies("Places by mean" if show == "places" else what, facts)
     headline += f" under {format_count(len(gradings), f'{key}s')}"
-    notes = [*titles.write_subtitle(facts), *_write_grading_notes(gradings)]
-    description = f"{show} of {len(names)} strategies under {len(gradings)} {key}s"
-    tooltips = ["measure:N", *style.format_decimals("mean"), "place:Q"]
+    tooltips = ["measure:N", *axes.format_decimals("mean"), "place:Q"]
     tooltips += ["queries:Q"] * ("queries" in table.columns)
     tooltips += [alt.Tooltip("correlation:N", title="order")] * bool(texts)
     chart = lines.draw_lines(
         table,
         panel,
-        style.Words(headline, notes, description),
+        headline,
+        titles.write_subtitle(facts),
         x=_build_gradings_axis(key, grading_title, gradings, width),
         y=alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=axis),
-        ends=ends if height is None else (-ends[1], -ends[0]),
+        ends=ends,
         names=names,
         best=first.unique(maintain_order=True).to_list(),
         title=strategy,
-        height=height,
         tooltips=tooltips,
         under=texts,
         colours=colours,
@@ -262,23 +268,16 @@ def grading_profile(
     )
     if not has_panels:
         return chart.properties(width=width)
-    return chart.resolve_scale(y="shared" if is_reversed else style.choose_panel_axis(table))
+    return chart.resolve_scale(y="shared" if show == "places" else axes.choose_panel_axis(table))
 
 
 def _build_gradings_axis(key: str, title: str, gradings: list[str], width: int) -> alt.X:
     """Return the axis of gradings or graders, whose names are horizontal if they fit."""
     fits = 6 * max(map(len, gradings)) <= width / len(gradings)
     look: dict[str, Any] = {"labelLimit": 200, "labelOverlap": "greedy", "titleLimit": 300}
-    axis = style.order_axis(gradings, labelAngle=0 if fits else -40, **look)
+    axis = axes.order_axis(gradings, labelAngle=0 if fits else -40, **look)
     axis["scale"].padding = 0.1
     return alt.X(f"{key}:N", title=title, **axis)
-
-
-def _write_grading_notes(gradings: list[str]) -> list[str]:
-    """Write notes that explain the names of gradings."""
-    merged = ["1+2: grades 1 and 2 count as one"] * any("+" in name for name in gradings)
-    moved = (name for name in gradings if re.fullmatch(r"[\d.]+ % moved", name))
-    return [*merged, *(f"{name}: random documents get the next grade" for name in moved)]
 
 
 def _add_places(table: pl.DataFrame, group: list[str]) -> pl.DataFrame:

@@ -1,7 +1,8 @@
-"""Draw the rankings of one query."""
+"""Draw the rankings of one query: a column per strategy, a tile per document."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
-from polars_graded._drawing import chart_checks, chart_rows, style, tiles
+from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
@@ -17,7 +18,30 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._sentences import format_count, titles
+from polars_graded._sentences import format_count, shorten_names, titles
+
+TILE_WIDTH, TEXT_END, COLUMN_WIDTH = 0.5, 0.72, 0.8
+"""Right ends of a tile, of the text beside it, and of the last column, as shares of the distance
+between two columns."""
+
+MAX_MISSED_DOCUMENTS = 10
+"""Maximum number of tiles that a strategy has below its first n documents."""
+
+MAX_JOINED_COLUMNS = 4
+"""Maximum number of columns that lines connect. Lines between more columns are hard to follow."""
+
+MIN_TEXT_WIDTH, MIN_NUMBER_WIDTH, MIN_VALUE_WIDTH = 108, 165, 60
+"""Minimum widths of a column with names on tiles, with numbers beside them, and with a horizontal
+name and a value of four decimals, in pixels."""
+
+ROW_HEIGHT, TILE_FONT_SIZE, TILE_LETTER_WIDTH = 18, 10, 6
+"""Height of a row of tiles, font size of texts, and mean width of a letter, in pixels."""
+
+MAX_NUMBERED_RANKS = 25
+"""Maximum number of ranks for which the axis shows every number."""
+
+MAX_TILE_LETTERS, MAX_TOOLTIP_LETTERS = 80, 300
+"""Maximum numbers of letters of a title on a tile and in a tooltip."""
 
 
 @checks_keywords
@@ -44,14 +68,13 @@ def rankings(
 ) -> alt.LayerChart:
     r"""Draw rankings of one query, and what each document adds to a measure.
 
-    Strategies are columns, side by side. Each tile is a document in the colour of its grade; an
-    unjudged document has only a dashed outline. A thick bar at the left of a tile marks a
-    document with the same score as another. A line connects the tiles of a document in neighbouring
-    columns, and is strong if the document is relevant; with more than four columns, there are no
-    such lines. The number beside a tile is the amount that the document adds to the measure at its
-    rank, and the sum over all ranks is the value above the column. Below the horizontal line are
-    relevant documents outside the first n, with their ranks if they were retrieved. On a web page,
-    the document under the pointer stays and the others fade.
+    Strategies are columns, side by side. Each tile is a document; a darker tile has a higher grade,
+    and an unjudged document has a dashed outline. A line connects the tiles of a document in
+    neighbouring columns, and is dark if the document is relevant; with more than four columns,
+    there are no such lines. The number beside a tile is the amount that the document adds to the
+    measure at its rank, and the sum over all ranks is the value above the column. Below the
+    horizontal line are relevant documents outside the first n, with their ranks if they were
+    retrieved. On a web page, the document under the pointer stays and the others fade.
 
     The amount that a document adds does not depend on the documents below it:
 
@@ -93,12 +116,11 @@ def rankings(
     LayerChart
         In the data of the chart, the column `part` names what a row of the `query` draws: a
         `document`, a `line` or a `strategy`. A `document` has `strategy`, `rank` (null if it was
-        not retrieved), `doc`, `title`, `grade` (null if it is unjudged), `level` (the grade, or the
-        range of grades with the same colour), `relevant`, `tied` (whether another document has the
-        same score), `adds` (the amount that it adds to the measure, null below rank n), its `share`
-        of the value, and for measures with a gain, its `gain`. A `strategy` has its `value` and the
-        number of relevant documents `below` the horizontal line. At most ten documents per strategy
-        are drawn there; documents in the first n of another strategy have priority. `column`, `y`
+        not retrieved), `doc`, `title`, `grade` (null if it is unjudged), `relevant`, `tied`
+        (whether another document has the same score), `adds` (the amount that it adds to the
+        measure, null below rank n), its `share` of the value, and for measures with a gain, its
+        `gain`. A `strategy` has its `value`. At most ten documents per strategy are drawn below the
+        horizontal line; documents in the first n of another strategy have priority. `column`, `y`
         and `y_next` are positions.
 
     See Also
@@ -113,19 +135,19 @@ def rankings(
     >>> df = pl.DataFrame({"query": "q1", "doc": ["x", "y", "z"], "grade": [1, 2, None]})
     >>> df = df.with_columns(bm25=pl.Series([3, None, 1]), ours=pl.Series([0.1, 0.9, None]))
     >>> drawn = rankings(df, "q1", by=["bm25", "ours"]).data.filter(part="document")
-    >>> drawn.select("strategy", "rank", "doc", "level", "adds")
+    >>> drawn.select("strategy", "rank", "doc", "grade", "adds")
     shape: (5, 5)
-    ┌──────────┬──────┬─────┬──────────┬──────────┐
-    │ strategy ┆ rank ┆ doc ┆ level    ┆ adds     │
-    │ ---      ┆ ---  ┆ --- ┆ ---      ┆ ---      │
-    │ str      ┆ u32  ┆ str ┆ str      ┆ f64      │
-    ╞══════════╪══════╪═════╪══════════╪══════════╡
-    │ bm25     ┆ 1    ┆ x   ┆ 1        ┆ 0.275412 │
-    │ bm25     ┆ 2    ┆ z   ┆ unjudged ┆ 0.0      │
-    │ ours     ┆ 1    ┆ y   ┆ 2        ┆ 0.826235 │
-    │ ours     ┆ 2    ┆ x   ┆ 1        ┆ 0.173765 │
-    │ bm25     ┆ null ┆ y   ┆ 2        ┆ null     │
-    └──────────┴──────┴─────┴──────────┴──────────┘
+    ┌──────────┬──────┬─────┬───────┬──────────┐
+    │ strategy ┆ rank ┆ doc ┆ grade ┆ adds     │
+    │ ---      ┆ ---  ┆ --- ┆ ---   ┆ ---      │
+    │ str      ┆ u32  ┆ str ┆ f64   ┆ f64      │
+    ╞══════════╪══════╪═════╪═══════╪══════════╡
+    │ bm25     ┆ 1    ┆ x   ┆ 1.0   ┆ 0.275412 │
+    │ bm25     ┆ 2    ┆ z   ┆ null  ┆ 0.0      │
+    │ ours     ┆ 1    ┆ y   ┆ 2.0   ┆ 0.826235 │
+    │ ours     ┆ 2    ┆ x   ┆ 1.0   ┆ 0.173765 │
+    │ bm25     ┆ null ┆ y   ┆ 2.0   ┆ null     │
+    └──────────┴──────┴─────┴───────┴──────────┘
     """
     return draw_rankings(
         frame,
@@ -157,11 +179,14 @@ def draw_rankings(
     n: int,
     doc: str,
     title: str | None,
+    strategies: Sequence[str] = (),
+    max_strategies: int | None = None,
     **options: Any,
 ) -> alt.LayerChart:
-    """Draw the rankings of queries over each other, with the words of the first one.
+    """Draw the rankings of queries over each other, with the title of the first one.
 
-    The rows of a query have its name in the column `query`. A page shows one query at a time.
+    The rows of a query have its name in the column `query`. A page shows one query at a time, and
+    the first of some strategies.
     """
     check_whole_number("n", n)
     irrelevant = check_number("irrelevant", options.get("irrelevant", 0))
@@ -175,41 +200,227 @@ def draw_rankings(
         others={} if title is None else {"title": title},
         **options,
     )
+    if strategies:
+        available = values["strategy"].unique(maintain_order=True).to_list()
+        shown = [name for name in strategies if name in available][:max_strategies]
+        if not shown:
+            expected, got = map(", ".join, (strategies, available))
+            msg = f"`frame` must have the strategies {expected}, got {got}"
+            raise ValueError(msg)
+        is_shown = pl.col("strategy").is_in(shown)
+        documents, values = documents.filter(is_shown), values.filter(is_shown)
     _, grade = parse_grade(options.get("grade", "grade"))
     query_columns = check_list("query", options.get("query", "query"))
     query_values = queries[0] if len(query_columns) > 1 else queries[:1]
     query = ", ".join(
         f"{name} {value}" for name, value in zip(query_columns, query_values, strict=True)
     )
-    text_columns = ["query", "strategy", "doc", *(["title"] if title is not None else [])]
-    documents = documents.with_columns(chart_rows.build_name_column(name) for name in text_columns)
-    documents, colours = tiles.add_levels(documents, irrelevant)
+    texts = ["query", "strategy", "doc", *(["title"] if title is not None else [])]
+    documents = documents.with_columns(chart_rows.build_name_column(name) for name in texts)
     values = values.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
-    table = tiles.build_tile_rows(documents, values, n)
-    chart_checks.check_row_count("frame", table)
-    names = pl.col("doc" if title is None else "title").str.slice(0, 80)
-    table = table.with_columns(
-        names.alias("name"), pl.col("^title$").str.slice(0, tiles.MAX_TOOLTIP_LETTERS)
-    )
-    measure_name = titles.name_measure(parsed_measure.name)
-    layers, look = tiles.draw_tiles(table, n, colours, grade, measure_name)
+    table = _build_rows(documents, values, n)
+    chart_rows.check_count("rows", table.height)
+    short_titles = pl.col("^title$").str.slice(0, MAX_TOOLTIP_LETTERS)
+    name = pl.col("doc" if title is None else "title").str.slice(0, MAX_TILE_LETTERS)
+    table = table.with_columns(name.alias("name"), short_titles)
+    words = titles.name_measure(parsed_measure.name)
     notes = [f"+: what a document adds to {titles.measure_in_words(parsed_measure.name)}"]
-    if documents["tied"].any():
-        notes.append("bar at the left: tied")
-    if (table["below"] > tiles.MAX_MISSED_DOCUMENTS).any():
-        notes.append(f"below the line: {tiles.MAX_MISSED_DOCUMENTS} of the relevant documents")
-    of_first = values.filter(pl.col("query") == values["query"][0])
-    finding, described = describe_rankings(query, of_first, parsed_measure.name)
-    words = style.Words(finding, notes, described)
-    return style.draw_layers(layers, table, words, independent=["fill"], **look, **style.FRAMELESS)
+    if documents["grade"].has_nulls():
+        notes.append("dashed: unjudged")
+    if (documents["relevant"] & (documents["rank"].fill_null(n + 1) > n)).any():
+        notes.append(f"below the line: up to {MAX_MISSED_DOCUMENTS} further relevant documents")
+    layers, look = _draw_tiles(table, irrelevant, grade, words)
+    n_strategies = values["strategy"].n_unique()
+    headline = title_rankings(query, n_strategies, parsed_measure.name)
+    return panels.draw_layers(layers, table, headline, notes, independent=["fill"], **look)
 
 
-def describe_rankings(query: str, values: pl.DataFrame, measure: str) -> tuple[str, str]:
-    """Return the title and the description of the rankings of a query.
+def title_rankings(query: str, n: int, measure: str) -> str:
+    """Return the title of the rankings of a query by n strategies."""
+    return f"{format_count(n, 'rankings')} of {query}, {titles.name_measure(measure)}"
 
-    `values` has the `value` of the query for each `strategy`.
+
+def _build_rows(documents: pl.DataFrame, values: pl.DataFrame, n: int) -> pl.DataFrame:
+    """Return the rows to draw, each a tile, a line or the value of a strategy.
+
+    `values` has the `value` of the measure for each query and strategy. `part` is "document" for a
+    tile, "line" for a line between two tiles and "strategy" for a value. `column` is the number of
+    the strategy. For one of the first n documents, `y` is the rank. For any other document, `y` is
+    a position below the first n documents of all queries.
     """
-    columns, measure = format_count(values.height, "rankings"), titles.name_measure(measure)
-    pairs = values.select("strategy", "value").rows()
-    described = style.list_values(f"rankings of {query}, {measure}", pairs)
-    return f"{columns} of {query}, {measure}", described
+    names = values["strategy"].unique(maintain_order=True)
+    numbers = pl.DataFrame({"strategy": names}).with_row_index("column")
+    heads = values.join(numbers, on="strategy", maintain_order="left").with_columns(
+        pl.col("column").cast(pl.Int64)
+    )
+    documents = documents.join(heads, on=["query", "strategy"], maintain_order="left")
+    top = documents.filter(pl.col("rank") <= n).with_columns(y=pl.col("rank").cast(pl.Float64))
+    missed = documents.filter("relevant", (pl.col("rank") > n) | pl.col("rank").is_null())
+    # Documents in the first n of another strategy have priority.
+    is_in_top = top.select("query", "doc", is_in_top=True).unique()
+    missed = missed.join(is_in_top, on=["query", "doc"], how="left", maintain_order="left").sort(
+        *("is_in_top", "grade", "rank", "doc"),
+        descending=[True, True, False, False],
+        nulls_last=True,
+    )
+    by_strategy = missed.drop("is_in_top").group_by("query", "strategy", maintain_order=True)
+    below = by_strategy.head(MAX_MISSED_DOCUMENTS).sort(
+        "column", "rank", "grade", "doc", descending=[False, False, True, False], nulls_last=True
+    )
+    last: Any = top["rank"].max() or 0
+    place = pl.int_range(pl.len()).over("query", "strategy") + last + 1.5
+    rank = pl.when(pl.col("rank").is_null()).then(pl.lit("no rank"))
+    below = below.with_columns(
+        y=place.cast(pl.Float64),
+        label=rank.otherwise(pl.format("rank {}", "rank")),
+        adds=pl.lit(None, pl.Float64),
+    )
+    tiles = pl.concat([top, below], how="diagonal")
+    share = pl.when(pl.col("value") > 0).then(pl.col("adds") / pl.col("value"))
+    tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
+    heads = heads.with_columns(part=pl.lit("strategy"))
+    return pl.concat([tiles, _build_lines(tiles), heads], how="diagonal")
+
+
+def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
+    """Return a line for each document that also has a tile in the next column.
+
+    With more than `MAX_JOINED_COLUMNS` columns, there are no lines.
+    """
+    if tiles["column"].n_unique() > MAX_JOINED_COLUMNS:
+        tiles = tiles.clear()
+    starts = tiles.select("query", "strategy", "column", "y", "doc", "relevant", "adds", "label")
+    ends = starts.select("query", pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
+    lines = starts.join(ends, on=["query", "column", "doc"], maintain_order="left")
+    return lines.with_columns(pl.lit("line").alias("part"))
+
+
+def _draw_tiles(
+    table: pl.DataFrame, irrelevant: float, grade: str, measure: str
+) -> tuple[list[alt.Chart], dict[str, Any]]:
+    """Return the layers of the chart, and its shared encoding, width and height."""
+    documents, heads = table.filter(part="document"), table.filter(part="strategy")
+    names = heads["strategy"].unique(maintain_order=True).to_list()
+    last: Any = documents.filter(pl.col("label").is_null())["rank"].max() or 0
+    lowest: Any = documents["y"].max() or 0
+    highest: Any = documents["grade"].max()
+    highest = irrelevant + 1 if highest is None or highest <= irrelevant else highest
+    width = max(24, min(280, 700 // len(names)))
+    bottom, right = lowest + 0.6, len(names) - 1 + COLUMN_WIDTH
+    ink: Any = style.TEXT_COLOUR
+    # The pointer selects a document in all columns. While it does, other documents are faint.
+    selected = style.build_pointer(chart_rows.build_selection_name("document", table), "doc")
+    fading = {"opacity": style.choose_value(alt.OpacityValue, selected, 1, 0.15)}
+    tooltip = _list_tooltips(table, grade)
+    tiles = _select_part(
+        "document",
+        y="top",
+        right=f"datum.column + {TILE_WIDTH}",
+        top="datum.y - 0.44",
+        bottom="datum.y + 0.44",
+        shade=f"isValid(datum.grade) ? max(datum.grade, {irrelevant!r}) : {irrelevant!r}",
+    ).encode(**fading)
+    ends: dict[str, Any] = {"x2": alt.X2("right"), "y2": alt.Y2("bottom")}
+    # The fill shows grades, since `color` encodes strategies in all charts.
+    scale = style.build_cell_scale(highest)
+    scale.domain = [irrelevant, highest]
+    legend = alt.Legend(tickMinStep=1 if (documents["grade"] % 1 == 0).all() else alt.Undefined)
+    fill = alt.Fill("shade:Q", title=grade, scale=scale, legend=legend)
+    judged = "isValid(datum.grade)"
+    filled = tiles.mark_rect(strokeWidth=0.7).encode(
+        **ends,
+        fill=fill,
+        stroke=style.choose_value(alt.StrokeValue, judged, style.DOUBT, "transparent"),
+        tooltip=tooltip,
+    )
+    dashed = tiles.transform_filter(f"!{judged}").encode(**ends)
+    dashed = dashed.mark_rect(fill=None, stroke=style.DOUBT, strokeDash=[3, 2])
+    column_width = f"(item.mark.group.width / {right})"
+    limit = alt.ExprRef(f"max(1, {column_width} * {TILE_WIDTH} - 8)")
+    share = f"((datum.shade - {irrelevant!r}) / {highest - irrelevant!r})"
+    on_tiles = tiles.mark_text(align="left", dx=4, limit=limit, fontSize=TILE_FONT_SIZE)
+    on_tiles = on_tiles.encode(
+        y=alt.Y("y:Q"),
+        text=alt.Text("name:N"),
+        fill=alt.FillValue(style.contrast_with_cell(share)),
+        tooltip=tooltip,
+    )
+    stroke = style.choose_value(alt.StrokeValue, "datum.relevant", ink, style.DOUBT)
+    has_text = "datum.adds > 0 || isValid(datum.label)"
+    start = f"datum.column + ({has_text} ? {TEXT_END} : {TILE_WIDTH})"
+    lines = _select_part("line", x="start", start=start, end="datum.column + 1")
+    lines = lines.mark_rule(strokeOpacity=0.5).encode(
+        x2=alt.X2("end"), y2=alt.Y2("y_next"), stroke=stroke, **fading
+    )
+    layers = [lines, style.add_selection(filled, selected), dashed]
+    if width >= MIN_TEXT_WIDTH:
+        layers.append(on_tiles)
+    if width >= MIN_NUMBER_WIDTH:
+        text = (
+            "isValid(datum.label) ? datum.label : datum.adds > 0 ? format(datum.adds, '+.3f') : ''"
+        )
+        beside = _select_part(
+            "document", x="right", right=f"datum.column + {TILE_WIDTH}", text=text
+        )
+        beside = beside.mark_text(align="left", dx=5, fontSize=TILE_FONT_SIZE, color=ink)
+        layers.append(beside.encode(text=alt.Text("text:N")))
+    layers.append(_draw_values(measure, width))
+    if lowest > last:
+        layers.append(style.draw_rule("y", "y", last + 0.75))
+    size = {"width": width * len(names), "height": ROW_HEIGHT * (bottom + 0.5)}
+    encoding = _encode_places(names, last, right, bottom, width)
+    return layers, size | {"encoding": encoding, "view": alt.ViewBackground(stroke=None)}
+
+
+def _draw_values(measure: str, width: int) -> alt.Chart:
+    """Draw the value of each strategy above its column, with the measure if there is room."""
+    text = f"{json.dumps(measure)} + format(datum.value, ' .4f')"
+    if width < TILE_LETTER_WIDTH * len(f"{measure} 0.0000"):
+        text = f"format(datum.value, '{'.4f' if width >= MIN_VALUE_WIDTH else '.2f'}')"
+    values = _select_part("strategy", y="top", top="0", text=f"isValid(datum.value) ? {text} : ''")
+    ink: Any = style.TEXT_COLOUR
+    values = values.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=ink)
+    return values.encode(text=alt.Text("text:N"))
+
+
+def _encode_places(
+    names: list[str], last: int, right: float, bottom: float, width: int
+) -> alt.Encoding:
+    """Return the axes: names of strategies above their columns, and ranks beside the tiles."""
+    is_narrow = width < MIN_VALUE_WIDTH
+    columns: dict[str, Any] = {
+        "values": [*range(len(names))],
+        "labelExpr": f"{json.dumps(shorten_names(names))}[datum.value]",
+        "labelAngle": -90 if is_narrow else 0,
+        "labelAlign": "left",
+        "labelFontWeight": "bold",
+        "labelLimit": 200 if is_narrow else 0.95 * width,
+        "labelOverlap": False,
+        "orient": "top",
+    }
+    ranks = range(1, last + 1) if last <= MAX_NUMBERED_RANKS else axes.choose_rank_ticks(last)
+    places: dict[str, Any] = {"values": [*ranks], "format": "d", "titleAngle": 0}
+    places |= {"titleY": 4, "titleX": -16}
+    labels_only: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
+    return alt.Encoding(
+        x=alt.X("column:Q", title=None, **axes.bound_axis((0, right), **columns, **labels_only)),
+        y=alt.Y("y:Q", title="rank", **axes.bound_axis((bottom, -0.5), **places, **labels_only)),
+    )
+
+
+def _list_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip]:
+    """Return the tooltips of a document."""
+    tooltips: list[Any] = ["strategy:N", "rank:Q", "doc:N"]
+    tooltips += ["title:N"] if "title" in table.columns else []
+    tooltips += [alt.Tooltip("grade:Q", title=grade), "tied:N"]
+    gains = ["gain"] if "gain" in table.columns else []
+    tooltips += [*axes.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
+    return axes.list_tooltips(*tooltips)
+
+
+def _select_part(name: str, *, x: str = "column", y: str = "y", **calculated: str) -> alt.Chart:
+    """Return a chart of the rows of one `part`, with calculated fields, at x and y."""
+    chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
+    if calculated:
+        chart = chart.transform_calculate(**calculated)
+    return chart.encode(x=alt.X(f"{x}:Q"), y=alt.Y(f"{y}:Q"))

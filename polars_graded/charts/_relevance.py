@@ -1,23 +1,26 @@
-"""Charts of the relevance function φ, and of distributions of a measure."""
+"""Chart of the relevance function φ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_collected, check_columns, check_number
-from polars_graded._drawing import chart_checks, chart_rows, curve_rows, lines, style
+from polars_graded._checks import check_choice, check_collected, check_columns
+from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
-from polars_graded._drawing.style import Chart
+from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.sorting import sort_naturally
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
-from polars_graded._sentences import format_count, shorten_name, titles
+from polars_graded._sentences import format_count, shorten_name
 from polars_graded.namespace import graded
+
+MIN_TAIL_RATIO = 10
+"""Ratio of the highest value to the median above which a distribution has a heavy tail."""
 
 MIN_NAME_POSITION = 0.25
 """Minimum position of a control point whose name is drawn to the left of the point.
@@ -25,11 +28,8 @@ MIN_NAME_POSITION = 0.25
 The lowest control point has the position 0, and the highest has the position 1.
 """
 
-QUANTILES = {"q5": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
-"""Columns of the drawn quantiles."""
-
-BANDS = {("q5", "q95"): 0.25, ("q25", "q75"): 0.55}
-"""Ends of the bands of quantiles, and their opacity."""
+LEFT_NAMES = ("'left'", "'right'"), ("8", "-8")
+"""Alignment and offset in pixels of a name near the left edge, and of other names."""
 
 
 @checks_keywords
@@ -93,7 +93,7 @@ def relevance_function(
     frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
-    chart_checks.check_numbers("frame", frame, [score])
+    chart_rows.check_numbers("frame", frame, [score])
     # Errors about φ contain the name of the column of scores, so the column keeps its name if
     # possible. It is renamed only if the tables below have another column with this name.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
@@ -103,9 +103,9 @@ def relevance_function(
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
-    chart_checks.check_panels(scores, panel)
+    chart_rows.check_panels(scores, panel)
     max_points = max(
-        2, chart_checks.MAX_DRAWN_ROWS // 3 // (scores["panel"].n_unique() if panel else 1)
+        2, chart_rows.MAX_DRAWN_ROWS // 3 // (scores["panel"].n_unique() if panel else 1)
     )
     phi_options: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
     phi = graded(axis_name).phi_relevance(**phi_options)
@@ -126,14 +126,13 @@ def relevance_function(
         for part, rows in rows_by_part.items()
     ]
     table = pl.concat(parts, how="diagonal")
-    values = relevances[axis_name].cast(pl.Float64)
-    amounts, constant = style.build_amounts_axis(values, scale)
+    amounts, constant = _build_amounts_axis(relevances[axis_name].cast(pl.Float64), scale)
     title = [f"{score} (symlog scale)" if constant else score, "one tick per value"]
     shared = alt.Encoding(
         x=alt.X("score:Q", title=title, **amounts),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
     )
-    tooltip = style.list_tooltips("score:Q", *style.format_decimals("relevance"))
+    tooltip = axes.list_tooltips("score:Q", *axes.format_decimals("relevance"))
     base = alt.Chart().encode(x=alt.X("score:Q"), y=alt.Y("relevance:Q"), tooltip=tooltip)
     line, ticks, controls = (
         base.transform_filter(f"datum.part === '{name}'") for name in rows_by_part
@@ -145,42 +144,56 @@ def relevance_function(
     ]
     notes = _note_undefined(relevances, [*keys])
     if table["name"].count():
-        layers += _draw_names(table, constant)
+        layers.append(_draw_names(controls, constant))
         # With many ties, the median is the highest value.
         notes.append("1 at the highest value, 0 at lower values up to the median")
     if "whisker" in rows_by_part["control point"]["name"]:
         notes.append("whisker: the highest value that is no outlier")
-    headline = (
-        f"Relevance φ of {format_count(relevances.height, 'values')} of {shorten_name(score)}"
-    )
-    words = style.Words(headline, notes, f"relevance φ by {score}")
-    return style.draw_panels(layers, table, panel, words, "independent", encoding=shared)
+    n_values = format_count(relevances.height, "values")
+    headline = f"Relevance φ of {n_values} of {shorten_name(score)}"
+    return panels.draw_panels(layers, table, panel, headline, notes, "independent", encoding=shared)
 
 
-def _draw_names(table: pl.DataFrame, constant: float | None) -> list[alt.Chart]:
+def _draw_names(controls: alt.Chart, constant: float | None) -> alt.Chart:
     """Draw the names of the control points.
 
     The line rises, so that a name to the upper left of its point does not cover the line. If the
     point is near the left edge, the name begins at its point.
     """
-    points = alt.Chart().transform_joinaggregate(groupby=[], low="min(score)", high="max(score)")
+    points = controls.transform_joinaggregate(groupby=[], low="min(score)", high="max(score)")
+    # The lowest score gets no name, since it would overlap the ticks.
+    points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
     amount = f"(({{0}} < 0 ? -1 : 1) * log(1 + abs({{0}}) / {constant}))" if constant else "({0})"
     low, high, at = (amount.format(f"datum.{name}") for name in ("low", "high", "score"))
-    side = f"({at} - {low} < {MIN_NAME_POSITION} * ({high} - {low}) ? 1 : -1)"
-    # The lowest score gets no name, since it would overlap the ticks.
-    points = points.transform_filter("datum.name !== 'lowest'")
-    labelled = ["highest", "whisker", "median"]
-    position = {"x": "score", "y": "relevance", "label": "name"}
-    return lines.draw_point_names(
-        points,
-        **position,
-        side=side,
-        ends=(0.0, 1.0),
-        field="name",
-        labelled=labelled,
-        table=table,
-        rise=13,
-    )
+    is_left = f"{at} - {low} < {MIN_NAME_POSITION} * ({high} - {low})"
+    align, dx = (alt.ExprRef(f"{is_left} ? {one} : {other}") for one, other in LEFT_NAMES)
+    names = points.mark_text(align=align, dx=dx, dy=-8, clip=False)
+    return names.encode(text=alt.Text("name:N"), color=style.draw_ink())
+
+
+def _build_amounts_axis(
+    values: pl.Series, scale: Literal["linear", "symlog"] | None
+) -> tuple[dict[str, Any], float | None]:
+    """Return an axis of amounts such as 250, 1,000, 10k and 2M, and the constant of symlog.
+
+    Without a `scale`, the axis is a symlog axis if the values have a heavy tail. The constant is
+    None on a linear axis.
+    """
+    label = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
+    sizes = values.abs().filter(values != 0)
+    highest: Any = sizes.max() or 1.0
+    median: Any = sizes.median() or 1.0
+    if scale == "linear" or (scale is None and highest <= MIN_TAIL_RATIO * median):
+        axis = alt.Axis(labelExpr=label, tickCount=6)
+        return {"axis": axis, "scale": alt.Scale(zero=False)}, None
+    constant = min(1.0, 10.0 ** math.floor(math.log10(median)))
+    first, last = (math.floor(math.log10(amount)) for amount in (constant, highest))
+    powers = [10.0**power for power in range(first, last + 1)]
+    ticks = [*(-power for power in powers), 0.0, *powers]
+    low, high = values.min(), values.max()
+    ticks = [tick for tick in ticks if low <= tick <= high]  # type: ignore[operator]
+    symlog = alt.Scale(type="symlog", constant=constant, zero=False, nice=False)
+    return {"axis": alt.Axis(labelExpr=label, values=ticks), "scale": symlog}, constant
 
 
 def _note_undefined(relevances: pl.DataFrame, keys: list[str]) -> list[str]:
@@ -207,124 +220,3 @@ def _name_points(keys: Sequence[str]) -> pl.Expr:
         .otherwise(pl.lit("lowest"))
     )
     return (name.over(keys) if keys else name).alias("name")
-
-
-@checks_keywords
-def sample_quantiles(
-    frame: Frame,
-    value: str,
-    *,
-    group: str = "strategy",
-    reference: str | float | None = None,
-    panel: Columns | None = None,
-    scale: Literal["linear", "symlog"] | None = None,
-    colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
-) -> Chart:
-    """Draw the distribution of a measure in each group as a strip of quantiles.
-
-    A mark shows the median. The inner band contains the middle half of the values, and the outer
-    band contains the middle 90 %. The group with the highest median is at the top. With panels, a
-    group has a median in each panel, and the groups are sorted by the mean of these medians. The
-    quantiles serve the same purpose as the boxes of Moniz, Torgo and Vinagre (2016), figure 2.
-
-    Parameters
-    ----------
-    frame
-        One row per sample, as `experiments.popularity_scenarios` or `evaluate` returns it.
-    value
-        The column of the measure.
-    group
-        The column of groups; each group gets a strip.
-    reference
-        A column, a number or None. A diamond in each strip shows the number, or the mean of the
-        column in the group. With None, there is no diamond.
-    panel
-        The columns of panels. With None, there are no panels.
-    scale
-        The scale of the axis of values: `"linear"`, or `"symlog"`, which spreads low values. The
-        default is `"symlog"` if the highest value is more than 10 times the median of the values
-        other than 0, else `"linear"`.
-    colours, highlight
-        As for `dcg_curves`, for groups.
-
-    Returns
-    -------
-    LayerChart or FacetChart
-        A row is a strip, with `group`, `samples`, `q5`, `q25`, `median`, `q75` and `q95`. It has
-        `reference` if one is drawn, and `panel` if panels are drawn.
-
-    Examples
-    --------
-    >>> samples = pl.DataFrame({"strategy": "ours", "ap": [0.5, 0.5, 0.75, 1.0, 1.0]})
-    >>> sample_quantiles(samples, "ap").data.select("group", "q25", "median", "q75")
-    shape: (1, 4)
-    ┌───────┬─────┬────────┬─────┐
-    │ group ┆ q25 ┆ median ┆ q75 │
-    │ ---   ┆ --- ┆ ---    ┆ --- │
-    │ str   ┆ f64 ┆ f64    ┆ f64 │
-    ╞═══════╪═════╪════════╪═════╡
-    │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
-    └───────┴─────┴────────┴─────┘
-    """
-    if scale is not None:
-        check_choice("scale", scale, ("linear", "symlog"))
-    frame = chart_rows.collect_one_grader("frame", frame, group, panel)
-    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
-    keys = {"group": group} if panel is None else {"panel": panel, "group": group}
-    reference_column, reference_name = {}, ""
-    if isinstance(reference, str):
-        reference_column = {"reference": reference}
-        reference_name = f"mean {titles.name_measure(reference)}"
-    samples = chart_rows.build_query_rows(frame, keys, {"value": value}, reference_column)
-    mean = pl.col("reference").mean()
-    if reference is not None and not isinstance(reference, str):
-        number = check_number("reference", reference)
-        mean, reference_name = pl.lit(number).alias("reference"), f"{number:g}"
-    values = pl.col("value")
-    table = samples.group_by([*keys], maintain_order=True).agg(
-        pl.len().alias("samples"),
-        *(values.quantile(q, "linear").alias(name) for name, q in QUANTILES.items()),
-        *([] if reference is None else [mean]),
-    )
-    chart_checks.check_row_count("frame", table)
-    medians = table.group_by("group").agg(pl.col("median").mean())
-    medians = medians.sort("median", "group", descending=[True, False])
-    groups = medians["group"].to_list()
-    drawn = pl.concat([table[name] for name in table.columns if name in {*QUANTILES, "reference"}])
-    amounts, constant = style.build_amounts_axis(drawn, scale, samples["value"])
-    marks = ["mark: median", "bands: middle 50 %, 90 %"]
-    marks += [] if reference is None else [f"diamond: {reference_name}"]
-    name = titles.name_measure(value)
-    title = [f"{name} (symlog scale)" if constant else name]
-    title += marks if panel else ["; ".join(marks)]
-    x = alt.X("median:Q", title=title, **amounts)
-    color = style.encode_names(
-        sort_naturally(groups),
-        group,
-        field="group",
-        prioritised=groups,
-        colours=colours,
-        highlight=highlight,
-    )
-    shared = alt.Encoding(x=x, y=style.build_names_axis("group", groups, group), color=color)
-    tooltip = style.list_tooltips("group:N", "samples:Q", *style.format_decimals(*QUANTILES))
-    base = alt.Chart().encode(y=alt.Y("group:N"), tooltip=tooltip)
-    layers = [
-        base.mark_bar(opacity=opacity, height={"band": 0.6}).encode(x=alt.X(f"{low}:Q"), x2=high)
-        for (low, high), opacity in BANDS.items()
-    ]
-    middle = base.mark_tick(orient="vertical", height={"band": 0.8}, thickness=3)
-    layers.append(middle.encode(x=alt.X("median:Q")))
-    if reference is not None:
-        diamond = base.mark_point(filled=True, opacity=1, size=50, shape="diamond")
-        diamond = diamond.encode(x=alt.X("reference:Q"), color=style.draw_ink())
-        layers.append(diamond)
-    counts = table["samples"].unique().sort().to_list()
-    count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    group_word = "strategies" if group == "strategy" else f"values of {group}"
-    headline = f"Distribution of {name}, {format_count(len(groups), group_word)}"
-    notes = [f"{count} values per {group}", *style.write_rest_note(groups, "lower medians")]
-    words = style.Words(headline, notes, style.list_values(f"median {value}", medians.rows()))
-    step = min(36, style.compute_name_step(len(groups)))
-    return style.draw_panels(layers, table, panel, words, encoding=shared, height=alt.Step(step))
