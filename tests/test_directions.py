@@ -17,7 +17,7 @@ from results import rng
 
 from polars_graded import evaluate, graded, overview, read_letor, read_run
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.rank_columns import collect_facts, find_ranks
+from polars_graded._measuring.rank_columns import collect_rank_facts, find_rank_strategies
 from polars_graded.trust import unjudged_bounds
 
 BOOK = Path(__file__).parents[1] / "notebooks" / "book"
@@ -171,7 +171,7 @@ def test_no_column_of_real_runs_is_refused(data):
 
 def looks_like_ranks(queries: pl.Series | list[np.ndarray]) -> bool:
     lists = queries if isinstance(queries, pl.Series) else pl.Series([*map(list, queries)])
-    return bool(find_ranks([collect_facts(Lists.of(lists))]))
+    return bool(find_rank_strategies([collect_rank_facts(Lists.of(lists))]))
 
 
 def follows_rule(queries: list[list[float]]) -> bool:
@@ -216,7 +216,7 @@ def test_the_rule_is_what_its_sentences_say(seed, longest, n_queries, kind):
     assert looks_like_ranks(pl.Series(lists)) == expected
     # The parts of a frame give the same evidence.
     halves = [Lists.of(pl.Series(part)) for part in (lists[::2], lists[1::2])]
-    assert bool(find_ranks(map(collect_facts, halves))) == expected
+    assert bool(find_rank_strategies(map(collect_rank_facts, halves))) == expected
 
 
 def keep(share: float):

@@ -11,7 +11,11 @@ from polars_graded._checks import did_you_mean, first_few
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import Groups
 from polars_graded._measuring.document_columns import may_identify_documents
-from polars_graded._measuring.rank_columns import collect_facts, find_ranks, write_directions
+from polars_graded._measuring.rank_columns import (
+    collect_rank_facts,
+    find_rank_strategies,
+    write_directions,
+)
 
 
 def check_directions(request: Request, groups: Groups) -> None:
@@ -78,7 +82,7 @@ class Directions:
                 if position and (column == request.document or may_identify_documents(column)):
                     continue  # ids may be any numbers, and only break ties
                 others = None if column == request.rank_column else ranks
-                facts = collect_facts(groups.lists(column), strategies, others)
+                facts = collect_rank_facts(groups.lists(column), strategies, others)
                 self.facts.setdefault((name, column), []).append(facts)
 
     def check(self) -> None:
@@ -91,7 +95,7 @@ class Directions:
         ranks = {
             (name if request.strategy is None else str(strategy), name, column): clause
             for (name, column), facts in self.facts.items()
-            for strategy, clause in find_ranks(
+            for strategy, clause in find_rank_strategies(
                 facts, column if column == request.by[name][0] else ""
             ).items()
         }

@@ -57,13 +57,13 @@ class Duplicates:
         if self.rows > MAX_CHECKED_ROWS:
             max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, math.ceil(CHECKED_SHARE * n))
         if any(_find_repeats(groups.frame.get_column(request.document), groups, max_rows)):
-            check_documents_are_unique(request, groups.list_rows(request.columns))
+            check_documents_are_unique(request, groups.to_rows(request.columns))
         if request.strategy is not None:
             sample = groups if n <= max_rows else _sample_queries(request, groups, max_rows)
             for each in self.requests:
                 columns = [*request.keys, request.document, each.grade]
-                if _has_two_grades(each, sample.list_rows(columns)):
-                    check_one_grade(each, groups.list_rows(columns))
+                if _has_two_grades(each, sample.to_rows(columns)):
+                    check_one_grade(each, groups.to_rows(columns))
 
 
 def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterator[bool]:

@@ -128,10 +128,11 @@ def join_rows(
     doc: str,
     grades: Sequence[str],
     unjudged_below: float | None,
+    query_columns: Sequence[str],
 ) -> Frame:
     """Check the columns, and return the joined rows.
 
-    A lazy run is joined when the result is collected, but its columns are checked at once.
+    If several columns identify a query, `query` is the column into which they are packed. A lazy run is joined when the result is collected, but its columns are checked at once.
     """
     runs = runs._replace(table=_type_columns(runs.table, judgments, query, doc, "score"))
     judgments = _type_columns(judgments, runs.table, query, doc, *grades)
@@ -156,7 +157,7 @@ def join_rows(
         is_single = runs.strategy is None
         check_no_nulls(rows, "run", pair if is_single else key)
         names = [None] if is_single and rows.is_empty() else runs.names
-        join = Join(rows, judged, query, doc, strategy, names)
+        join = Join(rows, judged, query, doc, strategy, names, query_columns)
         if is_single:
             check_one_strategy(join)
         check_distinct(rows, "run", key)
@@ -199,6 +200,8 @@ class Join:
     """The column of strategies, or None."""
     names: Sequence[Any] = ()
     """Names of strategies, some of which may have no rows. A null stands for a single one."""
+    query_columns: Sequence[str] = ()
+    """The columns that are packed into `query`, or `query` alone."""
 
     @property
     def strategy(self) -> str:
@@ -407,8 +410,7 @@ def _describe_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
 
 def _write_filter(join: Join, expression: str, condition: str = "") -> str:
     """Write a filter of the result by the value of an expression in each query."""
-    # Several columns of a query are packed into one, which is named after all.
-    queries = ", ".join(map(repr, join.query.split(", ")))
+    queries = ", ".join(map(repr, join.query_columns))
     return f".filter({expression}.over({queries}){condition})"
 
 

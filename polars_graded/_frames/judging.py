@@ -156,5 +156,5 @@ def join_judgments(
         return engine.join_rows(run, judgments, query, doc, grade, strategy, unjudged_below)
     runs = build_run_table(run, query, doc, strategy)
     judged, grades = build_grader_table(judgments, query, doc, grade)
-    rows = join_rows(runs, judged, query, doc, grades, unjudged_below)
+    rows = join_rows(runs, judged, query, doc, grades, unjudged_below, columns)
     return rows if len(columns) == 1 else rows.unnest(query)

@@ -54,7 +54,7 @@ BELOW_ZERO = "grades_below_zero"
 
 def depends_on_missed(request: Request) -> bool:
     """Return whether a measure depends on judged documents that were not retrieved."""
-    return any(measure.definition.judged for measure in request.measures.values())
+    return any(measure.definition.depends_on_missed for measure in request.measures.values())
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class Groups:
         offsets = np.append(0, np.cumsum(self.lengths[numbers]))
         return Groups(self.frame[rows], self.keys[numbers], offsets)
 
-    def list_rows(self, columns: Sequence[str]) -> pl.DataFrame:
+    def to_rows(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the rows of all groups with these columns, which may be keys."""
         number = np.repeat(np.arange(self.n), self.lengths)
         return pl.DataFrame(
@@ -209,10 +209,10 @@ def check_queries_are_together(values: pl.DataFrame, keys: Sequence[str]) -> Non
         raise ValueError(msg)
 
 
-Frames: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
+ReadParts: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
 
 
-def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
+def scan_frames(schema: pl.Schema, frames: ReadParts) -> pl.LazyFrame:
     """Return a lazy frame that gets its rows from `frames` when collected.
 
     The arguments of `frames` are the needed columns and the filter of rows (None for all rows).

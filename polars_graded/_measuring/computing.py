@@ -97,7 +97,7 @@ def compute(
             for documents in lists_of_strategies
         }
 
-        def rank_documents(documents: DocumentLists) -> Queries:
+        def make_queries(documents: DocumentLists) -> Queries:
             return Queries.ranked_by(
                 judged[documents.grades],
                 None if documents.scores is None else in_chunk[documents.scores],
@@ -130,9 +130,9 @@ def compute(
 
         # Measure one strategy or pair at a time, so that its arrays are freed before the next.
         if pairs is None:
-            return [measure_queries(rank_documents(each)) for each in lists_of_strategies]
+            return [measure_queries(make_queries(each)) for each in lists_of_strategies]
         first, n = find_span([each.inputs["number"] for each in judged.values()])
-        ranked = [RankedLists.of(rank_documents(each), first, n) for each in lists_of_strategies]
+        ranked = [RankedLists.of(make_queries(each), first, n) for each in lists_of_strategies]
         return [compare(ranked[a], ranked[b]) for a, b in pairs]
 
     n_values = max(measure.values_per_query for measure in measures)

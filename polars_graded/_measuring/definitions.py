@@ -208,8 +208,8 @@ class Definition:
 
     kernel: Callable[..., Any]
     options: Mapping[str, Option]
-    ranked: Depth = CUTOFF
-    judged: bool = False
+    depth: Depth = CUTOFF
+    depends_on_missed: bool = False
     """True if the value depends on judged documents that were not retrieved. False if only the
     highest grade of all judged documents matters, as for `err`."""
     has_cutoff: bool = True
@@ -243,8 +243,8 @@ class Definition:
     may_fall: bool = False
     """True if the value may get worse when a document gets a better grade, or when two neighbouring
     documents are swapped so that the better one comes first. False if this happens only with some
-    options: see `Measure.may_fall`. One effect does not count here: if `judged` is True, a better
-    grade can make a document relevant and so change the divisor of the measure."""
+    options: see `Measure.may_fall`. One effect does not count here: if `depends_on_missed` is True,
+    a better grade can make a document relevant and so change the divisor of the measure."""
     is_symmetric: bool = True
     """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False
@@ -286,7 +286,9 @@ def _define_curve(
 def _define_without_cutoff(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    return Definition(kernel, options, ranked=ALL_RANKS, judged=True, has_cutoff=False, **needs)
+    return Definition(
+        kernel, options, depth=ALL_RANKS, depends_on_missed=True, has_cutoff=False, **needs
+    )
 
 
 def _define_over_ideal(
@@ -296,7 +298,7 @@ def _define_over_ideal(
 
     The measure is undefined if its ideal value is 0.
     """
-    return Definition(kernel, options, judged=True, can_be_undefined=True, **needs)
+    return Definition(kernel, options, depends_on_missed=True, can_be_undefined=True, **needs)
 
 
 def _define_ideal(
@@ -304,7 +306,13 @@ def _define_ideal(
 ) -> Definition:
     """Return the definition of a measure of the ideal ranking."""
     return Definition(
-        kernel, options, ranked=NOTHING, judged=True, best="none", is_bounded=False, **needs
+        kernel,
+        options,
+        depth=NOTHING,
+        depends_on_missed=True,
+        best="none",
+        is_bounded=False,
+        **needs,
     )
 
 
@@ -321,7 +329,7 @@ def _define_for_subtopics(
         kernel,
         {**(options or {}), **THRESHOLD},
         **needs,
-        judged=True,
+        depends_on_missed=True,
         inputs=("subtopics",),
         can_be_undefined=True,
     )
@@ -363,19 +371,21 @@ DEFINITIONS: Mapping[str, Definition] = {
     "recall": Definition(
         precision.recall,
         THRESHOLD | _make_over_option("relevant", "cutoff") | TIES,
-        judged=True,
+        depends_on_missed=True,
         is_sum=True,
     ),
-    "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=True),
+    "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, depends_on_missed=True),
     "e_measure": Definition(
-        precision.e_measure, B_OPTION | THRESHOLD | TIES, judged=True, **COMPLEMENT_OF_F
+        precision.e_measure, B_OPTION | THRESHOLD | TIES, depends_on_missed=True, **COMPLEMENT_OF_F
     ),
-    "max_f_measure": Definition(precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=True),
+    "max_f_measure": Definition(
+        precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, depends_on_missed=True
+    ),
     "r_precision": _define_without_cutoff(precision.r_precision, THRESHOLD | TIES, is_sum=True),
     "precision_at_hit": Definition(
         precision.precision_at_hit,
         {"k": Option(1, check_whole_number)} | THRESHOLD | TIE_ORDER,
-        ranked=ALL_RANKS,
+        depth=ALL_RANKS,
         has_cutoff=False,
     ),
     "reciprocal_rank": Definition(precision.reciprocal_rank, THRESHOLD | TIES, is_sum=True),
@@ -392,17 +402,21 @@ DEFINITIONS: Mapping[str, Definition] = {
         may_fall=True,
     ),
     "generalized_precision": Definition(precision.generalized_precision, TIES, is_of_a_scale=True),
-    "generalized_recall": Definition(precision.generalized_recall, TIES, judged=True, is_sum=True),
+    "generalized_recall": Definition(
+        precision.generalized_recall, TIES, depends_on_missed=True, is_sum=True
+    ),
     # Averaging precision.
     "ap": Definition(
         average_precision.ap,
         THRESHOLD | _make_over_option("relevant", "retrieved", "cutoff") | TIES,
-        judged=True,
+        depends_on_missed=True,
         is_sum=True,
     ),
     "mu_ap": _define_over_ideal(average_precision.mu_ap, LEVELS | TIE_ORDER, is_sum=True),
     "gap": _define_over_ideal(average_precision.gap, LEVELS | TIE_ORDER, is_sum=True),
-    "infap": Definition(average_precision.infap, THRESHOLD | TIE_ORDER, judged=True, may_fall=True),
+    "infap": Definition(
+        average_precision.infap, THRESHOLD | TIE_ORDER, depends_on_missed=True, may_fall=True
+    ),
     # Cumulated gain.
     "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_bounded=False, is_sum=True),
     "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_bounded=False, is_sum=True),
@@ -415,7 +429,9 @@ DEFINITIONS: Mapping[str, Definition] = {
     "ndcng_area": _define_over_ideal(partial(ndcg_area, **NORMALISED), GAIN | DISCOUNT | TIES),
     # Modelling the user.
     "err": Definition(user_models.err, TIE_ORDER, is_of_a_scale=True, is_sum=True),
-    "nerr": Definition(user_models.nerr, TIE_ORDER, judged=True, is_of_a_scale=True, is_sum=True),
+    "nerr": Definition(
+        user_models.nerr, TIE_ORDER, depends_on_missed=True, is_of_a_scale=True, is_sum=True
+    ),
     "rbp": Definition(
         user_models.rbp,
         {
@@ -434,7 +450,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         }
         | _make_over_option("relevant", "cutoff")
         | TIE_ORDER,
-        judged=True,
+        depends_on_missed=True,
         is_sum=True,
     ),
     "sdcg": Definition(
@@ -499,29 +515,36 @@ DEFINITIONS: Mapping[str, Definition] = {
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False, best="none"),
     "n_retrieved": _define_count(
-        precision.n_retrieved, options={}, ranked=ALL_RANKS, has_cutoff=False, needs_grades=False
+        precision.n_retrieved, options={}, depth=ALL_RANKS, has_cutoff=False, needs_grades=False
     ),
     "n_relevant": _define_count(
-        precision.n_relevant, options=THRESHOLD, ranked=NOTHING, has_cutoff=False, judged=True
+        precision.n_relevant,
+        options=THRESHOLD,
+        depth=NOTHING,
+        has_cutoff=False,
+        depends_on_missed=True,
     ),
     "n_relevant_retrieved": _define_count(
         precision.n_relevant_retrieved, options=THRESHOLD | TIE_ORDER
     ),
     # Curves.
     "precision_curve": _define_curve(precision.precision_curve, THRESHOLD | TIES),
-    "recall_curve": _define_curve(precision.recall_curve, THRESHOLD | TIES, judged=True),
+    "recall_curve": _define_curve(precision.recall_curve, THRESHOLD | TIES, depends_on_missed=True),
     "f_measure_curve": _define_curve(
-        precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=True
+        precision.f_measure_curve, BETA | THRESHOLD | TIES, depends_on_missed=True
     ),
     "e_measure_curve": _define_curve(
-        precision.e_measure_curve, B_OPTION | THRESHOLD | TIES, judged=True, **COMPLEMENT_OF_F
+        precision.e_measure_curve,
+        B_OPTION | THRESHOLD | TIES,
+        depends_on_missed=True,
+        **COMPLEMENT_OF_F,
     ),
     "interpolated_precision": _define_curve(
         precision.interpolated_precision,
         {"recall_levels": Option(11, _check_recall_levels)} | THRESHOLD | TIE_ORDER,
-        ranked=ALL_RANKS,
+        depth=ALL_RANKS,
         has_cutoff=False,
-        judged=True,
+        depends_on_missed=True,
     ),
     "cg_curve": _define_curve(partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES, is_bounded=False),
     "dcg_curve": _define_curve(dcg_curve, GAIN | DISCOUNT | TIES, is_bounded=False),
@@ -572,7 +595,7 @@ SIMILARITIES: Mapping[str, Definition] = {
     ),
     "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
     "max_displacement": _define_similarity(
-        list_similarity.max_displacement, IN_ORDER, ranked=ALL_RANKS, is_bounded=False
+        list_similarity.max_displacement, IN_ORDER, depth=ALL_RANKS, is_bounded=False
     ),
     "relevant_entered": _define_similarity(
         list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT

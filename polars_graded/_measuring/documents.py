@@ -24,7 +24,11 @@ from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.kernels.labels import Labels, Vectors
 from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
-from polars_graded._measuring.rank_columns import collect_facts, find_ranks, write_directions
+from polars_graded._measuring.rank_columns import (
+    collect_rank_facts,
+    find_rank_strategies,
+    write_directions,
+)
 from polars_graded._measuring.ranking import (
     Ranking,
     check_grade,
@@ -333,7 +337,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
     for position, key in enumerate(keys):
         if position and _may_number_documents(ranking.by[position]):
             continue
-        for clause in find_ranks([collect_facts(key)]).values():
+        for clause in find_rank_strategies([collect_rank_facts(key)]).values():
             flags = [True] * len(keys)
             highest = str(flags if len(keys) > 1 else True)
             flags[position] = False

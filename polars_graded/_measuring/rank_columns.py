@@ -29,7 +29,7 @@ MAX_RATIO = 4
 STRATEGY, QUERY, VALUE, RANK = "strategy", "query", "value", "rank"
 
 
-def collect_facts(
+def collect_rank_facts(
     lists: Lists, strategies: pl.Series | None = None, ranks: pl.Series | None = None
 ) -> pl.DataFrame:
     """Return facts about the values above 0, one or two rows per strategy.
@@ -89,7 +89,7 @@ def _combine(facts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def find_ranks(facts: Iterable[pl.DataFrame], column: str = "") -> dict[Any, str]:
+def find_rank_strategies(facts: Iterable[pl.DataFrame], column: str = "") -> dict[Any, str]:
     """Return the strategies whose values look like ranks.
 
     `facts` has a frame for each part of the column. The values of the result are clauses that

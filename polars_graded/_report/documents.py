@@ -27,7 +27,7 @@ MAX_SHOWN_RANKINGS = 4
 """Maximum number of rankings side by side."""
 
 
-class Rankings(NamedTuple):
+class RankedQueries(NamedTuple):
     """The rankings of several queries in one figure, which shows one query at a time."""
 
     figure: Figure
@@ -90,7 +90,7 @@ class RankedFrame:
 
     def draw_rankings(
         self, page: Charts, queries: Sequence[str], names: Sequence[str], grid: Grid
-    ) -> Rankings | None:
+    ) -> RankedQueries | None:
         """Draw the rankings of queries.
 
         The first `MAX_SHOWN_RANKINGS` of the strategies in `names` are drawn, with what each
@@ -123,7 +123,7 @@ class RankedFrame:
             for name, key in zip(shown, format_names(shown), strict=True)
             if key in counts
         }
-        return Rankings(page.draw(chart), titles)
+        return RankedQueries(page.draw(chart), titles)
 
 
 def _find_sum(grid: Grid) -> str | None:

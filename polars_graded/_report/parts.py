@@ -13,7 +13,7 @@ import polars as pl
 from polars_graded import charts
 from polars_graded._drawing import curve_rows
 from polars_graded._report import tables
-from polars_graded._report.documents import RankedFrame, Rankings
+from polars_graded._report.documents import RankedFrame, RankedQueries
 from polars_graded._report.drawing import Charts, Figure, use_own_theme
 from polars_graded._report.findings import (
     collect_facts,
@@ -278,7 +278,7 @@ class Contents:
             height = _choose_height(ranks.height)
             part["ranks"] = self.charts.draw(charts.strategy_ranks(ranks), height)
 
-    def _draw_rankings(self, parts: Sequence[dict[str, Any]]) -> Rankings | None:
+    def _draw_rankings(self, parts: Sequence[dict[str, Any]]) -> RankedQueries | None:
         """Draw the rankings of the queries with the largest differences."""
         if self.documents is None:
             return None

@@ -193,7 +193,7 @@ def _check_judgments(
 def _is_of_judgments(column: str) -> bool:
     """Return whether a column is a measure that depends on judgments only."""
     parsed = Measure.parsed(column)
-    return parsed is not None and parsed.definition.ranked == NOTHING
+    return parsed is not None and parsed.definition.depth == NOTHING
 
 
 Settings: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]

@@ -223,7 +223,7 @@ def _has_exact_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     depends_on_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
     return (
-        not (definition.judged or definition.may_fall or measure.function == JUDGED)
+        not (definition.depends_on_missed or definition.may_fall or measure.function == JUDGED)
         and not (depends_on_scale and options.get("max_grade") is None)
         and undefined in ("default", None, 0)
     )
