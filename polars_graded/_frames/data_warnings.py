@@ -22,9 +22,9 @@ from polars_graded._frames.notes import (
     HALVES,
     HIGHEST,
     LOWEST,
+    MIN_HALF_STAR,
     TIED_PAIR,
     Notes,
-    depends_on_missed,
 )
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
@@ -32,15 +32,11 @@ from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR
 from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-JUDGED_AT_THE_TOP = Measure.of("judged", 10)
 MIN_QUERIES_FOR_SHARES = 10
 """Minimum number of queries for a warning about shares of judged or of retrieved documents."""
 
 MIN_JUDGED_SHARE = 0.8
 """Minimum judged share of the first ten documents; a lower share causes a warning."""
-
-MIN_HALF_STAR = 0.5
-"""Lowest grade of a scale of half stars."""
 
 MIN_STARS = 4
 """Grade that a scale of stars must reach. The grades 1 to 3, for example, do not count as stars,
@@ -55,16 +51,6 @@ GDEVAL_HIGHEST = 4
 
 MAX_EXPONENT = 10
 """Maximum grade above `irrelevant` for which gains are powers of 2 without a warning."""
-
-
-def find_order_dependent_measures(request: Request) -> list[Measure]:
-    """Return the measures that may depend on the order of ties.
-
-    The result is empty if `ties` is passed.
-    """
-    if request.ties.are_passed:
-        return []
-    return [measure for measure in request.measures.values() if not measure.needs_ties]
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
@@ -98,21 +84,6 @@ def warn_of_partial_judging(notes: Sequence[Notes]) -> None:
                 "Hint: compare graders on queries that both judged completely, or use "
                 "trust.prediction_powered_means",
             )
-
-
-def find_measures_without_scale(request: Request) -> list[str]:
-    """Return the names of measures that lack the `max_grade` they need.
-
-    Without `max_grade`, these measures use the highest grade of each query as the highest of the
-    scale.
-    """
-    if request.scale.max_grade is not None:
-        return []
-    return [
-        name
-        for name, measure in request.measures.items()
-        if measure.definition.is_of_a_scale or measure.options.get("graded")
-    ]
 
 
 def warn_of_notes(notes: Notes, values: pl.DataFrame) -> None:
@@ -253,7 +224,7 @@ class NotedData:
 
     def find_unlike_scales(self) -> Iterator[str]:
         """Yield a sentence if the scale of a measure differs between queries."""
-        if not (names := find_measures_without_scale(self.request)):
+        if not (names := self.request.measures_without_scale):
             return
         relevant = [each for each in self.strategies if each["queries_with_relevant"]]
         low = min((each["lowest_maximum_grade"] for each in relevant), default=0)
@@ -292,7 +263,7 @@ class NotedData:
             yield (
                 f"grades are stars from {low:g} to {high:g} and never 0, so {low:g} counts as "
                 f"relevant\n\nHint: irrelevant={low:g} makes {low:g} irrelevant"
-                f"{scale_hint if find_measures_without_scale(self.request) else ''}; "
+                f"{scale_hint if self.request.measures_without_scale else ''}; "
                 f"relevant_from=4 makes 4 and more relevant; relevant_from={low:g} makes all "
                 "relevant"
             )
@@ -380,7 +351,7 @@ class NotedData:
 
     def find_lost_documents(self) -> Iterator[str]:
         """Yield a sentence if a join seems to have lost judged documents."""
-        if not depends_on_missed(self.request):
+        if not self.request.depends_on_missed:
             return
         if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
             strategy, query = self.notes.strategy, self.notes.query
@@ -514,7 +485,7 @@ class NotedData:
 
     def find_tied_pairs(self) -> Iterator[str]:
         """Yield a sentence if the order of tied documents may change similarities."""
-        names = [each.name for each in find_order_dependent_measures(self.request)]
+        names = [each.name for each in self.request.order_dependent_measures]
         if not (names and self.request.compares_pairs):
             return
         tied = self.values.filter(TIED_PAIR)

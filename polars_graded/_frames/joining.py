@@ -132,7 +132,8 @@ def join_rows(
 ) -> Frame:
     """Check the columns, and return the joined rows.
 
-    If several columns identify a query, `query` is the column into which they are packed. A lazy run is joined when the result is collected, but its columns are checked at once.
+    If several columns identify a query, `query` is the column into which they are packed. A lazy
+    run is joined when the result is collected, but its columns are checked at once.
     """
     runs = runs._replace(table=_type_columns(runs.table, judgments, query, doc, "score"))
     judgments = _type_columns(judgments, runs.table, query, doc, *grades)

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES
 from polars_graded._frames.request import Request
-from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.names import Measure
 
 DEPENDS_ON_TIES = "depends_on_ties"
 """Name of a note: True if a value of the ranking depends on the order of tied documents."""
@@ -47,14 +51,14 @@ SUMMARIES: Mapping[str, pl.Expr] = {
 The maximum grade of a query is the highest grade of its relevant documents.
 """
 
+JUDGED_AT_THE_TOP = Measure.of("judged", 10)
+
+MIN_HALF_STAR = 0.5
+"""Lowest grade of a scale of half stars."""
+
 LOWEST, HIGHEST, HALVES = "lowest_grade", "highest_grade", "grades_are_halves"
 BELOW_ZERO = "grades_below_zero"
 """Names of notes about all grades."""
-
-
-def depends_on_missed(request: Request) -> bool:
-    """Return whether a measure depends on judged documents that were not retrieved."""
-    return any(measure.definition.depends_on_missed for measure in request.measures.values())
 
 
 @dataclass(frozen=True)
@@ -129,3 +133,67 @@ class Notes:
             for names, is_missing in counts.items()
         )
         return dict(zip(counts, n_rows.row(0), strict=True))
+
+
+def note_queries(request: Request, groups: Groups, grades: Lists) -> dict[str, pl.Series]:
+    """Return the notes that all entries of `by` share, by name.
+
+    Each note has one value per query.
+    """
+    noted = {
+        "rows": _count(groups.lengths),
+        "judged": _count(grades.count(grades.flat.is_not_null())),
+        "maximum_grade": pl.Series([None], dtype=pl.Float64).new_from_index(0, groups.n),
+    }
+    if request.measures_without_scale:
+        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
+        highest = groups.reduce_groups(np.fmax, doubles)
+        relevant = request.scale.is_relevant(pl.col("highest"))
+        noted["maximum_grade"] = highest.to_frame("highest").select(
+            pl.when(relevant).then("highest")
+        )["highest"]
+    if request.strategy is not None and request.depends_on_missed:
+        # Each of these notes is equal for all strategies of a query, unless judgments were lost.
+        grade = pl.col("grade")
+        relevant = request.scale.is_relevant(grade)
+        relevant_grade = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
+        rows = grades.flat.to_frame("grade").select(
+            relevant=relevant, relevant_grade=relevant_grade
+        )
+        noted["n_relevant"] = _count(grades.count(rows["relevant"]))
+        noted["sum_of_relevant"] = groups.reduce_groups(np.add, rows["relevant_grade"])
+    return noted
+
+
+def note_grades(grades: pl.Series) -> pl.DataFrame:
+    """Return the notes about all grades of a part, such as the lowest and the highest."""
+    ends = grades.to_frame("grade").select(
+        pl.col("grade").min().cast(pl.Float64).alias(LOWEST),
+        pl.col("grade").max().cast(pl.Float64).alias(HIGHEST),
+    )
+    low = ends.get_column(LOWEST).item()
+    are_halves = False
+    if low is not None and low >= MIN_HALF_STAR:  # half-star scales start at 0.5
+        doubled = 2 * grades.cast(pl.Float64)
+        are_halves = bool((doubled == doubled.floor()).all())
+    n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0
+    return ends.with_columns(
+        pl.lit(are_halves).alias(HALVES), pl.lit(n_below, pl.Int64).alias(BELOW_ZERO)
+    )
+
+
+def note_strategy(scores: Lists, grades: Lists) -> dict[str, pl.Series]:
+    """Return those notes of a strategy that do not depend on measures.
+
+    Each note has one value per query.
+    """
+    is_retrieved = scores.flat.is_not_null()
+    return {
+        "retrieved": _count(scores.count(is_retrieved)),
+        "retrieved_and_judged": _count(scores.count(is_retrieved & grades.flat.is_not_null())),
+    }
+
+
+def _count(counts: Integers) -> pl.Series:
+    """Return counts of rows of queries in little memory."""
+    return pl.Series(counts.astype(np.uint32))

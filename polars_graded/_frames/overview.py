@@ -11,8 +11,8 @@ import polars.selectors as cs
 from polars_graded._checks import check_whole_number
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
-from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import check_directions
+from polars_graded._frames.notes import JUDGED_AT_THE_TOP
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import Groups
 from polars_graded._frames.values import Gathered

@@ -262,6 +262,32 @@ class Request:
         return set() if self.is_graded and uses_grades else grade_warnings
 
     @property
+    def depends_on_missed(self) -> bool:
+        """Return whether a measure depends on judged documents that were not retrieved."""
+        return any(measure.definition.depends_on_missed for measure in self.measures.values())
+
+    @property
+    def order_dependent_measures(self) -> list[Measure]:
+        """Return the measures that may depend on the order of ties; none if `ties` is passed."""
+        if self.ties.are_passed:
+            return []
+        return [measure for measure in self.measures.values() if not measure.needs_ties]
+
+    @property
+    def measures_without_scale(self) -> list[str]:
+        """Return the names of measures that lack the `max_grade` they need.
+
+        Without it, they use the highest grade of each query as the highest of the scale.
+        """
+        if self.scale.max_grade is not None:
+            return []
+        return [
+            name
+            for name, measure in self.measures.items()
+            if measure.definition.is_of_a_scale or measure.options.get("graded")
+        ]
+
+    @property
     def needs_strategies(self) -> bool:
         """Return whether the names of stacked strategies must be known before measuring."""
         return False

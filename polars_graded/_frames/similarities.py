@@ -22,7 +22,6 @@ from polars_graded._frames.arguments import (
     Measures,
     parse_measures,
 )
-from polars_graded._frames.data_warnings import find_order_dependent_measures
 from polars_graded._frames.evaluating import measure_frame
 from polars_graded._frames.notes import TIED_PAIR
 from polars_graded._frames.request import Request
@@ -225,7 +224,7 @@ class PairPart(Part):
 
         It is None if no measure depends on the order of tied documents and `ties` names no tool.
         """
-        needs_order = self.request.ties.tool or find_order_dependent_measures(self.request)
+        needs_order = self.request.ties.tool or self.request.order_dependent_measures
         return super().names if needs_order else None
 
     def measure_rankings(self) -> Iterator[StrategyValues]:
@@ -245,7 +244,7 @@ class PairPart(Part):
         if self.request.strategy is not None:
             lists = [*self._split(lists[0])]
         ranking = self.build_ranking(name)
-        ordered = find_order_dependent_measures(self.request)
+        ordered = self.request.order_dependent_measures
         values = compute(
             [*self.measures.values()], ranking, lists, tie_checked=ordered, pairs=self.request.pairs
         )

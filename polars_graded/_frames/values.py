@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
-from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.fingerprints import record
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
@@ -25,10 +23,13 @@ from polars_graded._frames.notes import (
     DEPENDS_ON_TIES,
     HALVES,
     HIGHEST,
+    JUDGED_AT_THE_TOP,
     LOWEST,
     TIED_PAIR,
     Notes,
-    depends_on_missed,
+    note_grades,
+    note_queries,
+    note_strategy,
 )
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import (
@@ -163,7 +164,7 @@ class Part:
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
         """Return the notes that all entries of `by` share, by name."""
-        return note_queries(self)
+        return note_queries(self.request, self.groups, self.grades)
 
     def list_ranking_columns(self, name: str) -> list[Lists]:
         """Return the sort columns of a strategy, as one list per query."""
@@ -236,7 +237,7 @@ class Part:
     def compute(self, documents: Mapping[str, DocumentLists]) -> Iterator[tuple[str, Computed]]:
         """Yield the name and the values of each strategy."""
         if documents:
-            ordered = data_warnings.find_order_dependent_measures(self.request)
+            ordered = self.request.order_dependent_measures
             ranking, lists = self.build_ranking(next(iter(documents))), [*documents.values()]
             values = compute([*self.measures.values()], ranking, lists, tie_checked=ordered)
             yield from zip(documents, values, strict=True)
@@ -265,7 +266,9 @@ class Part:
         for each in computed or ():
             columns = dict(zip(self.measures, each.columns, strict=True))
             depends_on_ties = each.depends_on_ties
-        notes = self.notes | note_strategy(self, name)
+        notes = self.notes | note_strategy(
+            self.groups.lists(request.find_columns(name)[0]), self.grades
+        )
         judged_share = columns.get(JUDGED_AT_THE_TOP.name)
         notes["judged_share_of_first_ten"] = (
             self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
@@ -287,72 +290,6 @@ class Part:
             ),
             pl.DataFrame(note_columns),
         )
-
-
-def note_queries(part: Part) -> dict[str, pl.Series]:
-    """Return the notes that all entries of `by` share, by name.
-
-    Each note has one value per query.
-    """
-    request, groups, grades = part.request, part.groups, part.grades
-    noted = {
-        "rows": _count(groups.lengths),
-        "judged": _count(grades.count(grades.flat.is_not_null())),
-        "maximum_grade": part.make_constant(None, pl.Float64()),
-    }
-    if data_warnings.find_measures_without_scale(request):
-        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
-        highest = groups.reduce_groups(np.fmax, doubles)
-        relevant = request.scale.is_relevant(pl.col("highest"))
-        noted["maximum_grade"] = highest.to_frame("highest").select(
-            pl.when(relevant).then("highest")
-        )["highest"]
-    if request.strategy is not None and depends_on_missed(request):
-        # Each of these notes is equal for all strategies of a query, unless judgments were lost.
-        grade = pl.col("grade")
-        relevant = request.scale.is_relevant(grade)
-        relevant_grade = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
-        rows = grades.flat.to_frame("grade").select(
-            relevant=relevant, relevant_grade=relevant_grade
-        )
-        noted["n_relevant"] = _count(grades.count(rows["relevant"]))
-        noted["sum_of_relevant"] = groups.reduce_groups(np.add, rows["relevant_grade"])
-    return noted
-
-
-def note_grades(grades: pl.Series) -> pl.DataFrame:
-    """Return the notes about all grades of a part, such as the lowest and the highest."""
-    ends = grades.to_frame("grade").select(
-        pl.col("grade").min().cast(pl.Float64).alias(LOWEST),
-        pl.col("grade").max().cast(pl.Float64).alias(HIGHEST),
-    )
-    low = ends.get_column(LOWEST).item()
-    are_halves = False
-    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # half-star scales start at 0.5
-        doubled = 2 * grades.cast(pl.Float64)
-        are_halves = bool((doubled == doubled.floor()).all())
-    n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0
-    return ends.with_columns(
-        pl.lit(are_halves).alias(HALVES), pl.lit(n_below, pl.Int64).alias(BELOW_ZERO)
-    )
-
-
-def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
-    """Return those notes of a strategy that do not depend on measures.
-
-    Each note has one value per query.
-    """
-    scores = part.groups.lists(part.request.find_columns(name)[0])
-    is_retrieved = scores.flat.is_not_null()
-    return {
-        "retrieved": _count(scores.count(is_retrieved)),
-        "retrieved_and_judged": _count(scores.count(is_retrieved & part.grades.flat.is_not_null())),
-    }
-
-
-def _count(counts: Integers) -> pl.Series:
-    """Return counts of rows of queries in little memory."""
-    return pl.Series(counts.astype(np.uint32))
 
 
 class Gathered:
