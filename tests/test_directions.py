@@ -133,26 +133,6 @@ def test_ranks_of_any_type_count_from_0_or_1(dtype, first):
         evaluate(frame, "ap", by="old_rank")
 
 
-# A run whose scores are reversed ranks
-
-
-def test_rows_that_where_ignores_are_left_out_of_every_result():
-    mask = pl.col("query") % 2 == 0
-    kept = evaluate(LOG.filter(mask), "ndcg@10", by="model")
-    for frame in (LOG, LOG.lazy()):
-        values = evaluate(frame, "ndcg@10", by="model", where=mask).lazy().collect()
-        assert_frame_equal(values, kept)
-    graders = {"a": "grade", "b": pl.col("grade") * 2}
-    both = evaluate(LOG, "ndcg@10", by="model", grade=graders, where=mask)
-    assert both.filter(grader="a")["ndcg@10"].to_list() == kept["ndcg@10"].to_list()
-    top = pl.col("model").rank(descending=True) <= 3  # within each ranking, once
-    assert_frame_equal(
-        evaluate(LOG, "ap", by="model", where=top),
-        evaluate(LOG.filter(top.over("query")), "ap", by="model"),
-    )
-    assert overview(LOG, by="model", where=mask)["queries"].item() == 30
-
-
 def test_no_column_of_real_runs_is_refused(data):
     """125 features of 106 queries, and the runs of trec_eval."""
     n_features = 0

@@ -44,7 +44,7 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
     """Return the rows with computed columns, and keywords that name columns.
 
     The keywords are arguments of `evaluate`. Directions are checked here, because a single False
-    for all strategies becomes a mapping. The rows are without those that `where` ignores.
+    for all strategies becomes a mapping.
     """
     rows = request.add_computed_columns(frame)
     check_directions(request, Groups.of(rows, request.keys, request.document_columns))
@@ -52,7 +52,6 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
         "by": {name: [*columns] for name, columns in request.by.items()},
         "descending": {name: [*request.find_directions(name)] for name in request.by},
         "grade": request.grade,
-        "where": None,
     }
     return rows, keywords
 

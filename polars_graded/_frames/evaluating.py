@@ -41,7 +41,6 @@ def evaluate(
     relevant_from: float | None = None,
     undefined_as: Undefined = "default",
     condensed: bool = False,
-    where: Column | None = None,
     known: Column | None = None,
     subtopics: Column | None = None,
     popularity: Column | None = None,
@@ -92,8 +91,6 @@ def evaluate(
     condensed
         If True, unjudged documents are dropped from the rankings, which is wrong if no judged
         document is irrelevant.
-    where
-        A Boolean column; other rows are left out.
     known, subtopics, popularity, features, reference
         Columns or expressions with properties of documents, for the measures that need them.
     consecutive
@@ -171,7 +168,6 @@ def evaluate(
         relevant_from=relevant_from,
         undefined_as=undefined_as,
         condensed=condensed,
-        where=where,
         known=known,
         subtopics=subtopics,
         popularity=popularity,

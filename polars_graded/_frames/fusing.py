@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
-from polars_graded._frames.arguments import NO_GRADE, By, Column, Columns, Descending
+from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
 from polars_graded._frames.evaluating import measure_eagerly
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -90,7 +90,6 @@ def fuse(
     ties: TiesArgument = None,
     descending: Descending = None,
     doc: str | None = DEFAULT_DOC,
-    where: Column | None = None,
 ) -> Any:
     r"""Fuse the scores of several strategies into one score per document.
 
@@ -108,7 +107,7 @@ def fuse(
         Any data frame that `evaluate` accepts, except those of Spark and Ray, with one row per
         query and document. A LazyFrame returns a LazyFrame. Pivot stacked runs first:
         `runs.pivot("strategy", index=["query", "doc"], values="score")`.
-    by, query, ties, descending, doc, where
+    by, query, ties, descending, doc
         As for `evaluate`. `by` names two strategies or more. `ties` matters only where ranks are
         used. If the lowest score comes first (`descending=False`), the sign of the scores is
         reversed.
@@ -191,7 +190,6 @@ def fuse(
         ties=ties,
         descending=descending,
         doc=doc,
-        where=where,
     )
     check_choice("method", method, get_args(Method))
     if normalise != "default" and normalise is not None:

@@ -9,7 +9,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_whole_number
-from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade
+from polars_graded._frames.arguments import By, Columns, Descending, Grade
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.notes import JUDGED_AT_THE_TOP
@@ -54,7 +54,6 @@ def overview(
     relevant_from: float | None = None,
     undefined_as: Undefined = "default",
     condensed: bool = False,
-    where: Column | None = None,
 ) -> pl.DataFrame:
     """Count what was retrieved, judged and relevant in a frame, before measuring.
 
@@ -67,7 +66,7 @@ def overview(
         Any data frame, as for `evaluate`. A LazyFrame is collected.
     query, grade, by, strategy, ties, descending, doc
         As for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed, where
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         As for `evaluate`.
 
     Returns
@@ -141,7 +140,6 @@ def overview(
         relevant_from=relevant_from,
         undefined_as=undefined_as,
         condensed=condensed,
-        where=where,
     )
     if request.key in COLUMNS:
         msg = f"`strategy` must not have the name of a column of an overview, got {request.key!r}"
@@ -235,7 +233,6 @@ def side_by_side(
     relevant_from: float | None = None,
     undefined_as: Undefined = "default",
     condensed: bool = False,
-    where: Column | None = None,
 ) -> pl.DataFrame:
     """Return the rankings of one query by several strategies side by side.
 
@@ -247,7 +244,7 @@ def side_by_side(
         The query to show: a value of the column `query`, or a tuple of values of several columns.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed, where
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
         The number of ranks.
@@ -298,7 +295,6 @@ def side_by_side(
         relevant_from=relevant_from,
         undefined_as=undefined_as,
         condensed=condensed,
-        where=where,
     )
     check_whole_number("n", n)
     request, opened = request.open_frame(frame)

@@ -11,7 +11,6 @@ import polars as pl
 
 from polars_graded._checks import (
     TEXT_TYPES,
-    check_column,
     check_column_name,
     check_column_names,
     check_columns,
@@ -62,9 +61,6 @@ of judged documents, and the settings."""
 
 RECORDS = (JUDGMENTS, DOCUMENTS, SETTINGS)
 
-MASK = "polars_graded: where"
-"""Name of the temporary column of `where`, which no frame has."""
-
 
 @dataclass(frozen=True)
 class Request:
@@ -108,8 +104,6 @@ class Request:
     selection: tuple[Any, Any] | None = None
     """The arguments `by` and `descending` if `by` selects columns, for example by a selector of
     Polars, until the columns of a frame are known. Otherwise None."""
-    mask: pl.Expr | None = None
-    """The argument `where` as an expression: rows where it is not true are left out."""
     all_ascending: bool = False
     """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
     grader: str | None = None
@@ -136,7 +130,6 @@ class Request:
         relevant_from: float | None = None,
         undefined_as: Undefined = "default",
         condensed: bool = False,
-        where: Column | None = None,
         fingerprint: str | bool | None = None,
         **inputs: Column | None,
     ) -> Self:
@@ -173,7 +166,6 @@ class Request:
             None if doc is None else check_column_name("doc", doc),
             stacked_directions=stacked_directions,
             selection=selection,
-            mask=None if where is None else check_column("where", where),
             all_ascending=(descending is False and len(strategies) > 1)
             or (strategy is not None and descending in (False, dict.fromkeys(strategies, False))),
             grader=grader,
@@ -346,7 +338,6 @@ class Request:
         for name in self.columns:
             expr = self.computed.get(name)
             names += [name] if expr is None else expr.meta.root_names()
-        names += [] if self.mask is None else self.mask.meta.root_names()
         return list(dict.fromkeys(names))
 
     @property
@@ -450,18 +441,14 @@ class Request:
         return columns[-1] if is_text and columns[-1] not in self.keys else None
 
     def add_computed_columns(self, frame: FrameT) -> FrameT:
-        """Return the frame with computed columns, without the rows that `where` ignores.
+        """Return the frame with computed columns.
 
         Each expression is evaluated within each ranking, with all of its rows.
         """
-        if not self.computed and self.mask is None:
-            return frame
-        exprs = self.computed if self.mask is None else {**self.computed, MASK: self.mask}
-        frame = frame.with_columns(
+        return frame.with_columns(
             (expr if expr.meta.is_literal() else expr.over(self.keys)).alias(name)
-            for name, expr in exprs.items()
+            for name, expr in self.computed.items()
         )
-        return frame if self.mask is None else frame.filter(MASK).drop(MASK)
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise if a column is missing or of the wrong type."""
@@ -469,12 +456,6 @@ class Request:
         strategy_columns = [] if self.strategy is None else [self.strategy]
         check_columns("frame", self.query, schema, argument="query")
         check_columns("frame", strategy_columns, schema, argument="strategy")
-        if self.mask is not None:
-            check_columns("frame", self.mask.meta.root_names(), schema, argument="where")
-            dtype = pl.LazyFrame(schema=schema).select(self.mask).collect_schema().dtypes()
-            if dtype != [pl.Boolean]:
-                msg = f"`where` must be one Boolean column, got {', '.join(map(str, dtype))}"
-                raise TypeError(msg)
         for name, expr in self.computed.items():
             inputs = {column: argument for argument, column in self.inputs.items()}
             argument = "grade" if name == self.grade else inputs.get(name, "by")

@@ -316,7 +316,6 @@ def similarity(
     doc: str | None = DEFAULT_DOC,
     irrelevant: float = 0.0,
     relevant_from: float | None = None,
-    where: Column | None = None,
     consecutive: bool = False,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Compare the rankings of pairs of strategies, without grades.
@@ -333,7 +332,7 @@ def similarity(
         kind.
     *measures
         Names of measures (see Notes), lists of them, or mappings from names of columns to measures.
-    query, by, strategy, descending, where
+    query, by, strategy, descending
         As for `evaluate`. Either `by` names the score columns of at least two strategies, or
         `strategy` names the column of strategies, and the frame has a column of documents.
     grade, irrelevant, relevant_from
@@ -436,7 +435,6 @@ def similarity(
         doc=doc,
         irrelevant=irrelevant,
         relevant_from=relevant_from,
-        where=where,
     )
     request = replace(request, baseline=baseline)
     request.check_pairs()

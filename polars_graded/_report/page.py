@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_graded._checks import check_columns
 from polars_graded._drawing import chart_rows
-from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade
+from polars_graded._frames.arguments import By, Columns, Descending, Grade
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
@@ -63,7 +63,6 @@ def report(
     relevant_from: float | None = None,
     undefined_as: Undefined = "default",
     condensed: bool = False,
-    where: Column | None = None,
 ) -> Path:
     """Write an HTML page with charts and tables of strategies.
 
@@ -130,7 +129,7 @@ def report(
         The date of the page; by default today.
     by, grade, ties, descending
         The meaning of the rows of `frame`, as for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed, where
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         The meaning of the grades in `frame`, as for `evaluate`.
 
     Returns
@@ -205,7 +204,6 @@ def report(
             relevant_from=relevant_from,
             undefined_as=undefined_as,
             condensed=condensed,
-            where=where,
         )
         meaning = {
             "Ties": ties,

@@ -20,7 +20,7 @@ from polars_graded._checks import (
     check_whole_number,
     first_few,
 )
-from polars_graded._frames.arguments import NO_GRADE, By, Column, Columns, Descending
+from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.duplicates import Duplicates
@@ -59,7 +59,6 @@ def catalogue(
     ties: TiesArgument = None,
     descending: Descending = None,
     doc: str | None = DEFAULT_DOC,
-    where: Column | None = None,
 ) -> pl.DataFrame:
     r"""Measure what each strategy recommends to all users combined.
 
@@ -90,7 +89,7 @@ def catalogue(
     head
         The share of the catalogue that counts as popular, between 0 and 1. The other items are the
         long tail. An item is popular if fewer than `head` × N are more popular.
-    query, by, strategy, ties, descending, doc, where
+    query, by, strategy, ties, descending, doc
         As for `evaluate`. There must be a column of documents.
     confidence
         The confidence of the intervals, between 0 and 1.
@@ -176,7 +175,6 @@ def catalogue(
         ties=ties,
         descending=descending,
         doc=doc,
-        where=where,
     )
     numbers = ("mean", "ci_low", "ci_high", "confidence")
     check_free_names(("measure", "queries", *numbers, "note"), strategy=request.key)
@@ -224,7 +222,6 @@ def catalogue_curve(
     ties: TiesArgument = None,
     descending: Descending = None,
     doc: str | None = DEFAULT_DOC,
-    where: Column | None = None,
 ) -> pl.DataFrame:
     """Return the Lorenz curve of the recommendations of each strategy.
 
@@ -237,7 +234,7 @@ def catalogue_curve(
 
     Parameters
     ----------
-    frame, n, items, query, by, strategy, ties, descending, doc, where
+    frame, n, items, query, by, strategy, ties, descending, doc
         As for `catalogue`.
 
     Returns
@@ -295,7 +292,6 @@ def catalogue_curve(
         ties=ties,
         descending=descending,
         doc=doc,
-        where=where,
     )
     check_free_names(("items", "recommendations"), strategy=request.key)
     curves = []

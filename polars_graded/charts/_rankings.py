@@ -12,7 +12,7 @@ import polars as pl
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
-from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, parse_grade
+from polars_graded._frames.arguments import By, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
@@ -64,7 +64,6 @@ def rankings(
     relevant_from: float | None = None,
     undefined_as: Undefined = "default",
     condensed: bool = False,
-    where: Column | None = None,
 ) -> alt.LayerChart:
     r"""Draw rankings of one query, and what each document adds to a measure.
 
@@ -101,7 +100,7 @@ def rankings(
         above.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed, where
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
         The number of ranks to draw.
@@ -167,7 +166,6 @@ def rankings(
         relevant_from=relevant_from,
         undefined_as=undefined_as,
         condensed=condensed,
-        where=where,
     )
 
 
