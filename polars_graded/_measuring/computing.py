@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring import batches
+from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
@@ -21,6 +22,8 @@ from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 
 Compute: TypeAlias = Callable[[Queries], Floats | Ragged]
+ChunkValues: TypeAlias = tuple[list[Floats | Ragged], Mask]
+"""The values of each measure for the queries of a chunk, and the mask `depends_on_ties`."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,7 @@ class Computed:
     """Values of the measures for one strategy or pair, in chunks of queries."""
 
     measures: Sequence[Measure]
-    chunks: Sequence[tuple[Sequence[Floats | Ragged], Mask]]
-    """For each chunk: the values of each measure, and the mask `depends_on_ties`, for the queries
-    of the chunk."""
+    chunks: Sequence[ChunkValues]
 
     def column(self, number: int) -> pl.Series:
         """Return the values of one of the measures; NaN becomes null."""
@@ -66,83 +67,108 @@ def compute(
 ) -> list[Computed]:
     """Return the values of the measures for each strategy, or for each pair.
 
-    Strategies that share a column of grades share the computations on it. The result also marks the
-    queries in which the order of tied documents changes a value of a measure in `tie_checked`.
+    The result also marks the queries in which the order of tied documents changes a value of a
+    measure in `tie_checked`.
 
     If `pairs` of indices in `strategies` are passed, there is one result per pair. The result marks
     the queries in which one or both strategies have tied documents. If `tie_checked` is empty and
     no measure needs ties, no query is marked.
     """
-    round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
-    scale = ranking.scale.rounded(round_grade)
-    ranking = replace(ranking, scale=scale)
-    depth = find_depth(measures)
-    arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
-
-    lists_of_strategies = [*strategies]
     if not (tie_checked or any(measure.needs_ties for measure in measures)):
-        lists_of_strategies = [replace(documents, ties=None) for documents in lists_of_strategies]
-    lists = [*dict.fromkeys(each for documents in lists_of_strategies for each in documents.lists)]
+        strategies = [replace(documents, ties=None) for documents in strategies]
+    round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
+    ranking = replace(ranking, scale=ranking.scale.rounded(round_grade))
+    arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
+    computation = _Computation(measures, arguments, ranking, strategies, tie_checked)
+    n_values = max(measure.values_per_query for measure in measures)
+    kernel: Callable[..., list[ChunkValues]] = computation.measure_chunk
+    if pairs is not None:
+        kernel = partial(computation.compare_chunk, pairs)
+        # A chunk holds the rankings of all strategies: the more strategies there are, the fewer
+        # queries it may have.
+        n_rows = sum(len(documents.grades.flat) for documents in strategies)
+        n_values = max(n_values, n_rows // (2 * max(1, len(strategies[0].grades))))
+    chunks = batches.run(computation.lists, kernel, values_per_query=n_values)
+    return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
 
-    def measure_chunk(*chunk: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
-        in_chunk = dict(zip(lists, chunk, strict=True))
-        judged = {
-            documents.grades: Judged.of(
-                in_chunk[documents.grades],
-                scale.irrelevant,
-                scale.relevant_from,
-                {name: in_chunk[column] for name, column in documents.inputs.items()},
-                documents.labels,
-            )
-            for documents in lists_of_strategies
-        }
 
-        def make_queries(documents: DocumentLists) -> Queries:
-            return Queries.ranked_by(
+@dataclass(frozen=True)
+class _Computation:
+    """Measures with the arguments of their kernels, and the documents of all strategies."""
+
+    measures: Sequence[Measure]
+    arguments: Sequence[Mapping[str, Any]]
+    ranking: Ranking
+    strategies: Sequence[DocumentLists]
+    tie_checked: Sequence[Measure]
+
+    @cached_property
+    def lists(self) -> list[Lists]:
+        """Return the columns of all strategies; those that strategies share occur once."""
+        return [*dict.fromkeys(each for documents in self.strategies for each in documents.lists)]
+
+    def measure_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
+        """Return the values of each strategy for the queries of a chunk."""
+        in_chunk = dict(zip(self.lists, chunk, strict=True))
+        return [*map(self._measure, self._rank(in_chunk, self._find_judged(in_chunk)))]
+
+    def compare_chunk(self, pairs: Sequence[tuple[int, int]], *chunk: Ragged) -> list[ChunkValues]:
+        """Return the values of each pair of strategies for the queries of a chunk."""
+        in_chunk = dict(zip(self.lists, chunk, strict=True))
+        judged = self._find_judged(in_chunk)
+        first, n = find_span([each.inputs["number"] for each in judged.values()])
+        ranked = [RankedLists.of(each, first, n) for each in self._rank(in_chunk, judged)]
+        return [self._compare(ranked[a], ranked[b]) for a, b in pairs]
+
+    def _find_judged(self, in_chunk: Mapping[Lists, Ragged]) -> dict[Lists, Judged]:
+        """Return the judged documents for each column of grades, which strategies may share."""
+        scale, judged = self.ranking.scale, dict[Lists, Judged]()
+        for documents in self.strategies:
+            if documents.grades not in judged:
+                judged[documents.grades] = Judged.of(
+                    in_chunk[documents.grades],
+                    scale.irrelevant,
+                    scale.relevant_from,
+                    {name: in_chunk[column] for name, column in documents.inputs.items()},
+                    documents.labels,
+                )
+        return judged
+
+    def _rank(
+        self, in_chunk: Mapping[Lists, Ragged], judged: Mapping[Lists, Judged]
+    ) -> Iterator[Queries]:
+        """Yield the ranked queries of each strategy, so that only one is in memory at a time."""
+        for documents in self.strategies:
+            yield Queries.ranked_by(
                 judged[documents.grades],
                 None if documents.scores is None else in_chunk[documents.scores],
                 None if documents.ties is None else in_chunk[documents.ties],
                 descending=documents.descending,
-                condensed=ranking.condensed,
-                depth=depth,
-                max_grade=scale.max_grade,
-                judged_is_shared=len(judged) < len(lists_of_strategies),
+                condensed=self.ranking.condensed,
+                depth=find_depth(self.measures),
+                max_grade=self.ranking.scale.max_grade,
+                judged_is_shared=len(judged) < len(self.strategies),
             )
 
-        def measure_queries(queries: Queries) -> tuple[list[Floats | Ragged], Mask]:
-            queries.check_grades_within_scale()
-            values = [
-                _compute_values(measure, options, queries, _choose_fill_value(measure, ranking))
-                for measure, options in zip(measures, arguments, strict=True)
-            ]
-            checked_measures = [
-                pair for pair in zip(measures, arguments, strict=True) if pair[0] in tie_checked
-            ]
-            return values, _find_dependence_on_ties(checked_measures, queries, ranking)
+    def _measure(self, queries: Queries) -> ChunkValues:
+        """Return the values of one strategy, and the mask of queries that depend on ties."""
+        queries.check_grades_within_scale()
+        pairs = [*zip(self.measures, self.arguments, strict=True)]
+        values = [
+            _compute_values(measure, options, queries, _choose_fill_value(measure, self.ranking))
+            for measure, options in pairs
+        ]
+        checked = [pair for pair in pairs if pair[0] in self.tie_checked]
+        return values, _find_dependence_on_ties(checked, queries, self.ranking)
 
-        def compare(one: RankedLists, other: RankedLists) -> tuple[list[Floats | Ragged], Mask]:
-            pair = ListPair(one, other)
-            values = [
-                measure.definition.kernel(pair, **options)
-                for measure, options in zip(measures, arguments, strict=True)
-            ]
-            return values, one.has_ties | other.has_ties
-
-        # Measure one strategy or pair at a time, so that its arrays are freed before the next.
-        if pairs is None:
-            return [measure_queries(make_queries(each)) for each in lists_of_strategies]
-        first, n = find_span([each.inputs["number"] for each in judged.values()])
-        ranked = [RankedLists.of(make_queries(each), first, n) for each in lists_of_strategies]
-        return [compare(ranked[a], ranked[b]) for a, b in pairs]
-
-    n_values = max(measure.values_per_query for measure in measures)
-    if pairs is not None:
-        # A chunk holds the rankings of all strategies: the more strategies there are, the fewer
-        # queries it may have.
-        n_rows = sum(len(documents.grades.flat) for documents in lists_of_strategies)
-        n_values = max(n_values, n_rows // (2 * max(1, len(lists_of_strategies[0].grades))))
-    chunks = batches.run(lists, measure_chunk, values_per_query=n_values)
-    return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
+    def _compare(self, one: RankedLists, other: RankedLists) -> ChunkValues:
+        """Return the values of one pair, and the mask of queries with ties."""
+        pair = ListPair(one, other)
+        values = [
+            measure.definition.kernel(pair, **options)
+            for measure, options in zip(self.measures, self.arguments, strict=True)
+        ]
+        return values, one.has_ties | other.has_ties
 
 
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
