@@ -19,9 +19,9 @@ Begin with these
     assert_no_worse   for tests: an error if a strategy may be worse than the baseline
 
 Files
-    read_run, scan_run            TREC runs, read at once or lazily
-    read_qrels, scan_qrels        TREC judgments
-    read_letor, scan_letor        LETOR's graded documents with their features
+    read_run                      runs, from TREC to CSV, Parquet and JSON
+    read_qrels                    judgments, in the same formats
+    read_letor                    LETOR's graded documents with their features
     read_results, write_results   files of results, with the settings of `evaluate` if known
 
 Data and rankings
@@ -62,16 +62,9 @@ from polars_graded._frame_methods import GradedFrame as _GradedFrame  # noqa: F4
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.fusing import fuse
 from polars_graded._frames.judging import join_judgments
-from polars_graded._frames.overview import overview, side_by_side
-from polars_graded._frames.reading import (
-    read_letor,
-    read_qrels,
-    read_run,
-    scan_letor,
-    scan_qrels,
-    scan_run,
-)
 from polars_graded._frames.similarities import similarity
+from polars_graded._frames.overview import overview, side_by_side
+from polars_graded._frames.reading import read_letor, read_qrels, read_run
 from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement
@@ -123,9 +116,6 @@ __all__ = [
     "read_results",
     "read_run",
     "report",
-    "scan_letor",
-    "scan_qrels",
-    "scan_run",
     "show_versions",
     "side_by_side",
     "similarity",

@@ -1,148 +1,344 @@
-"""Formats of files of runs and judgments, and the names of their fields."""
+"""Formats of files of runs and judgments.
+
+The first line of a file shows its format. Polars reads every format. If a line of a file without a
+header is malformed, a loop over the lines finds the first of them for the error.
+"""
 
 from __future__ import annotations
 
+import io
+import json
+import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import polars as pl
+import polars.selectors as cs
 
-BLANKS = " \t"
-
-NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
-"""Types of the fields that contain numbers."""
+from polars_graded._checks import first_few
+from polars_graded._frames.inputs import build_judgment_table, build_run_table
 
 NAMES = {
-    "query": ("query_id", "query-id", "qid", "topic_id", "query"),
+    "query": ("query_id", "query-id", "qid", "q_id", "topic_id", "query"),
     "doc": ("doc_id", "docid", "docno", "corpus_id", "corpus-id", "document_id", "pid", "doc"),
     "score": ("score",),
     "grade": ("grade", "relevance", "rel", "label", "score"),
     "rank": ("rank",),
     "tag": ("strategy", "tag"),
 }
-"""Names of each field in headers and in JSON. If several names occur, the first one is used."""
+"""Names of each field in tables and in JSON. If several names occur, the first one is used."""
 
+MAX_EXACT = 2**53
+"""Whole numbers below this limit are exact as Float64, the type of grades in measures."""
 
-@dataclass(frozen=True)
-class LineFormat:
-    """A format of lines with the same fields."""
+MAX_SHOWN_CHARACTERS = 200
+"""Maximum length of a line in an error."""
 
-    line: str
-    """Name of a line in messages."""
-    fields: tuple[str, ...]
-    """Names of the fields. Ignored fields below a header have names such as ":0"."""
-    has_rest: bool = False
-    """True if text may follow the last field, as in trec_eval."""
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
-    @property
-    def numbers(self) -> list[str]:
-        """Return the fields that must be numbers.
-
-        A rank beside a score need not be a number, since trec_eval ignores it.
-        """
-        ignored = "rank" if "score" in self.fields else None
-        return [name for name in self.fields if name in NUMBERS and name != ignored]
+_FIRST_LINE = re.compile(rb"^[ \t\r]*([^ \t\r\n#][^\n]*)", re.MULTILINE)
+"""Pattern of the first line that is neither blank nor a comment."""
 
 
 @dataclass(frozen=True)
 class FileKind:
-    """The formats of a file of runs, or of a file of judgments."""
+    """The formats of files of runs, or of files of judgments."""
 
     number: str
     """The field with a score or a grade."""
+    line: str
+    """Name of a line in messages."""
     fields: tuple[str, ...]
-    """The fields that are read below a header and from JSON."""
-    lines: LineFormat
-    """The format of files that match no other format."""
-    lines_with_tabs: LineFormat | None
-    """Another format, with tabs between the fields, of which the last is a whole number."""
+    """The fields of TREC's lines."""
+    wanted: tuple[str, ...]
+    """The fields that are returned, if a file has them."""
 
     @property
-    def json(self) -> str:
-        """Return the forms of JSON, for error messages."""
+    def forms(self) -> str:
+        """Return the formats, for error messages."""
         return (
-            f"{{query: {{doc: {self.number}}}}}, {{query: [doc, ...]}}, or objects with query, doc "
-            f"and {self.number}"
+            f"lines of {' '.join(self.fields)}, a table with columns such as query-id, corpus-id "
+            f"and {self.number}, or JSON such as {{query: {{doc: {self.number}}}}}"
         )
-
-    def suggest(self, file: str, line: str) -> str:
-        """Return a hint for a file of another format: a call of Polars that reads it, if any."""
-        names = ["query", "doc", self.number]
-        separator = next((each for each in "\t,; " if line.count(each) > 1), None)
-        *others, last = (part.strip() for part in line.split(separator))
-        is_complete = len(others) + 1 == len(names)
-        has_number = is_complete and re.fullmatch(r"[-+.\deE]+", last)
-        if separator not in {",", ";"} and not has_number:
-            return self._describe_formats()
-        options = "" if separator == "," else f", separator={separator!r}"
-        if has_number:
-            options += f", has_header=False, new_columns={names}"
-        columns = f"the columns {', '.join(names[:-1])} and {names[-1]}"
-        return f"join_judgments takes a frame with {columns}: pl.read_csv({file!r}{options})"
-
-    def _describe_formats(self) -> str:
-        tabs = self.lines_with_tabs
-        others = f"lines of {' '.join(tabs.fields)} with tabs, " if tabs else ""
-        return (
-            f"the formats are lines of {' '.join(self.lines.fields)}, {others}lines below a header "
-            f"such as query-id corpus-id score, and JSON such as {self.json}"
-        )
-
-    def add_number(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows with a number: the negative rank as score, or 1 as grade."""
-        if self.number in rows.columns:
-            return rows
-        number = -pl.col("rank").cast(pl.Float64) if self.number == "score" else pl.lit(1.0)
-        return rows.with_columns(number.alias(self.number))
 
 
 JUDGMENTS = FileKind(
     number="grade",
-    fields=("query", "doc", "grade"),
-    lines=LineFormat("a judgment", ("query", "iteration", "doc", "grade")),
-    lines_with_tabs=None,
+    line="a judgment",
+    fields=("query", "iteration", "doc", "grade"),
+    wanted=("query", "iteration", "doc", "grade"),
 )
-
 RUNS = FileKind(
     number="score",
-    fields=("query", "doc", "score", "rank", "tag"),
-    lines=LineFormat(
-        "a retrieved document", ("query", "Q0", "doc", "rank", "score", "tag"), has_rest=True
-    ),
-    # MS MARCO's runs
-    lines_with_tabs=LineFormat("a retrieved document", ("query", "doc", "rank")),
+    line="a retrieved document",
+    fields=("query", "Q0", "doc", "rank", "score", "tag"),
+    wanted=("query", "doc", "score", "rank", "tag"),
 )
+MS_MARCO = ("query", "doc", "rank")
+"""Fields of MS MARCO's runs, which are separated by tabs."""
 
 
-def build_schema(names: Iterable[str]) -> pl.Schema:
-    """Return the types of fields."""
-    return pl.Schema({name: NUMBERS.get(name, pl.String()) for name in names})
+def parse_file(file: str, content: bytes, kind: FileKind) -> pl.DataFrame:
+    """Return the rows of a file, in the format of its first line."""
+    if content.startswith(b"PAR1"):
+        return _select_fields(file, pl.read_parquet(content), kind)
+    text = content.replace(b"\r\n", b"\n")
+    first = _FIRST_LINE.search(text)
+    if first is None:
+        return _make_empty_table(kind)
+    line = first[1].decode(errors="replace").strip()
+    if line.startswith(("{", "[")):
+        return _select_fields(file, _read_json(file, text, line, kind), kind)
+    for separator in "\t,; ":
+        header = [name.strip().strip('"') for name in line.split(separator)]
+        names = _find_names(header, kind)
+        if {"query", "doc"} <= {*names} and not {kind.number, "rank"}.isdisjoint(names):
+            table = _read_table(file, text[first.start(1) :], separator)
+            return _select_fields(file, table, kind)
+    return _parse_lines(file, text, line, kind)
 
 
-def find_names(kind: FileKind, columns: Collection[str]) -> dict[str, str]:
-    """Map the columns of a header or of JSON objects to fields."""
+# Tables and JSON
+
+
+def _find_names(columns: Collection[str], kind: FileKind) -> dict[str, str]:
+    """Return the column of each field."""
+    columns_by_name = {name.lower(): name for name in columns}
     names = {
-        field: next((name for name in NAMES[field] if name in columns), None)
-        for field in kind.fields
+        field: next((each for each in NAMES[field] if each in columns_by_name), "")
+        for field in kind.wanted
+        if field in NAMES
     }
-    return {name: field for field, name in names.items() if name is not None}
+    return {field: columns_by_name[name] for field, name in names.items() if name}
 
 
-def find_format(first_line: str, kind: FileKind) -> tuple[LineFormat, bool]:
-    """Return the format of a file, and whether its first line is a header."""
-    line = first_line.strip()
-    for parts in (split_at_tabs(line), line.split()):
-        names = find_names(kind, [part.lower() for part in parts])
-        fields = tuple(names.get(part.lower(), f":{n}") for n, part in enumerate(parts))
-        if {"query", "doc"} <= {*fields} and not {kind.number, "rank"}.isdisjoint(fields):
-            return LineFormat(f"a line below the header {line!r}", fields), True
-    parts, tabs = split_at_tabs(line), kind.lines_with_tabs
-    if tabs is not None and len(parts) == len(tabs.fields) and parts[-1].isdecimal():
-        return tabs, False
-    return kind.lines, False
+def _read_table(file: str, text: bytes, separator: str) -> pl.DataFrame:
+    """Return the columns below a header, as texts."""
+    quote = '"' if separator in ",;" else None
+    try:
+        table = pl.read_csv(text, separator=separator, quote_char=quote, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).partition("\n")[0]
+        msg = f"{file} must have the fields of its header in each line, got {reason}"
+        raise ValueError(msg) from None
+    texts = pl.all().str.strip_chars(" ")
+    return table.rename(str.strip).with_columns(pl.when(texts != "").then(texts))
 
 
-def split_at_tabs(line: str) -> Sequence[str]:
-    """Return the parts of a line between tabs that are not blank."""
-    return [part.strip() for part in re.findall(r"[^\t]*[^\t ][^\t]*", line)]
+def _read_json(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.DataFrame:
+    """Return the rows of JSON: a list of objects, an object per line, or a mapping of queries."""
+    try:
+        if first_line.startswith("["):
+            return pl.read_json(io.BytesIO(text), infer_schema_length=None)
+        if _is_record(first_line, kind):
+            return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
+        mapping = json.loads(text)
+        if kind is RUNS:
+            table = build_run_table(mapping, "query", "doc", None).table
+        else:
+            table = build_judgment_table(mapping, "query", "doc", "grade")
+        return table.lazy().collect()
+    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+        reason = str(error).partition("\n")[0]
+        number = kind.number
+        msg = (
+            f"{file} must be JSON such as {{query: {{doc: {number}}}}}, {{query: [doc, ...]}}, or "
+            f"objects with query, doc and {number}, got {reason}"
+        )
+        raise ValueError(msg) from None
+
+
+def _is_record(line: str, kind: FileKind) -> bool:
+    """Return whether a line is a JSON object with the fields of one document."""
+    try:
+        return {"query", "doc"} <= {*_find_names(json.loads(line), kind)}
+    except ValueError:
+        return False
+
+
+def _make_empty_table(kind: FileKind) -> pl.DataFrame:
+    """Return a table without rows."""
+    types = {name: pl.Float64 if name == kind.number else pl.String for name in kind.wanted}
+    return pl.DataFrame(schema=types)
+
+
+def _select_fields(file: str, table: pl.DataFrame, kind: FileKind) -> pl.DataFrame:
+    """Return the columns of the fields; raise if one lacks values or has the wrong type."""
+    if table.is_empty():
+        return _make_empty_table(kind)
+    names = _find_names(table.columns, kind)
+    is_list_of_relevant = kind is JUDGMENTS and table.width == len(names) == len(["query", "doc"])
+    table = table.select(pl.col(column).alias(field) for field, column in names.items())
+    if is_list_of_relevant:
+        table = table.with_columns(grade=1.0)
+    elif kind is RUNS and "rank" in names and "score" not in names:
+        table = table.with_columns(score=-pl.col("rank").cast(pl.Float64, strict=False))
+    for field in ("query", "doc", kind.number):
+        if field not in table.columns:
+            msg = f"{file} must have a column of {field!r}, got none\n\nHint: the formats are "
+            raise ValueError(msg + kind.forms)
+    for field in ("query", "doc"):
+        dtype = table.schema[field]
+        if not (dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Null)):
+            msg = f"{file} must have texts or whole numbers as {field!r}, got {dtype}"
+            raise ValueError(msg)
+    given = table
+    table = table.cast({"query": pl.String, "doc": pl.String})
+    table = table.with_columns(pl.col(kind.number).cast(pl.Float64, strict=False))
+    for field in ("query", "doc", kind.number):
+        is_fine = pl.col(field).is_not_null()
+        if field == kind.number:
+            is_fine &= pl.col(field).is_finite()
+        wrong = table.select((~is_fine).arg_true()).to_series()
+        if len(wrong):
+            rule = "a finite number" if field == kind.number else "a value"
+            value = given[field][wrong[0]]
+            got = f"{value!r} in row {wrong[0] + 1}"
+            msg = f"{file} must have {rule} as {field!r} in each row, got {got}"
+            raise ValueError(msg)
+    return table
+
+
+# Lines without a header
+
+
+def _parse_lines(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.DataFrame:
+    """Return the rows of TREC's or MS MARCO's lines; raise for the first malformed line.
+
+    If tabs separate all fields of all lines, ids may contain blanks.
+    """
+    fields = kind.fields
+    parts = first_line.split("\t")
+    if kind is RUNS and len(parts) == len(MS_MARCO) and parts[-1].strip().isdecimal():
+        fields = MS_MARCO
+    is_tabbed = b"\t" in text
+    table = None
+    if b"\r" not in text:
+        for separator in "\t " if is_tabbed else " ":
+            if table is None and not (separator == " " and is_tabbed):
+                table = _parse_fields(text, separator, fields)
+            if table is None and not (separator == " " and fields is MS_MARCO):
+                table = _parse_fields(_keep_fields(text, separator, fields), separator, fields)
+    if table is None:
+        _refuse_first_line(file, text, fields, kind)
+    if fields is MS_MARCO:
+        _check_ranks(file, table)
+        table = table.with_columns(score=-pl.col("rank").cast(pl.Float64))
+    return table
+
+
+def _keep_fields(text: bytes, separator: str, fields: tuple[str, ...]) -> bytes:
+    """Return lines of fields, without comments, empty lines and text after the tag."""
+    at = b"\t" if separator == "\t" else None  # any number of blanks and tabs
+    n = len(fields) if fields[-1] == "tag" else None  # trec_eval ignores text after the tag
+    lines = (line.strip(b" \t") for line in text.split(b"\n"))
+    kept = (line.split(at)[:n] for line in lines if line and not line.startswith(b"#"))
+    return b"\n".join(map(separator.encode().join, kept))
+
+
+def _parse_fields(text: bytes, separator: str, fields: tuple[str, ...]) -> pl.DataFrame | None:
+    """Return the fields of lines; None if a line is malformed."""
+    types = {name: pl.Float64 if name in ("score", "grade") else pl.String for name in fields}
+    try:
+        table = pl.read_csv(
+            # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
+            b"\n" + text,
+            skip_lines=1,
+            separator=separator,
+            has_header=False,
+            quote_char=None,
+            comment_prefix="#" if b"#" in text else None,
+            schema=types,
+        )
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+    if separator == "\t" and b" " in text:
+        table = table.with_columns(cs.string().str.strip_chars(" ").replace("", None))
+        if "tag" in fields:  # a single word, since trec_eval ignores the text behind it
+            table = table.with_columns(pl.col("tag").str.extract("([^ ]+)"))
+    is_fine = [pl.all().is_not_null().all(), cs.float().is_finite().all()]
+    if "grade" in fields:
+        is_fine.append((pl.col("grade").abs() < MAX_EXACT).all())
+    if not table.select(pl.all_horizontal(is_fine)).item():
+        return None
+    if "rank" not in fields:
+        return table
+    rank = table["rank"].cast(pl.Int64, strict=False)
+    if rank.null_count():
+        rank = table["rank"].str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+    # Beside a score, trec_eval ignores the rank, which need not be a number.
+    return None if fields is MS_MARCO and rank.null_count() else table.with_columns(rank)
+
+
+def _check_ranks(file: str, table: pl.DataFrame) -> None:
+    """Raise if the ranks of the first query do not begin at 1 or 0, as scores may."""
+    ranks = table.filter(pl.col("query") == pl.col("query").first())["rank"]
+    if ranks.min() not in (0, 1) or ranks.is_duplicated().any():
+        msg = (
+            f"{file} must have a rank in its last column, from 1 or 0 on in each query, got "
+            f"{first_few(ranks.to_list())} for query {table['query'][0]!r}\n\n"
+            "Hint: a header, query doc score, makes the last column a score"
+        )
+        raise ValueError(msg)
+
+
+def _refuse_first_line(file: str, text: bytes, fields: tuple[str, ...], kind: FileKind) -> NoReturn:
+    """Raise for the first malformed line."""
+    n, has_rest, separator = len(fields), fields[-1] == "tag", None
+    hint = f"\n\nHint: the formats are {kind.forms}"
+    for number, line in decode_lines(file, text):
+        if separator is None:
+            n_at_tabs = len(line.split("\t"))
+            is_at_tabs = n_at_tabs >= n if has_rest else n_at_tabs == n
+            separator = "\t" if is_at_tabs else ""
+        parts = line.split(separator) if separator else re.split("[ \t]+", line)
+        sentence = ""
+        if len(parts) < n or (len(parts) > n and not has_rest):
+            names = " ".join(fields)
+            sentence = f"{kind.line} has {n} fields, {names}, got {len(parts)}"
+        for name, part in zip(fields, parts, strict=False):
+            if not part.strip(" "):
+                sentence = sentence or f"a {name} is not empty, got {part!r}"
+            if name in ("score", "grade"):
+                sentence = sentence or find_wrong_number(name, part.strip(" "))
+        if fields is MS_MARCO and not sentence and not parts[-1].strip().isdecimal():
+            sentence = f"a rank is a whole number, got {parts[-1]!r}"
+        if sentence:
+            refuse_line(file, number, sentence, line, hint)
+        hint = ""
+    msg = f"{file} must have {kind.forms}, got something else"
+    raise ValueError(msg)
+
+
+def decode_lines(file: str, text: bytes, first: int = 1) -> Any:
+    """Yield the number and the stripped text of each line with content; raise for other bytes."""
+    for number, raw in enumerate(text.split(b"\n"), first):
+        try:
+            line = raw.decode().rstrip("\r").strip(" \t")
+        except UnicodeDecodeError as error:
+            sentence = f"text must be UTF-8, got byte 0x{raw[error.start]:02x}"
+            refuse_line(file, number, sentence, raw.decode(errors="replace").strip(" \t\r"))
+        if "\r" in line:
+            refuse_line(file, number, r"a line ends in \n or \r\n, got \r within it", line)
+        if line and not line.startswith("#"):
+            yield number, line
+
+
+def find_wrong_number(name: str, text: str) -> str:
+    """Return the error of a score or a grade; an empty text if it is fine."""
+    shown = text[:MAX_SHOWN_CHARACTERS]
+    if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        return f"a {name} is a finite number, got '{shown}'"
+    if name == "grade" and abs(float(text)) >= MAX_EXACT:
+        return f"a grade has a magnitude below {MAX_EXACT}, to be exact as Float64, got '{shown}'"
+    return ""
+
+
+def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = "") -> NoReturn:
+    """Raise for a malformed line."""
+    if len(line) > MAX_SHOWN_CHARACTERS:
+        line = line[:MAX_SHOWN_CHARACTERS] + "..."
+    msg = f"{file}, line {number}: {sentence}: {line!r}{hint}"
+    raise ValueError(msg)
