@@ -62,9 +62,9 @@ from polars_graded._frame_methods import GradedFrame as _GradedFrame  # noqa: F4
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.fusing import fuse
 from polars_graded._frames.judging import join_judgments
-from polars_graded._frames.similarities import similarity
 from polars_graded._frames.overview import overview, side_by_side
 from polars_graded._frames.reading import read_letor, read_qrels, read_run
+from polars_graded._frames.similarities import similarity
 from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement
