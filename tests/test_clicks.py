@@ -13,7 +13,7 @@ import scipy.optimize
 import scipy.special
 import scipy.stats
 from coverage_tables import read_book_table
-from helpers import COLLECTED, log_of, simulated
+from helpers import log_of, simulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -91,7 +91,7 @@ def test_a_description_equals_a_slow_count(lists):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning.positions)
         [row] = clicks.describe_log(log).rows(named=True)
-        lazily = clicks.describe_log(log.lazy()).collect()
+        lazily = clicks.describe_log(log.lazy())
         assert lazily.rows(named=True) == [row]
     shown = [clicks_of[:4] for _, _, clicks_of in lists]
     assert row["lists"] == row["sessions"] == len(lists)
@@ -121,13 +121,6 @@ def test_one_rank_per_document_and_bots_are_warned_of():
     told = r"sessions with more than 1000 clicks are .* 1 of them, with up to 10000 clicks: 'bot'"
     with pytest.warns(DataWarning.bots, match=told):
         clicks.describe_log(moved)
-
-
-def test_a_description_in_parts_is_the_same(monkeypatch):
-    log = simulated_log(300, queries=4, documents=5).with_columns(pl.col("session") % 100)
-    whole = clicks.describe_log(log)
-    monkeypatch.setattr("polars_graded._clicks.describing.MAX_PART_ROWS", 400)
-    assert_frame_equal(clicks.describe_log(log), whole)
 
 
 # Estimators against slow loops
@@ -171,7 +164,7 @@ def test_click_through_rates_equal_a_slow_count(lists):
         assert values_of(table, "estimate")[key] == clicked[key] / shown[key]
         ends = proportion_confint(clicked[key], shown[key], 0.05, "wilson")
         assert (low, high) == pytest.approx(ends, abs=1e-9)
-    assert_frame_equal(clicks.estimate_ctr(log.lazy()).collect(), table)
+    assert_frame_equal(clicks.estimate_ctr(log.lazy()), table)
 
 
 @given(LISTS)
@@ -197,7 +190,7 @@ def test_coec_equals_a_slow_sum(lists):
         assert estimate == pytest.approx(clicked[key] / expected[key])
         ends = slow_interval(clicked[key], expected[key], squares[key])
         assert (low, high) == pytest.approx(ends, rel=1e-6, abs=1e-9)
-    assert_frame_equal(clicks.estimate_coec(log.lazy()).collect(), table)
+    assert_frame_equal(clicks.estimate_coec(log.lazy()), table)
 
 
 @given(LISTS)
@@ -229,7 +222,7 @@ def test_the_simplified_network_equals_the_loop_of_the_paper(lists):
             )
     # An interval of last clicks among examined impressions is none of the relevance a s.
     assert {"ci_low", "ci_high"}.isdisjoint(table.columns)
-    assert_frame_equal(clicks.estimate_sdbn(log.lazy()).collect(), table)
+    assert_frame_equal(clicks.estimate_sdbn(log.lazy()), table)
     others = log.with_columns(last=7, clicked_query=7, examined=7)
     assert_frame_equal(clicks.estimate_sdbn(others), table)
     # A session may show one list of each query.
@@ -253,7 +246,7 @@ def test_the_position_based_model_equals_a_slow_sum(lists):
         ends = slow_interval(c, exposure[query, doc], squares[query, doc])
         assert (low, high) == pytest.approx(ends, rel=1e-6, abs=1e-9)
     frame = pl.DataFrame({"rank": [1, 2, 3, 4], "propensity": [1.0, 0.6, 0.5, 0.1]})
-    assert_frame_equal(clicks.estimate_pbm(log.lazy(), propensities=frame).collect(), table)
+    assert_frame_equal(clicks.estimate_pbm(log.lazy(), propensities=frame), table)
 
 
 SUMMED = simulated_log(400, queries=3, documents=4, shuffled=0.5)
@@ -336,57 +329,17 @@ def test_the_em_algorithm_finds_the_highest_likelihood(seed):
     assert theta[1:] == pytest.approx(scipy.special.expit(best.x[:3]), abs=1e-4)
 
 
-def test_ratios_of_rates_by_hand():
-    """Document a has rates 0.8 and 0.2 at ranks 1 and 2, b has 0.4 and 0.4; c is at 1 alone.
-
-    Rank 3 shows b alone, with the rate 0.1. The pivot compares 0.1 with b at rank 1, and the chain
-    with b at rank 2.
-    """
-    counts = pl.DataFrame(
-        {
-            "query": ["q"] * 6,
-            "doc": ["a", "a", "b", "b", "b", "c"],
-            "rank": [1, 2, 1, 2, 3, 1],
-            "n": [10, 20, 10, 5, 10, 100],
-            "c": [8, 4, 4, 2, 1, 90],
-        }
-    )
-    # With fewer clicks, ranks 2 and 3 would share a propensity.
-    counts = counts.with_columns(pl.col("n", "c") * 50)
-    columns = {"clicked": "c", "impressions": "n"}
-    pivot = clicks.estimate_propensities(counts, "pivot", **columns)
-    assert pivot["propensity"].to_list() == pytest.approx([1, 0.6 / 1.2, 0.1 / 0.4])
-    assert pivot["movable"].to_list() == [2, 2, 1]
-    chain = clicks.estimate_propensities(counts, "chain", **columns)
-    assert chain["propensity"].to_list() == pytest.approx([1, 0.6 / 1.2, 0.6 / 1.2 * 0.1 / 0.4])
-
-
-def test_sums_are_described_as_the_rows_that_they_sum():
+def test_sums_are_counted_as_the_rows_that_they_sum():
     log = simulated_log(2000, queries=5, shuffled=0.2)
-    keys = ("query", "doc", "rank")
-    counts = log.group_by(*keys).agg(n=pl.len(), c=pl.col("clicked").sum())
+    counts = log.group_by("query", "doc", "rank").agg(n=pl.len(), c=pl.col("clicked").sum())
     columns = {"clicked": "c", "impressions": "n"}
-    described, expected = clicks.describe_log(counts, **columns), clicks.describe_log(log)
-    assert described.schema == expected.schema
-    of_lists = ["lists", "sessions", "lists_without_click", "duplicate_rows", "gap_lists"]
-    of_lists.append("max_session_clicks")
-    assert described.drop(of_lists).equals(expected.drop(of_lists))
-    assert described.select(of_lists).null_count().row(0) == (1,) * 6
-    assert clicks.describe_log(counts.lazy(), **columns).collect().equals(described)
-    wrong = pl.DataFrame(
-        {"query": "q", "doc": [*"abca"], "rank": [1, 2, None, 2], "n": 5, "c": [5, 6, 3, None]}
-    )
-    [row] = clicks.describe_log(wrong, **columns).to_dicts()
-    names = ("impressions", "clicks", "invalid_clicks", "invalid_ranks", "hidden_clicks")
-    assert [row[name] for name in names] == [20, 8, 2, 1, 3]
-    with pytest.warns(DataWarning.positions):
-        clicks.describe_log(wrong.head(2), **columns)
-    with pytest.raises(ValueError, match="needs one row per document of each list, not sums"):
+    for estimate in (clicks.count_clicks, clicks.estimate_coec, clicks.estimate_pbm):
+        assert_frame_equal(estimate(counts, **columns), estimate(log), check_exact=True)
+    with pytest.raises(ValueError, match="impressions= names the column"):
         clicks.estimate_sdbn(counts.with_columns(session=1), clicked="c")
 
 
-@pytest.mark.parametrize("method", ["em", "pivot", "chain"])
-def test_ranks_with_few_clicks_share_a_propensity(method):
+def test_ranks_with_few_clicks_share_a_propensity():
     """Ranks 2 and 3 have 30 clicks each, rank 4 has 60, and rank 5 has 20."""
     counts = pl.DataFrame(
         {
@@ -397,7 +350,7 @@ def test_ranks_with_few_clicks_share_a_propensity(method):
             "c": [100, 15, 15, 30, 10] * 2,
         }
     )
-    table = clicks.estimate_propensities(counts, method, clicked="c", impressions="n")
+    table = clicks.estimate_propensities(counts, clicked="c", impressions="n")
     first, *others = table["propensity"].to_list()
     assert first == 1
     assert others == pytest.approx([60 / 800 / 0.5] * 2 + [80 / 800 / 0.5] * 2, rel=1e-4)
@@ -414,14 +367,9 @@ def test_propensities_are_refused_where_ranks_are_not_linked():
     alone = log_of([("q", "ab", [True, False])] * 2)
     with pytest.raises(ValueError, match="each document of `log` was shown at one rank only"):
         clicks.estimate_pbm(alone)
-    with pytest.raises(COLLECTED, match="each document of `log` was shown at one rank only"):
-        clicks.estimate_pbm(alone.lazy()).collect()
     silent = log_of([("q", "ab", [False, True]), ("q", "ba", [False, True])])
     with pytest.raises(ValueError, match="must have clicks at the first rank, got none"):
         clicks.estimate_propensities(silent)
-    unclicked = log_of([("q", "ab", [True, False]), ("q", "ba", [True, False])])
-    with pytest.raises(ValueError, match=r"got none at rank 2 \(documents shown at both: 2\)"):
-        clicks.estimate_propensities(unclicked, "pivot")
 
 
 # Recovery of the truth
@@ -451,12 +399,11 @@ def test_the_position_based_model_finds_its_parameters(lists):
 
 
 @pytest.mark.parametrize("lists", [10_000, *simulated(100_000)])
-@pytest.mark.parametrize(("method", "tolerance"), [("em", 6), ("pivot", 12), ("chain", 20)])
-def test_propensities_come_back(lists, method, tolerance):
+def test_propensities_come_back(lists):
     log = simulated_log(lists, queries=20, documents=5, shuffled=1.0, decay=0.7, seed=2)
-    table = clicks.estimate_propensities(log, method)
+    table = clicks.estimate_propensities(log)
     truth = table["rank"].to_numpy() ** -0.7
-    assert table["propensity"].to_numpy() == pytest.approx(truth, abs=tolerance / math.sqrt(lists))
+    assert table["propensity"].to_numpy() == pytest.approx(truth, abs=6 / math.sqrt(lists))
 
 
 def expected_sdbn(a, s):
@@ -558,9 +505,8 @@ RANKED = [each for each in ESTIMATORS if each is not clicks.estimate_ctr]
 def refused(call, log, text, error=ValueError):
     with pytest.raises(error, match=text):
         call(log)
-    if call is not clicks.estimate_propensities:
-        with pytest.raises((error, *COLLECTED), match=text):
-            call(log.lazy()).collect()
+    with pytest.raises(error, match=text):
+        call(log.lazy())
 
 
 @pytest.mark.parametrize("call", ESTIMATORS)
@@ -642,7 +588,6 @@ def test_wrong_arguments_are_refused(options, text):
 @pytest.mark.parametrize(
     ("propensities", "text"),
     [
-        ("median", "`propensities` must"),
         ({1: 1.0}, "`propensities` must"),
         (pl.DataFrame({"rank": [1, 1, 2], "propensity": [1.0, 0.5, 0.5]}), "`propensities` must"),
         ({1: 1.0, 2: 1.5}, "`propensities` must"),
@@ -658,11 +603,6 @@ def test_columns_keep_the_names_of_the_user():
     table = clicks.estimate_coec(named, query="term", doc="sku", rank="place")
     assert table.columns[:2] == ["term", "sku"]
     assert clicks.count_clicks(named, rank="place").columns[0] == "place"
-    clash = GOOD.rename({"query": "estimate"})
-    with pytest.raises(
-        ValueError, match="must not have the name of a result column, got 'estimate'"
-    ):
-        clicks.estimate_ctr(clash, query="estimate")
 
 
 @pytest.mark.parametrize("call", ESTIMATORS)

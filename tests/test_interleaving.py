@@ -12,18 +12,14 @@ from helpers import click_log
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polars_graded import clicks
 from polars_graded.clicks import compare_interleaved
 
 pytestmark = pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
 
-BOTH = {"old": "old_rank", "new": "new_rank"}
-
 
 def log_of(lists, columns) -> pl.DataFrame:
     """A log of lists, with `r` as the query of even sessions and `q` of odd ones."""
-    log = click_log(zip(itertools.cycle("rq"), lists, strict=False), columns)
-    return log.with_columns(pl.col("^(old|new)_rank$").cast(pl.Int64))
+    return click_log(zip(itertools.cycle("rq"), lists, strict=False), columns)
 
 
 TEAMS = st.lists(
@@ -33,18 +29,6 @@ TEAMS = st.lists(
     min_size=2,
     max_size=20,
 )
-
-
-@st.composite
-def ranked_lists(draw):
-    """Lists of documents with their ranks in two rankings of five, and their clicks."""
-    lists = []
-    for _ in range(draw(st.integers(2, 20))):
-        old, new = draw(st.permutations(range(1, 6))), draw(st.permutations(range(1, 6)))
-        n = draw(st.integers(1, 5))
-        shown = [(old[i], new[i] if draw(st.booleans()) else None) for i in range(n)]
-        lists.append([(*ranks, draw(st.booleans())) for ranks in shown])
-    return lists
 
 
 def check_outcomes(table, preferences):
@@ -66,56 +50,6 @@ def test_a_click_counts_for_the_team_of_its_document(lists):
         balance = sum((team == "new") - (team == "old") for team, click in shown if click)
         preferences.append((np.sign(balance) + 1) / 2)
     check_outcomes(compare_interleaved(log, baseline="old"), [*preferences, 0.5])
-
-
-def slow_balanced(shown):
-    """Chapelle and others 2012: the clicks among the top k of both rankings."""
-    clicked = [row for row in shown if row[2]]
-    if not clicked:
-        return 0.5
-    lowest = clicked[-1]
-    k = min((rank for rank in lowest[:2] if rank is not None), default=0)
-    old, new = (sum(r[side] is not None and r[side] <= k for r in clicked) for side in (0, 1))
-    return (np.sign(new - old) + 1) / 2
-
-
-@given(ranked_lists())
-@settings(max_examples=8, deadline=None)
-def test_balanced_credit_equals_a_slow_count(lists):
-    log = log_of(lists, [*BOTH.values(), "clicked"])
-    table = compare_interleaved(log, "balanced", rankings=BOTH, baseline="old")
-    check_outcomes(table, [slow_balanced(shown) for shown in lists])
-
-
-def slow_probabilistic(shown, depth=5):
-    """The expected outcome over all assignments of documents to rankers, one by one."""
-    left = [{rank: rank**-3.0 for rank in range(1, depth + 1)} for _ in range(2)]
-    chances = []
-    for *ranks, _ in shown:
-        weights = []
-        for side, rank in enumerate(ranks):
-            weights.append(left[side][rank] / sum(left[side].values()) if rank else 0.0)
-        for side, rank in enumerate(ranks):
-            left[side].pop(rank, None)
-        chances.append(weights[1] / sum(weights))
-    total = 0.0
-    for teams in itertools.product([0, 1], repeat=len(shown)):
-        probability = math.prod(
-            p if team else 1 - p for team, p in zip(teams, chances, strict=True)
-        )
-        balance = sum((1 if team else -1) for team, row in zip(teams, shown, strict=True) if row[2])
-        total += probability * (np.sign(balance) + 1) / 2
-    return total
-
-
-@given(ranked_lists())
-@settings(max_examples=8, deadline=None)
-def test_probabilistic_credit_equals_the_sum_over_all_assignments(lists):
-    log = log_of(lists, [*BOTH.values(), "clicked"])
-    table = compare_interleaved(log, "probabilistic", rankings=BOTH, baseline="old", depth=5)
-    expected = [slow_probabilistic(shown) for shown in lists]
-    difference = sum(expected) / len(expected) - 0.5
-    assert table["difference"].item() == pytest.approx(difference, abs=1e-12)
 
 
 TEAM_LOG = log_of(
@@ -151,9 +85,8 @@ def test_users_are_clusters_and_segments_are_apart():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"method": "teams"}, "`method` must"),
         ({"team": "ranker"}, "`log` has no column 'ranker'"),
-        ({"method": "balanced"}, "`rankings` must"),
+        ({"unit": "user"}, "`unit` must"),
     ],
 )
 def test_wrong_arguments_are_refused(options, text):
@@ -165,26 +98,6 @@ def test_teams_must_be_two():
     three = TEAM_LOG.with_columns(team=pl.col("session").cast(pl.String))
     with pytest.raises(ValueError, match="'team' must name two rankers, got 8: '0', '1', '2'"):
         compare_interleaved(three)
-    ranks = log_of([[(0, 1, True)]] * 2, [*BOTH.values(), "clicked"])
-    with pytest.raises(ValueError, match="'old_rank' of `log` must count ranks from 1, got 0"):
-        compare_interleaved(ranks, "balanced", rankings=BOTH)
-
-
-@pytest.mark.parametrize("method", ["balanced", "probabilistic"])
-def test_a_null_rank_and_unused_options_are_refused(method):
-    log = pl.DataFrame(
-        {"session": 1, "query": "q", "rank": [1, None], "clicked": 1, "a": [1, 2], "b": [2, 1]}
-    )
-    rankings = {"a": "a", "b": "b"}
-    with pytest.raises(ValueError, match="column 'rank' of `log` must not be null, got null in 1"):
-        clicks.compare_interleaved(log, method, rankings=rankings)
-    for options, name in (
-        ({"method": "balanced", "rankings": rankings, "depth": -3}, "depth"),
-        ({"method": "team_draft", "depth": 3}, "depth"),
-        ({"method": "team_draft", "rankings": rankings}, "rankings"),
-    ):
-        with pytest.raises(ValueError, match=f"`{name}` must not be passed for the method"):
-            clicks.compare_interleaved(log, **options)
 
 
 TEAM_DRAFT = pl.DataFrame(

@@ -82,10 +82,8 @@ def build_log(kind: str) -> pl.DataFrame:
     log = pg.datasets.simulated_log(3000, queries=24, documents=5, shuffled=0.5)
     queries = build_queries(kind)
     numbered = log.with_columns((pl.col("query") - 1).cast(pl.UInt32).alias(ONE)).drop("query")
-    rank_a = pl.col("doc").rank("ordinal").over("session").cast(pl.Int64)
-    return numbered.join(queries, on=ONE, maintain_order="left").with_columns(
-        a_rank=rank_a, b_rank=6 - rank_a
-    )
+    team = pl.when(pl.col("doc") % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b"))
+    return numbered.join(queries, on=ONE, maintain_order="left").with_columns(team=team)
 
 
 def with_judgments(frame: pl.DataFrame, **keys: Any) -> pl.DataFrame:
@@ -178,15 +176,8 @@ LOGS = {
     "estimate_pbm": clicks.estimate_pbm,
     "estimate_propensities": clicks.estimate_propensities,
     "estimate_sdbn": clicks.estimate_sdbn,
-    "compare_interleaved": partial(
-        clicks.compare_interleaved, method="balanced", rankings={"a": "a_rank", "b": "b_rank"}
-    ),
-    "compare_interleaved by query": partial(
-        clicks.compare_interleaved,
-        method="balanced",
-        rankings={"a": "a_rank", "b": "b_rank"},
-        unit="query",
-    ),
+    "compare_interleaved": clicks.compare_interleaved,
+    "compare_interleaved by query": partial(clicks.compare_interleaved, unit="query"),
 }
 BY_THEMSELVES = {"side_by_side", "charts.rankings", "write_results", "report", "estimate_clicks"}
 
@@ -309,11 +300,7 @@ def test_other_gradings_have_clusters():
 @pytest.mark.parametrize("kind", ["integers", "texts", "categories"])
 def test_a_part_of_the_key_is_a_cluster_or_a_segment_of_interleaved_lists(kind: str):
     log = build_log(kind)
-    options: dict[str, Any] = {
-        "method": "balanced",
-        "rankings": {"a": "a_rank", "b": "b_rank"},
-        "query": KEY,
-    }
+    options: dict[str, Any] = {"query": KEY}
     for part in (["text"], ["text", "market"]):
         table = clicks.compare_interleaved(log, cluster=part, **options)
         assert table["clusters"].item() == log.select(part).n_unique()

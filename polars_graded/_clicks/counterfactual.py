@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -15,12 +14,10 @@ from polars_graded._checks import (
     check_column_name,
     check_columns,
     check_level,
-    check_number,
     first_few,
 )
-from polars_graded._clicks.logs import KEYS, LISTS, Log, collect_streaming, refuse, takes_log
+from polars_graded._clicks.logs import KEYS, LISTS, Log, refuse, takes_log
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._results.best_values import ROUNDING
 from polars_graded._results.jackknife import compute_margin
 from polars_graded._results.tables import check_free_names
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -47,7 +44,6 @@ def estimate_clicks(
     method: BehaviourName = "item_position",
     *,
     weights: WeightName = "ips",
-    max_weight: float | None = None,
     propensity: str | None = None,
     strategy: str | None = None,
     confidence: float = 0.95,
@@ -85,9 +81,6 @@ def estimate_clicks(
     weights
         `"ips"`, which is unbiased; or `"self_normalised"`, which divides the weighted clicks at
         each rank by their mean weight, and has less variance and a small bias.
-    max_weight
-        The highest weight, at least 1. Clipping larger ones lowers the variance, and biases "ips"
-        towards 0.
     propensity
         The column of the log with the probability, above 0 and at most 1, that the old ranker shows
         the part that `method` requires. By default, it is the share of the query's lists that
@@ -126,9 +119,11 @@ def estimate_clicks(
         If `support` is below 1. With `weights="ips"`, ranks without a match count as not clicked,
         so the estimate is too low.
 
-    References ---------- Horvitz, Thompson: A generalization of sampling without replacement, 1952.
-    Swaminathan, Joachims: The self-normalized estimator for counterfactual learning, 2015. Li and
-    others: Offline evaluation of ranking policies with click models, 2018. McInerney and others:
+    References
+    ----------
+    Horvitz, Thompson: A generalization of sampling without replacement, 1952. Swaminathan,
+    Joachims: The self-normalized estimator for counterfactual learning, 2015. Li and others:
+    Offline evaluation of ranking policies with click models, 2018. McInerney and others:
     Counterfactual evaluation of slate recommendations with sequential reward interactions, 2020.
 
     Examples
@@ -158,8 +153,6 @@ def estimate_clicks(
     """
     check_choice("method", method, get_args(BehaviourName))
     check_choice("weights", weights, get_args(WeightName))
-    if max_weight is not None:
-        max_weight = check_number("max_weight", max_weight, at_least=1)
     check_free_names(RESULT_COLUMNS, strategy=strategy)
     level = check_level(confidence)
     if propensity is not None:
@@ -167,8 +160,7 @@ def estimate_clicks(
         if not (kind := log.rows.collect_schema()[propensity]).is_numeric():
             refuse(log.names.get(propensity, propensity), "contain numbers", kind, "", TypeError)
     frame = check_collected("ranking", ranking)
-    log = _unify_types(log, frame)
-    counts = log.count(collect_streaming, "query", "rank")
+    counts = log.count("query", "rank")
     lists = log.count_lists()
     total = int(lists["lists"].sum())
     rows = []
@@ -187,7 +179,6 @@ def estimate_clicks(
         values = _estimate(
             matched,
             positions,
-            max_weight,
             level,
             is_normalised=weights == "self_normalised",
             is_estimated=propensity is None,
@@ -205,32 +196,21 @@ def estimate_clicks(
     )
 
 
-def _unify_types(log: Log, ranking: pl.DataFrame) -> Log:
-    """Return the log with integer types that also hold the integers of the ranking."""
-    schema, casts = log.rows.collect_schema(), []
-    for name in (*KEYS, "rank"):
-        column, in_log = log.names[name], schema[name]
-        check_columns("ranking", [column], ranking.columns, argument=name)
-        in_ranking = ranking.schema[column]
-        if in_log == in_ranking:
-            continue
-        if not (in_log.is_integer() and in_ranking.is_integer()):
-            msg = (
-                f"column {column!r} must have the same type in `log` and `ranking`, got "
-                f"{in_log} and {in_ranking}"
-            )
-            raise TypeError(msg)
-        is_wide = {pl.UInt64(), pl.Int128(), pl.UInt128()} & {in_log, in_ranking}
-        casts.append(pl.col(name).cast(pl.Int128 if is_wide else pl.Int64))
-    return replace(log, rows=log.rows.with_columns(casts))
-
-
 def _read_ranking(
     log: Log, frame: pl.DataFrame, strategy: str | None
 ) -> dict[tuple[Any, ...], pl.DataFrame]:
     """Return the ranking of each strategy, with the column names and types of `log.rows`."""
     schema = log.rows.collect_schema()
     columns = {name: log.names[name] for name in (*KEYS, "rank")}
+    for name, column in columns.items():
+        check_columns("ranking", [column], frame.columns, argument=name)
+        kinds = schema[name], frame.schema[column]
+        if kinds[0] != kinds[1] and not all(each.is_integer() for each in kinds):
+            msg = (
+                f"column {column!r} must have the same type in `log` and `ranking`, got "
+                f"{kinds[0]} and {kinds[1]}"
+            )
+            raise TypeError(msg)
     if strategy is None:
         parts = {(): frame}
     else:
@@ -302,7 +282,6 @@ def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | Non
 def _estimate(
     matched: pl.DataFrame,
     positions: pl.DataFrame,
-    max_weight: float | None,
     level: float,
     *,
     is_normalised: bool,
@@ -342,7 +321,7 @@ def _estimate(
     rows = (
         matched.sort(*LISTS, "rank")
         .join(by_rank, on="rank", maintain_order="left")
-        .with_columns((1 / pl.col("p")).clip(upper_bound=max_weight).alias("w"))
+        .with_columns((1 / pl.col("p")).alias("w"))
         .with_columns(
             scale.alias("scale"),
             ((w * c).sum().over("rank") / w.sum().over("rank")).alias("rate"),
@@ -397,12 +376,8 @@ def _linearise(
     center = pl.col("rate") if is_normalised else pl.lit(0.0)
     mean, residual = center, c - center
     if is_estimated:
-        # A clipped weight does not depend on the share of matches.
-        is_exact = w >= (1 / pl.col("p")) * (1 - ROUNDING)
-        cell_mean = c.mean().over("query", "rank")
-        others = pl.when(n > 1).then((c - cell_mean) * n / (n - 1)).otherwise(c - pl.col("rate"))
-        mean = pl.when(is_exact).then(cell_mean).otherwise(center)
-        residual = pl.when(is_exact).then(others).otherwise(residual)
+        mean = c.mean().over("query", "rank")
+        residual = pl.when(n > 1).then((c - mean) * n / (n - 1)).otherwise(c - pl.col("rate"))
     rows = rows.with_columns(
         center.alias("center"),
         (pl.col("scale") * (mean - center)).alias("shift"),

@@ -7,27 +7,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
-from polars_graded._clicks.logs import (
-    KEYS,
-    LISTS,
-    Collect,
-    Log,
-    compute_interval,
-    find_z,
-    refuse,
-    takes_log,
-)
+from polars_graded._clicks.logs import KEYS, LISTS, Log, compute_interval, find_z, refuse, takes_log
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["count_clicks", "describe_log"]
 
 MAX_SESSION_CLICKS = 1000
 """Maximum number of clicks of a session that is not reported as a bot."""
-
-MAX_PART_ROWS = 1 << 24
-"""Approximate maximum number of rows of one part of a log. `describe_log` divides a log into parts,
-so that only the lists of one part are in memory at once."""
-
 
 VALID_RANK = pl.when(pl.col("rank") >= 1).then("rank")
 """Rank of a row, or null if it is below 1."""
@@ -41,9 +27,8 @@ def describe_log(
     doc: str = "doc",
     rank: str = "rank",
     clicked: str = "clicked",
-    impressions: str | None = None,
     session: str = "session",
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.DataFrame:
     """Describe a click log: what was shown, what was clicked, and what is wrong.
 
     This function counts invalid rows. Other functions raise an error for invalid values in a column
@@ -52,28 +37,24 @@ def describe_log(
     Parameters
     ----------
     log
-        Any data frame, with one row per document shown, clicked or not. For a LazyFrame,
-        the result is a LazyFrame, and the rows are streamed.
+        Any data frame, with one row per document shown, clicked or not. The rows of a LazyFrame are
+        streamed.
     query, doc
         The columns of queries and of documents. All queries with a null count as one.
     rank
         The column of ranks, whole numbers from 1.
     clicked
         The column that states whether the document was clicked: Boolean, or 0 and 1.
-    impressions
-        As for `count_clicks`. The numbers of lists and sessions, and what is counted in them, are
-        then null, and `session` is not used.
     session
         The column that distinguishes result lists of the same query.
 
     Returns
     -------
-    DataFrame or LazyFrame
+    DataFrame
         One row. All columns are Int64, except `click_rate` and `movable_share` (Float64):
 
         - the numbers of `lists` (pairs of a session and a query), `sessions`, `queries`,
-          `documents` (pairs of a query and a document), `impressions` (rows, or their sum) and
-          `clicks`;
+          `documents` (pairs of a query and a document), `impressions` (rows) and `clicks`;
         - `click_rate`: clicks over impressions, or null if there are no rows;
         - `movable_share`: the share of documents that were shown at two or more different ranks.
           Documents without a rank are left out. The share is null if no document has a rank. With
@@ -84,8 +65,7 @@ def describe_log(
         - `invalid_ranks`: rows whose rank is null or below 1;
         - `hidden_clicks`: clicks in rows with an invalid rank. Example: after a full join of clicks
           and shown documents, a click on a document that was not shown has no rank;
-        - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1, or with
-          `impressions`, no count up to the impressions of the row;
+        - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1;
         - `max_session_clicks`: the largest number of clicks of a session.
 
     Raises
@@ -129,114 +109,75 @@ def describe_log(
     │ 2     ┆ 3         ┆ 2      ┆ 0.666667      ┆ 1                   │
     └───────┴───────────┴────────┴───────────────┴─────────────────────┘
     """
+    if nulls := log.rows.select(pl.col("session").null_count()).collect().item():
+        refuse(log.names["session"], "not be null", f"null in {nulls} rows")
     documents = (
         log.rows.group_by(KEYS)
-        .agg((VALID_RANK.min() < VALID_RANK.max()).alias("is_moved"), pl.len().alias("rows"))
+        .agg((VALID_RANK.min() < VALID_RANK.max()).alias("is_moved"))
         .select(
             pl.len().alias("documents"),
             pl.col("query").n_unique().alias("queries"),
             pl.col("is_moved").mean().alias("movable_share"),
-            pl.col("rows").sum(),
         )
     )
-    n_invalid = log.is_invalid_click.sum().alias("invalid_clicks")
-    if log.is_summed:
-        sums = documents.join(log.rows.select(n_invalid, *_sum_counts(log)), how="cross")
-        return log.run(lambda collect: _complete(collect(sums)[0], None))
-    null_sessions = pl.col("session").null_count().alias("null_sessions")
-    totals = documents.join(log.rows.select(n_invalid, null_sessions), how="cross")
-    return log.run(lambda collect: _make_description(log, collect, *collect(totals)))
-
-
-def _sum_counts(log: Log) -> list[pl.Expr]:
-    """Return the counts of summed rows. Those of lists and sessions are unknown."""
-    clicks = pl.when(~log.is_invalid_click).then("clicked")
-    is_invalid_rank = VALID_RANK.is_null()
-    unknown = ("lists", "sessions", "lists_without_click", "duplicate_rows", "gap_lists")
-    return [
-        log.impressions,
-        clicks.sum().alias("clicks"),
-        is_invalid_rank.sum().alias("invalid_ranks"),
-        clicks.filter(is_invalid_rank).sum().alias("hidden_clicks"),
-        *(pl.lit(None, pl.Int64).alias(name) for name in unknown),
-    ]
-
-
-def _make_description(log: Log, collect: Collect, totals: pl.DataFrame) -> pl.DataFrame:
-    """Return the row of `describe_log`, and warn of bots."""
-    if nulls := totals["null_sessions"].sum():
-        refuse(log.names["session"], "not be null", f"null in {nulls} rows")
-    # All rows of a session are in the same part, so that no session is counted twice.
-    parts = max(1, -(-int(totals["rows"].sum()) // MAX_PART_ROWS))
-    part = pl.col("session").hash() % parts
-    parts_of_log = pl.concat(collect(_describe_lists(log, part == n))[0] for n in range(parts))
-    counts = parts_of_log.select(pl.exclude("max_session_clicks", "bots").sum())
-    n_bots = counts["n_bots"].item()
-    max_clicks = parts_of_log.select(pl.col("max_session_clicks").max().fill_null(0)).item()
-    if n_bots:
-        with_bots = parts_of_log.filter(pl.col("bots").list.len() > 0)
-        bots = first_few(with_bots["bots"].explode().to_list())
-        warn_the_caller(
-            DataWarning.bots,
-            f"sessions with more than {MAX_SESSION_CLICKS} clicks are usually bots; the log has "
-            f"{n_bots} of them, with up to {max_clicks} clicks: {bots}\n\n"
-            "Hint: drop their rows",
-        )
-    return _complete(counts.join(totals, how="cross"), max_clicks)
-
-
-def _complete(counts: pl.DataFrame, max_clicks: int | None) -> pl.DataFrame:
-    """Return the columns of a description, and warn of fixed ranks."""
-    if (counts["movable_share"] == 0).any():
-        warn_the_caller(
-            DataWarning.positions,
-            "each document was shown at one rank only, so the quality of documents cannot be "
-            "separated from their ranks\n\nHint: show some lists in another order",
-        )
-    return counts.select(
-        pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),
-        (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
-        "movable_share",
-        pl.col(
-            *("lists_without_click", "duplicate_rows", "gap_lists"),
-            *("invalid_ranks", "hidden_clicks", "invalid_clicks"),
-        ).cast(pl.Int64),
-        pl.lit(max_clicks).cast(pl.Int64).alias("max_session_clicks"),
-    )
-
-
-def _describe_lists(log: Log, is_part: pl.Expr) -> pl.LazyFrame:
-    """Return one row with counts of the lists and sessions in a part of the log."""
     is_click, valid_rank = pl.col("clicked") == 1, pl.col("valid_rank")
     n_valid_ranks = valid_rank.n_unique() - (valid_rank.null_count() > 0)
     lists = (
-        log.rows.filter(is_part)
-        .with_columns(VALID_RANK.alias("valid_rank"))
+        log.rows.with_columns(VALID_RANK.alias("valid_rank"))
         .with_columns((valid_rank.is_null() & is_click).alias("hidden_clicks"))
         .group_by(LISTS)
         .agg(
             log.impressions,
             is_click.sum().cast(pl.Int64).alias("clicks"),
+            log.is_invalid_click.sum().alias("invalid_clicks"),
             (pl.len() - pl.col("doc").n_unique()).alias("duplicate_rows"),
             valid_rank.null_count().alias("invalid_ranks"),
             (valid_rank.max() > n_valid_ranks).alias("gap_lists"),
             pl.col("hidden_clicks").sum(),
         )
     )
-    sums = ["impressions", "clicks", "duplicate_rows", "gap_lists", "invalid_ranks"]
     sessions = lists.group_by("session").agg(
         pl.len().alias("lists"),
         (pl.col("clicks") == 0).sum().alias("lists_without_click"),
-        pl.col(*sums, "hidden_clicks").sum(),
+        pl.exclude("query").sum(),
     )
     is_bot = pl.col("clicks") > MAX_SESSION_CLICKS
-    return sessions.select(
+    bots = pl.col("session").filter(is_bot).sort().head(MAX_SHOWN_VALUES + 1).implode()
+    counts = sessions.select(
         pl.len().alias("sessions"),
-        pl.col("clicks").max().alias("max_session_clicks"),
-        pl.col("session").filter(is_bot).sort().head(MAX_SHOWN_VALUES + 1).implode().alias("bots"),
+        pl.col("clicks").max().fill_null(0).alias("max_session_clicks"),
         is_bot.sum().alias("n_bots"),
+        bots.alias("bots"),
         pl.exclude("session").sum(),
     )
+    row = pl.concat(pl.collect_all([counts, documents], engine="streaming"), how="horizontal")
+    _warn(row)
+    return row.select(
+        pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),
+        (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
+        "movable_share",
+        pl.col(
+            *("lists_without_click", "duplicate_rows", "gap_lists", "invalid_ranks"),
+            *("hidden_clicks", "invalid_clicks", "max_session_clicks"),
+        ).cast(pl.Int64),
+    )
+
+
+def _warn(row: pl.DataFrame) -> None:
+    """Warn of sessions with very many clicks, and of fixed ranks."""
+    if n_bots := row["n_bots"].item():
+        warn_the_caller(
+            DataWarning.bots,
+            f"sessions with more than {MAX_SESSION_CLICKS} clicks are usually bots; the log has "
+            f"{n_bots} of them, with up to {row['max_session_clicks'].item()} clicks: "
+            f"{first_few(row['bots'].item().to_list())}\n\nHint: drop their rows",
+        )
+    if row["movable_share"].item() == 0:
+        warn_the_caller(
+            DataWarning.positions,
+            "each document was shown at one rank only, so the quality of documents cannot be "
+            "separated from their ranks\n\nHint: show some lists in another order",
+        )
 
 
 @takes_log
@@ -247,7 +188,7 @@ def count_clicks(
     clicked: str = "clicked",
     impressions: str | None = None,
     confidence: float = 0.95,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.DataFrame:
     r"""Count impressions and clicks by rank.
 
     For c clicks in n impressions, the click rate is :math:`p = c / n`. Its interval is Wilson's,
@@ -274,7 +215,7 @@ def count_clicks(
 
     Returns
     -------
-    DataFrame or LazyFrame
+    DataFrame
         One row per rank, with these columns in this order: the rank, with the column name and type
         of the log; `impressions` and `clicks` (Int64); the `confidence`; and `click_rate`, `ci_low`
         and `ci_high` (Float64, from 0 to 1, or null at a rank with 0 impressions).
@@ -310,16 +251,8 @@ def count_clicks(
     │ 2    ┆ 2           ┆ 1      ┆ 0.5        ┆ 0.094531 ┆ 0.905469 │
     └──────┴─────────────┴────────┴────────────┴──────────┴──────────┘
     """
-    z = find_z(confidence)
     exposure = pl.col("impressions")
-
-    def count(collect: Collect) -> pl.DataFrame:
-        rate, *ends = compute_interval(z, pl.col("clicks"), exposure, exposure)
-        level = pl.lit(float(confidence)).alias("confidence")
-        return (
-            log.count(collect, "rank")
-            .sort("rank")
-            .with_columns(level, rate.alias("click_rate"), *ends)
-        )
-
-    return log.run(count)
+    rate, *ends = compute_interval(find_z(confidence), pl.col("clicks"), exposure, exposure)
+    level = pl.lit(float(confidence)).alias("confidence")
+    counts = log.count("rank").sort("rank")
+    return log.rename(counts.with_columns(level, rate.alias("click_rate"), *ends))

@@ -14,22 +14,14 @@ The last three exposures depend on the ranks at which a document was shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from polars_graded._checks import check_list, check_number
-from polars_graded._clicks.logs import (
-    KEYS,
-    LISTS,
-    Collect,
-    Log,
-    compute_interval,
-    find_z,
-    takes_log,
-)
-from polars_graded._clicks.propensities import Method, find_propensities
+from polars_graded._clicks.logs import KEYS, LISTS, Log, compute_interval, find_z, takes_log
+from polars_graded._clicks.propensities import compute_propensities, look_up_propensities
 
 __all__ = ["estimate_coec", "estimate_ctr", "estimate_pbm", "estimate_sdbn"]
 
@@ -46,7 +38,7 @@ def estimate_ctr(
     impressions: str | None = None,
     confidence: float = 0.95,
     prior: Prior = None,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.DataFrame:
     r"""Estimate click-through rates: clicks over impressions.
 
     .. math:: \hat p = \frac{c}{n} \qquad \text{shrunk} = \frac{c + a}{n + a + b}
@@ -65,9 +57,8 @@ def estimate_ctr(
     Parameters
     ----------
     log
-        Any data frame, with one row per document shown, clicked or not. For a LazyFrame,
-        the result is a LazyFrame, and the rows are streamed. A repeated row counts each time;
-        `describe_log` shows the number of repeated rows.
+        Any data frame, with one row per document shown, clicked or not. The rows of a LazyFrame are
+        streamed. A repeated row counts each time; `describe_log` counts repeated rows.
     query, doc
         The columns of queries and of documents.
     clicked
@@ -84,7 +75,7 @@ def estimate_ctr(
 
     Returns
     -------
-    DataFrame or LazyFrame
+    DataFrame
         One row per query and document, with these columns in this order: `query` and `doc` (under
         the names of their columns), `impressions` and `clicks` (Int64), and as Float64 the
         `estimate`, Wilson's interval from `ci_low` to `ci_high`, and `shrunk`, which moves the
@@ -124,11 +115,7 @@ def estimate_ctr(
     └─────┴─────────────┴────────┴──────────┴──────────┴──────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-
-    def estimate(collect: Collect) -> pl.DataFrame:
-        return _make_estimates(log.count(collect, *KEYS), "impressions", z, beta)
-
-    return log.run(estimate)
+    return log.rename(_make_estimates(log.count(*KEYS), "impressions", z, beta))
 
 
 @takes_log
@@ -142,7 +129,7 @@ def estimate_coec(
     impressions: str | None = None,
     confidence: float = 0.95,
     prior: Prior = None,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.DataFrame:
     r"""Estimate clicks over expected clicks.
 
     Each rank r has a mean click-through rate μ(r). An impression at rank r adds μ(r) to the
@@ -170,7 +157,7 @@ def estimate_coec(
 
     Returns
     -------
-    DataFrame or LazyFrame
+    DataFrame
         As for `estimate_ctr`, with `expected_clicks` (Float64) before the estimate. Values are at
         least 0. The estimate and its interval are null if the expected clicks are 0, for example
         if the ranks of the document have no clicks.
@@ -218,14 +205,14 @@ def estimate_coec(
     └─────┴─────────────┴────────┴─────────────────┴──────────┘
     """
     z, gamma = find_z(confidence), _check_prior(prior)
-
-    def find_rates(cells: pl.DataFrame) -> pl.DataFrame:
-        by_rank = cells.group_by("rank").agg(pl.col("clicks", "impressions").sum())
-        # A rank without impressions has no rate, and adds no expected clicks.
-        rate = (pl.col("clicks") / pl.col("impressions")).fill_nan(0)
-        return by_rank.with_columns(propensity=rate)
-
-    return _estimate_by_rank(log, find_rates, "expected_clicks", z, gamma, is_rate=False)
+    cells = log.count(*KEYS, "rank")
+    by_rank = cells.group_by("rank").agg(pl.col("clicks", "impressions").sum())
+    # A rank without impressions has no rate, and adds no expected clicks.
+    rates = by_rank.select(
+        "rank", propensity=(pl.col("clicks") / pl.col("impressions")).fill_nan(0)
+    )
+    table = _sum_propensities(cells, rates, "expected_clicks")
+    return log.rename(_make_estimates(table, "expected_clicks", z, gamma, is_rate=False))
 
 
 @takes_log
@@ -238,7 +225,7 @@ def estimate_sdbn(
     clicked: str = "clicked",
     session: str = "session",
     prior: Prior = None,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.DataFrame:
     r"""Estimate relevance by the simplified dynamic Bayesian network.
 
     The model's users read a result list from the top, click attractive documents, and stop after a
@@ -270,7 +257,7 @@ def estimate_sdbn(
 
     Returns
     -------
-    DataFrame or LazyFrame
+    DataFrame
         One row per query and document, with these columns in this order: `query` and `doc` (under
         the names of their columns); `impressions`, `clicks`, `examined` (the number of impressions
         at or above the last click of their list) and `last_clicks`, all Int64; `attractiveness`,
@@ -333,55 +320,50 @@ def estimate_sdbn(
     rows, is_click = log.rows.select(*log.names), pl.col("clicked") == 1
     last_ranks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last_rank"))
 
-    def estimate(collect: Collect) -> pl.DataFrame:
-        checked = (*KEYS, "rank", "session")
-        last_clicks, invalid = collect(last_ranks, log.count_invalid(*checked))
-        log.check(invalid, *checked)
-        # If each session has at most one list with clicks, the session identifies this list. A join
-        # on one key takes half the time of a join on two.
-        is_key = last_clicks["session"].n_unique() == last_clicks.height
-        on = ["session"] if is_key else LISTS
-        last_clicks = last_clicks.select(*on, pl.col("query").alias("clicked_query"), "last_rank")
-        # Both masks are null in lists without a click, and a sum ignores null.
-        is_in_list = pl.col("query") == pl.col("clicked_query")
-        is_examined = is_in_list & (pl.col("rank") <= pl.col("last_rank"))
-        is_last = is_click & is_in_list & (pl.col("rank") == pl.col("last_rank"))
-        counts = (
-            rows.join(last_clicks.lazy(), on=on, how="left")
-            .group_by(KEYS)
-            .agg(
-                log.impressions,
-                log.clicks,
-                is_examined.sum().cast(pl.Int64).alias("examined"),
-                is_last.sum().cast(pl.Int64).alias("last_clicks"),
-            )
+    last_clicks = log.collect(last_ranks, *KEYS, "rank", "session")
+    # If each session has at most one list with clicks, the session identifies this list. A join
+    # on one key takes half the time of a join on two.
+    is_key = last_clicks["session"].n_unique() == last_clicks.height
+    on = ["session"] if is_key else LISTS
+    last_clicks = last_clicks.select(*on, pl.col("query").alias("clicked_query"), "last_rank")
+    # Both masks are null in lists without a click, and a sum ignores null.
+    is_in_list = pl.col("query") == pl.col("clicked_query")
+    is_examined = is_in_list & (pl.col("rank") <= pl.col("last_rank"))
+    is_last = is_click & is_in_list & (pl.col("rank") == pl.col("last_rank"))
+    counts = (
+        rows.join(last_clicks.lazy(), on=on, how="left")
+        .group_by(KEYS)
+        .agg(
+            log.impressions,
+            log.clicks,
+            is_examined.sum().cast(pl.Int64).alias("examined"),
+            is_last.sum().cast(pl.Int64).alias("last_clicks"),
         )
-        [table] = collect(counts)
-        # In a list without gaps and duplicates, the number of examined documents is the rank of the
-        # last click.
-        examined, expected = int(table["examined"].sum()), int(last_clicks["last_rank"].sum())
-        if examined != expected:
-            rule = "without gaps" if examined < expected else "with one document at each rank"
-            msg = (
-                f"a list must have ranks {rule}, got {examined} documents at the {expected} ranks "
-                "at or above the last click, summed over all lists\n\n"
-                "Hint: describe_log(log) counts gaps and duplicates; session= distinguishes lists"
-            )
-            raise ValueError(msg)
-        models = table.with_columns(
-            (pl.col("clicks") / pl.col("examined")).fill_nan(None).alias("attractiveness"),
-            (pl.col("last_clicks") / pl.col("clicks")).fill_nan(None).alias("satisfaction"),
+    )
+    table = counts.collect(engine="streaming")
+    # In a list without gaps and duplicates, the number of examined documents is the rank of the
+    # last click.
+    examined, expected = int(table["examined"].sum()), int(last_clicks["last_rank"].sum())
+    if examined != expected:
+        rule = "without gaps" if examined < expected else "with one document at each rank"
+        msg = (
+            f"a list must have ranks {rule}, got {examined} documents at the {expected} ranks "
+            "at or above the last click, summed over all lists\n\n"
+            "Hint: describe_log(log) counts gaps and duplicates; session= distinguishes lists"
         )
-        return _make_estimates(models, "examined", None, beta, clicks="last_clicks")
-
-    return log.run(estimate)
+        raise ValueError(msg)
+    models = table.with_columns(
+        (pl.col("clicks") / pl.col("examined")).fill_nan(None).alias("attractiveness"),
+        (pl.col("last_clicks") / pl.col("clicks")).fill_nan(None).alias("satisfaction"),
+    )
+    return log.rename(_make_estimates(models, "examined", None, beta, clicks="last_clicks"))
 
 
 @takes_log
 def estimate_pbm(
     log: Log,
     *,
-    propensities: Method | Mapping[int, float] | pl.DataFrame = "em",
+    propensities: Mapping[int, float] | pl.DataFrame | None = None,
     query: str | Sequence[str] = "query",
     doc: str = "doc",
     rank: str = "rank",
@@ -389,7 +371,7 @@ def estimate_pbm(
     impressions: str | None = None,
     confidence: float = 0.95,
     prior: Prior = None,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.DataFrame:
     r"""Estimate attractiveness by the position-based model.
 
     In this model a document is clicked if it is both examined and attractive. Examination depends
@@ -409,14 +391,14 @@ def estimate_pbm(
         for the error of estimated propensities.
     propensities
         The probability that each rank is examined, divided by that of rank 1: a mapping from ranks
-        to numbers above 0 and at most 1, the frame that `estimate_propensities` returns, or one of
-        its methods by name, to estimate them from `log`.
+        to numbers above 0 and at most 1, or the frame that `estimate_propensities` returns. By
+        default they are estimated from `log`.
     rank
         The column of ranks, whole numbers from 1.
 
     Returns
     -------
-    DataFrame or LazyFrame
+    DataFrame
         As for `estimate_ctr`, with the column `examinations` (Float64) before `estimate`. An
         impression at rank r adds θ(r) to the examinations of its document. Values are at least 0.
         By chance the estimate and its interval may exceed 1; `shrunk` is at most 1.
@@ -465,50 +447,37 @@ def estimate_pbm(
     └─────┴─────────────┴────────┴──────────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-    return _estimate_by_rank(
-        log, find_propensities(propensities, log.names["rank"]), "examinations", z, beta
+    cells = log.count(*KEYS, "rank")
+    by_rank = (
+        compute_propensities(cells)
+        if propensities is None
+        else look_up_propensities(propensities, cells, log.names["rank"])
     )
+    table = _sum_propensities(cells, by_rank, "examinations")
+    return log.rename(_make_estimates(table, "examinations", z, beta))
 
 
-def _estimate_by_rank(
-    log: Log,
-    compute_propensities: Callable[[pl.DataFrame], pl.DataFrame],
-    exposure: str,
-    z: float,
-    prior: Sequence[float] | None,
-    *,
-    is_rate: bool = True,
-) -> pl.DataFrame | pl.LazyFrame:
-    """Divide the clicks of documents by an exposure that depends on ranks.
+def _sum_propensities(cells: pl.DataFrame, by_rank: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return impressions, clicks and the sum of propensities of each document.
 
-    `compute_propensities` returns the propensity of each rank. `exposure` names the column with the
-    sum of propensities over the impressions of a document.
+    `cells` are counts by query, document and rank, and `by_rank` has the propensity of each rank.
     """
-
-    def estimate(collect: Collect) -> pl.DataFrame:
-        cells = log.count(collect, *KEYS, "rank")
-        by_rank = compute_propensities(cells).select(
-            pl.col("rank").cast(cells.schema["rank"], strict=False), "propensity"
+    # Sums of floats depend on the order of rows, so multiples of a small unit are added. The factor
+    # is a power of two, and propensities are at most the factor.
+    highest: Any = by_rank["propensity"].max()
+    factor = 2.0 ** math.frexp(highest or 1.0)[1]
+    unit = 2.0 ** (int(cells["impressions"].sum()).bit_length() - 126)
+    relative = pl.col("propensity").fill_null(0) / factor
+    ranks = pl.col("rank").cast(cells.schema["rank"], strict=False)
+    return (
+        cells.join(by_rank.select(ranks, "propensity"), on="rank", how="left")
+        .group_by(KEYS)
+        .agg(
+            pl.col("impressions", "clicks").sum(),
+            (_sum_multiples(relative, unit) * factor).alias(name),
+            (_sum_multiples(relative**2, unit) * factor**2).alias("squares"),
         )
-        # Sums of floats depend on the order of rows, so multiples of a small unit are added. The
-        # factor is a power of two, and propensities are at most the factor.
-        highest: Any = by_rank["propensity"].max()
-        factor = 2.0 ** math.frexp(highest or 1.0)[1]
-        unit = 2.0 ** (int(cells["impressions"].sum()).bit_length() - 126)
-        relative = pl.col("propensity").fill_null(0) / factor
-        [table] = collect(
-            cells.lazy()
-            .join(by_rank.lazy(), on="rank", how="left")
-            .group_by(KEYS)
-            .agg(
-                pl.col("impressions", "clicks").sum(),
-                (_sum_multiples(relative, unit) * factor).alias(exposure),
-                (_sum_multiples(relative**2, unit) * factor**2).alias("squares"),
-            )
-        )
-        return _make_estimates(table, exposure, z, prior, is_rate=is_rate)
-
-    return log.run(estimate)
+    )
 
 
 def _sum_multiples(value: pl.Expr, unit: float) -> pl.Expr:

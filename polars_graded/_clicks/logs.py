@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Protocol, overload
+from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec
 
 import polars as pl
 
@@ -22,7 +22,6 @@ from polars_graded._checks import (
     check_level,
     pack_query,
 )
-from polars_graded._frames.rows import scan_frames
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._results.keys import collect_column_names
 
@@ -33,17 +32,6 @@ LISTS = ["query", "session"]
 
 COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
 """Arguments that name columns of a log. `Log.rows` uses the arguments as column names."""
-
-
-class Collect(Protocol):
-    """A function that collects lazy frames, such as `collect_streaming`."""
-
-    def __call__(self, *plans: pl.LazyFrame) -> list[pl.DataFrame]: ...
-
-
-def collect_streaming(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
-    """Collect lazy frames together, with the streaming engine."""
-    return pl.collect_all(plans, engine="streaming")
 
 
 class Rule(NamedTuple):
@@ -64,16 +52,13 @@ class Log:
     """
 
     rows: pl.LazyFrame
-    is_lazy: bool
     names: dict[str, str]
     """The user's column names by argument, such as `{"query": "text"}`."""
-    takes_sums: bool
-    """True if the function that reads the log takes a column of impressions."""
 
     @classmethod
-    def read(cls, log: Any, names: dict[str, str], takes_sums: bool) -> Log:  # noqa: FBT001
+    def read(cls, log: Any, names: dict[str, str]) -> Log:
         """Check the columns of a frame of any kind, and return them as a log."""
-        frame = check_frame("log", log)
+        frame = check_frame("log", log).lazy()
         schema = frame.collect_schema()
         for argument, column in names.items():
             check_columns("log", [check_column_name(argument, column)], schema, argument=argument)
@@ -82,38 +67,31 @@ class Log:
         if repeated := [each for each in columns if columns.count(each) > 1]:
             msg = f"each argument must name a different column of `log`, got {repeated[0]!r} twice"
             raise ValueError(msg)
-        for argument in ("rank", "impressions"):
-            if argument in names:
-                check_whole_type(names[argument], schema)
+        for argument in {"rank", "impressions"} & {*names}:
+            if not schema[names[argument]].is_integer():
+                hint = f"log.with_columns(pl.col({names[argument]!r}).cast(pl.Int64))"
+                kind = schema[names[argument]]
+                refuse(names[argument], "hold whole numbers", kind, hint, TypeError)
         kind = schema[names["clicked"]]
         if not (kind == pl.Boolean or kind.is_numeric()):
             hint = f"log.with_columns(pl.col({names['clicked']!r}) == 'yes') converts texts"
             refuse(names["clicked"], "be Boolean, or 0 and 1", kind, hint, TypeError)
         others = [each for each in schema if each not in columns and each not in names]
         renamed = [pl.col(column).alias(name) for name, column in names.items()]
-        rows = frame.lazy().select(*renamed, *others)
-        return cls(rows, isinstance(frame, pl.LazyFrame), names, takes_sums)
+        return cls(frame.select(*renamed, *others), names)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
         """Translate the user's names of columns to the names in `rows`."""
         schema = self.rows.collect_schema()
-        names_in_rows = {column: name for name, column in self.names.items()}
-        for name in columns:
-            if name not in self.names or name in names_in_rows:
-                continue
-            msg = (
-                f"column {name!r} cannot be used, since {name}={self.names[name]!r} gives the name "
-                f"{name!r} to another column\n\nHint: rename the column"
-            )
-            raise ValueError(msg)
         check_columns("log", columns, [self.names.get(each, each) for each in schema])
+        names_in_rows = {column: name for name, column in self.names.items()}
         names = [names_in_rows.get(each, each) for each in columns]
         check_comparable(names, schema)
         return names
 
     @property
     def impressions(self) -> pl.Expr:
-        """Sum the impressions of a group."""
+        """Sum the impressions of a group. Without their column, each row is one impression."""
         total = pl.col("impressions").cast(pl.Int64).sum() if self.is_summed else pl.len()
         return total.cast(pl.Int64).alias("impressions")
 
@@ -121,16 +99,13 @@ class Log:
     def clicks(self) -> pl.Expr:
         """Sum the clicks of a group.
 
-        Invalid values raise an error in `check`, not here.
+        Invalid values raise an error in `collect`, not here.
         """
         return pl.col("clicked").cast(pl.Int64, strict=False).sum().alias("clicks")
 
     @property
     def is_summed(self) -> bool:
-        """Return whether the log has a column of impressions.
-
-        Without this column, each row is one impression.
-        """
+        """Return whether the log has a column of impressions."""
         return "impressions" in self.names
 
     @property
@@ -153,11 +128,9 @@ class Log:
             rules.append(Rule("impressions", ~is_count, "contain counts", "another value"))
         else:
             rule = "be 0 or 1, or Boolean, and not null"
-            hint = "fill_null(0) or fill_null(False) if null means no click; "
-            hint += (
-                "impressions= names the column of impressions if rows are already summed"
-                if self.takes_sums
-                else "this function needs one row per document of each list, not sums over lists"
+            hint = (
+                "fill_null(0) or fill_null(False) if null means no click; impressions= names the "
+                "column of impressions if rows are sums, where the function takes it"
             )
         rules.append(Rule("clicked", self.is_invalid_click, rule, "another value", hint))
         if "rank" in keys:
@@ -166,26 +139,25 @@ class Log:
             rules.append(Rule("rank", is_low, "be at least 1", "a lower rank", hint))
         return rules
 
-    def count_invalid(self, *keys: str) -> pl.LazyFrame:
-        """Return the number of rows that break each rule, for `check`."""
-        masks = [each.is_broken for each in self._list_rules(keys)]
-        return self.rows.select(mask.sum().alias(f"{n}") for n, mask in enumerate(masks))
-
-    def check(self, invalid: pl.DataFrame, *keys: str) -> None:
-        """Raise if a count of `count_invalid` is above 0."""
-        for each, n in zip(self._list_rules(keys), invalid.sum().row(0), strict=True):
+    def collect(self, plan: pl.LazyFrame, *keys: str) -> pl.DataFrame:
+        """Collect a plan over the rows; raise if a key, impressions or clicks are invalid."""
+        rules = self._list_rules(keys)
+        invalid = self.rows.select(
+            each.is_broken.sum().alias(str(n)) for n, each in enumerate(rules)
+        )
+        table, counts = pl.collect_all([plan, invalid], engine="streaming")
+        for each, n in zip(rules, counts.row(0), strict=True):
             if n:
                 got = f"{each.got} in {n} rows"
                 refuse(self.names[each.column], each.rule, got, each.hint)
+        return table
 
-    def count(self, collect: Collect, *keys: str) -> pl.DataFrame:
+    def count(self, *keys: str) -> pl.DataFrame:
         """Return the impressions and clicks of each group of rows with equal keys.
 
         Raise if a key, impressions or clicks are invalid, or if ranks have gaps.
         """
-        counts = self.rows.group_by(keys).agg(self.impressions, self.clicks)
-        table, invalid = collect(counts, self.count_invalid(*keys))
-        self.check(invalid, *keys)
+        table = self.collect(self.rows.group_by(keys).agg(self.impressions, self.clicks), *keys)
         if "rank" in keys:
             _check_no_gaps(table)
         return table
@@ -204,8 +176,7 @@ class Log:
         counts = lists.group_by("query").agg(
             pl.len().cast(pl.Int64).alias("lists"), pl.exclude("session").sum()
         )
-        table, invalid = collect_streaming(counts, self.count_invalid(*LISTS))
-        self.check(invalid, *LISTS)
+        table = self.collect(counts, *LISTS)
         repeated, *varying = table.select(pl.exclude("query", "lists").sum()).row(0)
         for name, n in zip(constant_columns, varying, strict=True):
             if n:
@@ -221,65 +192,28 @@ class Log:
             raise ValueError(msg)
         return table.select("query", "lists")
 
-    def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
-        """Return the result of `compute`, as a LazyFrame if the log is lazy.
-
-        `compute` takes a function that collects plans. The result gets the user's column names.
-        """
-        if not self.is_lazy:
-            return self.rename(compute(collect_streaming))
-        # The schema of a LazyFrame must be known before the data are collected. So `compute` first
-        # gets a function that returns an empty frame for each plan. The result of this call is
-        # empty too, and has the schema of the LazyFrame.
-        schema = compute(lambda *plans: [each.collect_schema().to_frame() for each in plans])
-        return scan_frames(
-            self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect_streaming))])
-        )
-
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
         """Rename columns to the user's names; `impressions` keeps its name."""
-        renamed = {
-            name: new
-            for name, new in self.names.items()
-            if name in table.columns and name not in {new, "impressions"}
-        }
-        for new in renamed.values():
-            if new in table.columns:
-                msg = (
-                    f"a column of `log` must not have the name of a result column, got {new!r}\n\n"
-                    f"Hint: log.rename({{{new!r}: 'another name'}})"
-                )
-                raise ValueError(msg)
-        return table.rename(renamed)
+        names = {name: new for name, new in self.names.items() if name != "impressions"}
+        return table.rename(names, strict=False)
 
 
 P = ParamSpec("P")
 
 
-class LogFunction(Protocol[P]):
-    """A function of a log that returns a lazy frame for a lazy log."""
-
-    @overload
-    def __call__(self, log: pl.LazyFrame, *args: P.args, **options: P.kwargs) -> pl.LazyFrame: ...
-    @overload
-    def __call__(self, log: Any, *args: P.args, **options: P.kwargs) -> pl.DataFrame: ...
-
-
-@overload
-def takes_log(  # type: ignore[overload-overlap]
-    function: Callable[Concatenate[Log, P], pl.DataFrame],
-) -> Callable[Concatenate[Any, P], pl.DataFrame]: ...
-@overload
 def takes_log(
-    function: Callable[Concatenate[Log, P], pl.DataFrame | pl.LazyFrame],
-) -> LogFunction[P]: ...
-def takes_log(function: Any) -> Any:
+    function: Callable[Concatenate[Log, P], pl.DataFrame],
+) -> Callable[Concatenate[Any, P], pl.DataFrame]:
     """Decorate a function of a `Log` to take a frame and column names instead.
 
     If several columns name a query, the function gets them as one column of structs, and the caller
     gets them back.
     """
-    defaults = {name: value for name, value in function.__kwdefaults__.items() if name in COLUMNS}
+    defaults = {
+        name: each.default
+        for name, each in signature(function).parameters.items()
+        if name in COLUMNS
+    }
 
     @wraps(function)
     def call(log: Any, *args: Any, **options: Any) -> Any:
@@ -292,19 +226,17 @@ def takes_log(function: Any) -> Any:
             if args and isinstance(args[0], pl.DataFrame | pl.LazyFrame):
                 args = (pack_query("ranking", args[0], columns, query), *args[1:])
             result = call(rows, *args, **(options | {"query": query}))
-            has_queries = query in result.collect_schema()
-            return result.unnest(query) if has_queries else result
+            return result.unnest(query) if query in result.columns else result
         names = {name: options.get(name, default) for name, default in defaults.items()}
         if names.get("impressions", "") is None:
             del names["impressions"]
-        elif "impressions" in names:
-            names.pop("session", None)  # summed rows belong to many lists
-        return function(Log.read(log, names, "impressions" in defaults), *args, **options)
+        return function(Log.read(log, names), *args, **options)
 
     declared = signature(function)
     first, *others = declared.parameters.values()
     call.__signature__ = declared.replace(parameters=[first.replace(annotation="Any"), *others])  # type: ignore[attr-defined]
-    return checks_keywords(call)
+    decorated: Any = call
+    return checks_keywords(decorated)
 
 
 def refuse(
@@ -348,13 +280,6 @@ def find_z(confidence: float) -> float:
     from scipy.special import ndtri
 
     return float(-ndtri(check_level(confidence) / 2))
-
-
-def check_whole_type(column: str, schema: pl.Schema) -> None:
-    """Raise if a column of ranks or counts does not hold whole numbers."""
-    if not schema[column].is_integer():
-        hint = f"log.with_columns(pl.col({column!r}).cast(pl.Int64))"
-        refuse(column, "hold whole numbers", schema[column], hint, TypeError)
 
 
 def _check_no_gaps(table: pl.DataFrame) -> None:

@@ -6,20 +6,18 @@ by the same probability for the first rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_collected, check_columns, check_number
-from polars_graded._clicks.logs import KEYS, Log, collect_streaming, takes_log
+from polars_graded._checks import check_collected, check_columns, check_number
+from polars_graded._clicks.logs import KEYS, Log, takes_log
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["estimate_propensities"]
-
-Method: TypeAlias = Literal["em", "pivot", "chain"]
 
 MIN_CLICKS = 50
 """Minimum number of clicks of a pool of ranks. Its propensity then has a standard error of about
@@ -39,7 +37,6 @@ MAX_CHANGE = 1e-7
 @takes_log
 def estimate_propensities(
     log: Log,
-    method: Method = "em",
     *,
     query: str | Sequence[str] = "query",
     doc: str = "doc",
@@ -56,28 +53,14 @@ def estimate_propensities(
     A rank below the first with fewer than 50 clicks on such documents shares its propensity with
     the next ranks, until they have 50 clicks together. The last ranks join those above.
 
-    - `"em"` maximises the likelihood of the position-based model by the EM algorithm. It uses the
-      documents shown at several ranks, and the acceleration of Varadhan and Roland (2008).
-    - `"pivot"` divides the sum of click rates at rank r by the sum at rank 1. Both sums are over
-      :math:`S_{1r}`, the documents shown at both ranks. Document d has :math:`c_{dr}` clicks in
-      :math:`n_{dr}` impressions at rank r:
-
-      .. math:: \theta(r) = \frac{\sum_{d \in S_{1r}} c_{dr} / n_{dr}}
-          {\sum_{d \in S_{1r}} c_{d1} / n_{d1}}
-
-      As text: ``θ(r) = (∑ c(d, r) / n(d, r)) / (∑ c(d, 1) / n(d, 1))``. Rarely shown documents
-      count as much as others, so `"pivot"` is less precise than `"em"`.
-    - `"chain"` multiplies such ratios of neighbouring ranks. For example, θ(3) is the ratio of rank
-      2 to rank 1, times the ratio of rank 3 to rank 2. This method suits rankers that move
-      documents by few ranks.
+    The propensities maximise the likelihood of the model, by the EM algorithm with the acceleration
+    of Varadhan and Roland (2008). Only documents shown at several ranks are used.
 
     Parameters
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
         the streaming engine.
-    method
-        `"em"`, `"pivot"` or `"chain"`, as above.
     query, doc
         The columns of queries and of documents.
     rank
@@ -94,7 +77,6 @@ def estimate_propensities(
         `impressions` and `clicks` (Int64); `movable` (Int64), the number of pairs of a query and a
         document that were shown at this rank and also at another; and `propensity` (Float64), 1 for
         the first rank.
-        By chance the propensities of `"pivot"` and `"chain"` may exceed 1.
 
     Raises
     ------
@@ -102,9 +84,7 @@ def estimate_propensities(
         As for `count_clicks`; if a query or a document is null; if the documents shown at several
         ranks have no click at the first rank; if a rank is not linked to the first rank. Two ranks
         are linked if a document was shown at both, or if other ranks link them. Without links,
-        attractiveness and propensities cannot be separated. For `"pivot"` and `"chain"`, also if no
-        document was shown at both ranks of a ratio, or if the documents shown at both have no click
-        at one of these ranks.
+        attractiveness and propensities cannot be separated.
 
     See Also
     --------
@@ -120,8 +100,7 @@ def estimate_propensities(
     References
     ----------
     Wang, Golbandi, Bendersky, Metzler, Najork: Position bias estimation for unbiased learning to
-    rank in personal search, 2018. Agarwal, Zaitsev, Wang, Li, Najork, Joachims: Estimating position
-    bias without intrusive interventions, 2019. Varadhan, Roland: Simple and globally convergent
+    rank in personal search, 2018. Varadhan, Roland: Simple and globally convergent
     methods for accelerating the convergence of any EM algorithm, 2008.
 
     Examples
@@ -137,7 +116,7 @@ def estimate_propensities(
     ...         "clicks": [8, 2, 4, 4],
     ...     }
     ... )
-    >>> estimate_propensities(log, "pivot", clicked="clicks", impressions="shown")
+    >>> estimate_propensities(log, clicked="clicks", impressions="shown")
     shape: (2, 5)
     ┌──────┬─────────────┬────────┬─────────┬────────────┐
     │ rank ┆ impressions ┆ clicks ┆ movable ┆ propensity │
@@ -148,21 +127,14 @@ def estimate_propensities(
     │ 2    ┆ 20          ┆ 6      ┆ 2       ┆ 0.5        │
     └──────┴─────────────┴────────┴─────────┴────────────┘
     """
-    check_choice("method", method, get_args(Method))
-    return log.rename(_estimate(log.count(collect_streaming, *KEYS, "rank"), method))
+    return log.rename(compute_propensities(log.count(*KEYS, "rank")))
 
 
-def find_propensities(value: Any, rank: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Return a function that returns the propensity of each rank.
+def look_up_propensities(value: Any, cells: pl.DataFrame, rank: str) -> pl.DataFrame:
+    """Return a checked frame of the propensities in a mapping or a frame.
 
-    The function takes a table of counts by query, document and rank. If `value` is the name of a
-    method, the function estimates propensities from the counts. Otherwise `value` is a mapping or a
-    frame of propensities. The function then returns these as a frame, and raises if `value` lacks a
-    rank of the counts.
+    `cells` are counts by query, document and rank. Raise if a rank of the counts is missing.
     """
-    if isinstance(value, str):
-        method = check_choice("propensities", value, get_args(Method))
-        return lambda cells: _estimate(cells, method)
     if isinstance(value, Mapping):
         table = pl.DataFrame({"rank": [*value], "propensity": [*value.values()]}, strict=False)
     else:
@@ -177,21 +149,17 @@ def find_propensities(value: Any, rank: str) -> Callable[[pl.DataFrame], pl.Data
     if repeated := table["rank"].is_duplicated().sum():
         msg = f"`propensities` must have each rank once, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
-    # A frame may come from `estimate_propensities`, whose estimates may exceed 1 by chance.
-    at_most = 1 if isinstance(value, Mapping) else None
     for each in table["propensity"]:
+        # By rounding, a frame of estimates may exceed 1.
+        at_most = 1 if isinstance(value, Mapping) else None
         check_number("propensities", each, above=0, at_most=at_most)
-
-    def look_up(cells: pl.DataFrame) -> pl.DataFrame:
-        if missing := {*cells["rank"]} - {*table["rank"]}:
-            msg = f"`propensities` must have each rank of `log`, got none for rank {min(missing)}"
-            raise ValueError(msg)
-        return table
-
-    return look_up
+    if missing := {*cells["rank"]} - {*table["rank"]}:
+        msg = f"`propensities` must have each rank of `log`, got none for rank {min(missing)}"
+        raise ValueError(msg)
+    return table
 
 
-def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
+def compute_propensities(cells: pl.DataFrame) -> pl.DataFrame:
     """Return counts and the propensity of each rank.
 
     `cells` are counts by query, document and rank.
@@ -211,11 +179,7 @@ def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
         .agg(pl.col("impressions", "clicks").sum())
     )
     by_pool, movable_cells = _count_by_rank(pooled_cells)
-    values = (
-        _run_em(movable_cells, *_number_ranks_and_documents(by_pool, movable_cells))
-        if method == "em"
-        else _compute_ratios(movable_cells, by_pool, method)
-    )
+    values = _run_em(movable_cells, *_number_ranks_and_documents(by_pool, movable_cells))
     propensity = pools.replace_strict(by_pool["rank"], pl.Series(values))
     return by_rank.with_columns(propensity.alias("propensity"))
 
@@ -293,28 +257,6 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
         raise ValueError(msg)
 
 
-def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
-    """Return the propensities by the method "pivot" or "chain"."""
-    ranks = by_rank["rank"].to_list()
-    rates = movable_cells.select(*KEYS, "rank", rate=pl.col("clicks") / pl.col("impressions"))
-    values = [1.0]
-    for number, rank in enumerate(ranks[1:]):
-        base = ranks[0] if method == "pivot" else ranks[number]
-        shared_documents = rates.filter(pl.col("rank") == base).join(
-            rates.filter(pl.col("rank") == rank), on=KEYS, suffix="_at_rank"
-        )
-        base_sum, rank_sum = shared_documents.select(pl.col("rate", "rate_at_rank").sum()).row(0)
-        if not base_sum or not rank_sum:
-            msg = (
-                f"documents shown at ranks {base} and {rank} must have clicks at both, got none at "
-                f"rank {rank if base_sum else base} (documents shown at both: "
-                f"{shared_documents.height})\n\nHint: method='em' uses all ranks at once"
-            )
-            raise ValueError(msg)
-        values.append(rank_sum / base_sum * (1.0 if method == "pivot" else values[-1]))
-    return np.array(values)
-
-
 def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
     """Return the propensities that maximise the likelihood, by EM.
 
@@ -352,7 +294,6 @@ def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
         warn_the_caller(
             DataWarning.positions,
             f"the propensities have not converged in {MAX_STEPS} steps of the EM algorithm; the "
-            f"last step changed them by up to {np.abs(change[: k - 1]).max():.2g}\n\n"
-            "Hint: method='pivot' needs no steps",
+            f"last step changed them by up to {np.abs(change[: k - 1]).max():.2g}",
         )
     return np.append(1.0, parameters[: k - 1])
