@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import polars as pl
 from cyclopts import App, CycloptsError, Group, Parameter
 
 import polars_graded as pg
 from polars_graded._checks import check_columns, first_few
-from polars_graded._command.gate_summary import HEADLINES, find_status, write_losses, write_summary
-from polars_graded._command.messages import format_table, print_text, print_warnings, write_sentence
 from polars_graded._command.outputs import (
     CHARTS,
     RESULTS,
     TABLES,
     Outputs,
+    Writers,
     check_outputs,
+    format_table,
+    print_text,
+    print_warnings,
+    write_charts,
     write_outputs,
     write_rows,
     write_run,
+    write_sentence,
+    write_summary,
+    write_tables,
     write_text,
 )
-from polars_graded._command.rankings import (
-    Rankings,
-    Texts,
-    check_no_commas,
-    parse_names,
-    select_keywords,
-)
+from polars_graded._command.rankings import Rankings, Texts, parse_names, select_keywords
+from polars_graded._measuring.document_columns import find_document_column
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
@@ -50,6 +51,13 @@ WRONG_CALL, INTERRUPTED, UNREAD = 2, 130, 141
 
 SUMMARY, PAGE, RUN = ".md", ".html", ".run"
 """Suffixes of the summary of a gate, the page of a report and a fused run."""
+
+HEADLINES = {
+    0: "The gate passes",
+    1: "The gate fails: worse than the baseline",
+    3: "The gate is undecided: perhaps worse than the baseline",
+}
+"""Headline of the summary of a gate, for each exit status."""
 
 ERRORS = (OSError, ImportError, ValueError, TypeError, pl.exceptions.PolarsError)
 """Errors whose message is meant for the caller."""
@@ -116,17 +124,31 @@ class Queries:
     """The columns that divide the queries into segments with results of their own, such as the
     market."""
 
-    @property
-    def columns(self) -> dict[str, list[str]]:
-        """Return the columns by option."""
+    def add_to(self, values: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+        """Add columns of the files that the values of queries lack."""
         weights = [] if self.weights is None else [self.weights]
-        return {"cluster": self.cluster or [], "weights": weights, "segments": self.segments or []}
+        for name in [*(self.cluster or ()), *weights, *(self.segments or ())]:
+            if name in values.columns:
+                continue
+            check_columns("the file", [name], frame.columns)
+            rows = frame.select(*key, name).unique(maintain_order=True)
+            unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique()
+            if unclear.height:
+                msg = (
+                    f"column {name!r} must have one value per query, got several, or nulls in some "
+                    f"rows, in {unclear.height} of {rows.n_unique(key)} queries: "
+                    f"{first_few(unclear.sort(key).rows())}"
+                )
+                raise ValueError(msg)
+            values = values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
+        return values
 
 
 BUILT_IN, ALL_PAIRS, ALIKE = Rankings(), Comparison(), Queries()
 
 
-class Results(NamedTuple):
+@dataclass(frozen=True)
+class Results:
     """Values of every query, and how they were measured."""
 
     values: pl.DataFrame
@@ -139,56 +161,25 @@ class Results(NamedTuple):
     keywords: dict[str, Any]
     """Keywords that describe the frame to `evaluate`."""
 
+    @classmethod
+    def measure(cls, rankings: Rankings, measures: Sequence[str], queries: Queries) -> Results:
+        """Evaluate rankings; the results know how they were measured."""
+        names = parse_names(measures)
+        frame, keywords = rankings.read(pg.evaluate)
+        if "grade" not in (*keywords, *frame.columns):
+            msg = "pass the judgments of runs as --qrels, or the column of grades as --grade"
+            raise ValueError(msg)
+        values = pg.evaluate(frame, names, **keywords, fingerprint=True)
+        values = queries.add_to(values, frame, rankings.keys["query"])
+        curves = [name for name in names if values.schema[name] == pl.List]
+        numbers = {name: measure for name, measure in names.items() if name not in curves}
+        return cls(values, numbers, curves, rankings.keys, frame, keywords)
+
     @property
-    def writers(self) -> dict[str, Callable[[Path], None]]:
+    def writers(self) -> Writers:
         """Return the functions that write values, by suffix."""
-        return dict.fromkeys(
-            RESULTS, partial(pg.write_results, self.values, query=self.keys["query"])
-        )
-
-
-def evaluate_rankings(rankings: Rankings, measures: Sequence[str], queries: Queries) -> Results:
-    """Evaluate rankings; the results know how they were measured."""
-    names = parse_names(measures)
-    frame, keywords = rankings.read(pg.evaluate)
-    if "grade" not in (*keywords, *frame.columns):
-        msg = "pass the judgments of runs as --qrels, or the column of grades as --grade"
-        raise ValueError(msg)
-    values = pg.evaluate(frame, names, **keywords, fingerprint=True)
-    values = add_columns_of_queries(values, frame, rankings.keys["query"], queries)
-    curves = [name for name in names if values.schema[name] == pl.List]
-    numbers = {name: measure for name, measure in names.items() if name not in curves}
-    return Results(values, numbers, curves, rankings.keys, frame, keywords)
-
-
-def add_columns_of_queries(
-    values: pl.DataFrame, frame: pl.DataFrame, key: list[str], queries: Queries
-) -> pl.DataFrame:
-    """Add columns of the files that the values of queries lack."""
-    for option, names in queries.columns.items():
-        for name in names:
-            if name in values.columns:
-                continue
-            if name not in frame.columns:
-                check_no_commas(option, names, frame.columns)
-                msg = f"--{option} must name a column of the files, got {name!r}; there are "
-                raise ValueError(msg + ", ".join(frame.columns))
-            rows = frame.select(*key, name).unique(maintain_order=True)
-            unclear = rows.filter(pl.struct(key).is_duplicated())
-            if unclear.height:
-                given = unclear.select(key).unique(maintain_order=True)
-                is_filled = unclear.drop_nulls(name).height == given.height
-                columns = ", ".join(map(repr, key))
-                hint = f"\n\nHint: pl.col({name!r}).max().over({columns}) fills the nulls"
-                msg = (
-                    f"--{option} must name a column with one value per query, got "
-                    f"{'nulls in some rows' if is_filled else 'several values'} of {name!r} in "
-                    f"{given.height} of {rows.n_unique(key)} queries: {first_few(given.rows())}"
-                    f"{hint if is_filled else ''}"
-                )
-                raise ValueError(msg)
-            values = values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return values
+        write = partial(pg.write_results, self.values, query=self.keys["query"])
+        return dict.fromkeys(RESULTS, write)
 
 
 @app.command
@@ -211,47 +202,40 @@ def evaluate(
         chart of the means, .md or .tex for a table with significant differences.
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
-    results = evaluate_rankings(rankings, measure, queries)
-    values, measures, curves, keys, frame, keywords = results
+    results = Results.measure(rankings, measure, queries)
+    keys, keywords = results.keys, results.keywords
     texts, options = [], keys | vars(queries)
 
     def summarise(**further: Any) -> pl.DataFrame:
-        return pg.summarise(values, measures, **options | {"missing": "drop"} | further)
+        options_of_means = options | {"missing": "drop"} | further
+        return pg.summarise(results.values, results.measures, **options_of_means)
 
-    if measures:
+    if results.measures:
         # Means do not depend on clusters, so queries of several columns need no choice.
-        independent = queries.cluster or keys["query"]
-        texts.append(
-            format_means(summarise(cluster=independent), keys["strategy"], queries.segments or [])
-        )
+        means = summarise(cluster=queries.cluster or keys["query"])
+        texts.append(format_means(means, ["grader", *(queries.segments or ()), keys["strategy"]]))
     further: dict[str, Any] = {"weights": queries.weights, "segments": queries.segments}
-    for curve in curves:
-        points = pg.average_curves(frame, curve, **keywords, **further)
-        *index, position, _ = points.columns
-        if len(index) > 1:
-            points = points.with_columns(pl.concat_str(index, separator=", ").alias(index[0]))
-        wide = points.pivot(index[0], index=position, values=curve)
-        texts.append(f"{curve}\n{format_table(wide)}")
+    for curve in results.curves:
+        points = pg.average_curves(results.frame, curve, **keywords, **further)
+        texts.append(format_table(points))
     print_text("\n\n".join(texts))
-    tabulate = partial(pg.paper_table, values, measures, **options)
-    write_outputs(output, results.writers, lambda: pg.charts.strategy_bars(summarise()), tabulate)
+    tabulate = partial(pg.paper_table, results.values, results.measures, **options)
+    charts = write_charts(lambda: pg.charts.strategy_bars(summarise()))
+    write_outputs(output, results.writers | charts | write_tables(tabulate))
 
 
-def format_means(summary: pl.DataFrame, strategy: str, segments: Sequence[str]) -> str:
-    """Return a table of means, the best strategy by the first measure first."""
-    index = [name for name in ("grader", *segments, strategy) if name in summary.columns]
-    means = summary.group_by(index).agg(pl.col("queries").max())
+def format_means(summary: pl.DataFrame, index: list[str]) -> str:
+    """Return a table of means, the best strategy by the first measure first.
+
+    `queries` is the lowest number of queries with a value, if it varies between measures.
+    """
+    index = [name for name in index if name in summary.columns]
+    means = summary.group_by(index).agg(pl.col("queries").min())
     means = means.join(summary.pivot("measure", index=index, values="mean"), on=index)
     first, is_falling = summary["measure"][0], summary["best"][0] != "lowest"
     order = [*index[:-1], first, index[-1]]
-    means = means.sort(order, descending=[each == first and is_falling for each in order])
-    counts = summary.group_by("measure", maintain_order=True).agg(pl.col("queries").min())
-    notes = [
-        f"{measure} has a value of every strategy for {n} queries."
-        for measure, n in counts.rows()
-        if not segments and n < summary["queries"].max()
-    ]
-    return "\n".join([format_table(means), *notes])
+    descending = [name == first and is_falling for name in order]
+    return format_table(means.sort(order, descending=descending))
 
 
 @app.command
@@ -274,7 +258,7 @@ def compare(
         chart of the differences, .md or .tex for a table with significant differences.
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
-    results = evaluate_rankings(rankings, measure, queries)
+    results = Results.measure(rankings, measure, queries)
     options = vars(comparison) | vars(queries) | results.keys
     table = pg.compare(results.values, results.measures, **options)
     columns = ["grader", "measure", *(queries.segments or []), results.keys["strategy"]]
@@ -285,7 +269,8 @@ def compare(
     tests = table.select("test", "correction").unique(maintain_order=True)
     print_text("\n".join([shown, *(f"Test {a}, correction {b}." for a, b in tests.rows())]))
     tabulate = partial(pg.paper_table, results.values, results.measures, **options)
-    write_outputs(output, results.writers, lambda: pg.charts.comparison_forest(table), tabulate)
+    charts = write_charts(lambda: pg.charts.comparison_forest(table))
+    write_outputs(output, results.writers | charts | write_tables(tabulate))
 
 
 @app.command
@@ -308,31 +293,27 @@ def gate(
         Measures, as for evaluate.
     output
         Files to write: .csv or .parquet for the values of each query, .md for a summary of the
-        verdicts with the queries that lost most.
+        verdicts.
     """
     check_outputs(output, [*rankings.inputs, Path(options.baseline)], *RESULTS, SUMMARY)
     is_file = Path(options.baseline).suffix.lower() in RESULTS
     baseline = Path(options.baseline) if is_file else options.baseline
     try:
         with print_warnings() as warnings:
-            values, measures, _, keys, *_ = results = evaluate_rankings(rankings, measure, queries)
-            keywords = vars(options) | vars(queries) | {"baseline": baseline} | keys
-            verdicts = pg.gate(values, measures, **keywords)
+            results = Results.measure(rankings, measure, queries)
+            keywords = vars(options) | vars(queries) | {"baseline": baseline} | results.keys
+            verdicts = pg.gate(results.values, results.measures, **keywords)
     except ERRORS as error:
         refusal = write_summary("The gate was refused", [write_sentence(error)])
-        write_outputs(output, {SUMMARY: partial(write_text, refusal)})
+        summaries = [file for file in output or () if file.suffix.lower() == SUMMARY]
+        write_outputs(summaries, {SUMMARY: partial(write_text, refusal)})
         raise
-    status = find_status(verdicts)
-
-    def write_verdicts(file: Path) -> None:
-        lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warnings)]
-        older = pg.read_results(baseline) if is_file else values
-        segments = queries.segments or []
-        losses = write_losses(verdicts, values, older, keys, segments, queries.weights)
-        write_text(write_summary(HEADLINES[status], lines, *losses), file)
-
+    failed = {*verdicts.filter(~pl.col("passes"))["verdict"]}
+    status = 0 if not failed else 3 if failed == {"undecided"} else 1
+    lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warnings)]
+    summary = partial(write_text, write_summary(HEADLINES[status], lines))
     print_text("\n".join(verdicts["sentence"]))
-    write_outputs(output, results.writers | {SUMMARY: write_verdicts})
+    write_outputs(output, results.writers | {SUMMARY: summary})
     return status
 
 
@@ -360,7 +341,7 @@ def report(
     """
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.inputs, PAGE, *RESULTS)
-    results = evaluate_rankings(rankings, measure, queries)
+    results = Results.measure(rankings, measure, queries)
     keywords = results.keywords | vars(comparison) | vars(queries) | results.keys
     keywords["title"] = title
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame}
@@ -397,7 +378,7 @@ def similarity(
     names, keys = parse_names(measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
     values = pg.similarity(frame, names, baseline=baseline, **keywords)
-    values = add_columns_of_queries(values, frame, keys["query"], queries)
+    values = queries.add_to(values, frame, keys["query"])
     numbers = {name: each for name, each in names.items() if values.schema[name] != pl.List}
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
@@ -406,7 +387,7 @@ def similarity(
     columns = [keys["strategy"], "measure", *(queries.segments or [])]
     print_text(format_table(summary.select(*columns, *SHOWN_STATISTICS)))
     results = Results(values, numbers, [], keys, frame, keywords)
-    write_outputs(output, results.writers, lambda: pg.charts.strategy_bars(summary))
+    write_outputs(output, results.writers | write_charts(lambda: pg.charts.strategy_bars(summary)))
 
 
 @app.command
@@ -439,7 +420,8 @@ def fuse(
         msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
         raise ValueError(msg)
     frame, keywords = rankings.read(pg.fuse)
-    query, doc = rankings.keys["query"], keywords.get("doc", "doc")
+    query = rankings.keys["query"]
+    doc = rankings.doc or find_document_column(frame.schema, query) or "doc"
     if any(file.suffix.lower() == RUN for file in output):
         check_columns("frame", [doc], frame.columns, argument="doc")
         if len(query) > 1:
@@ -454,8 +436,9 @@ def fuse(
         keywords["by"] = [name for name in frame.columns if name not in (*query, doc)]
     keywords |= {"method": method, "normalise": normalise, "weights": weights, "k": k}
     fused = pg.fuse(frame, **keywords)
-    writers = dict.fromkeys(RESULTS, partial(write_rows, fused))
-    write_outputs(output, writers | {RUN: partial(write_run, fused, query[0], doc, "fused")})
+    writers: Writers = dict.fromkeys(RESULTS, partial(write_rows, fused))
+    writers[RUN] = partial(write_run, fused, query[0], doc, "fused")
+    write_outputs(output, writers)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

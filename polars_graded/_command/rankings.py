@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from pathlib import Path
@@ -13,18 +13,11 @@ import polars as pl
 from cyclopts import Group, Parameter
 
 import polars_graded as pg
-from polars_graded._checks import check_columns
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """Separator of columns for each extension of a text file; `.csv.gz` counts as `.csv`."""
 
-TABLES_OF_RUNS = (".csv", ".parquet")
-"""Extensions of runs and judgments with named columns; a .tsv file may be a run of MS MARCO."""
-
-LETOR_KEYS = ("query", "doc", "grade")
-"""Columns of LETOR files that are not features."""
-
-FILE_OPTIONS = ("files", "runs", "named_by", "qrels", "unjudged_below", "strategy")
+FILE_OPTIONS = ("files", "named_by", "qrels", "unjudged_below", "strategy")
 """Options that are not for a public function, but for reading files."""
 
 Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
@@ -39,10 +32,8 @@ class Rankings:
     files: list[Path] | None = None
     """Rankings, plain or gzip; built-in ones by default. Rows: .csv, .tsv and .parquet files with
     one row per query and document. LETOR (SVMlight): each feature is a score. Runs: TREC, MS MARCO,
-    BEIR, JSON, or .csv and .parquet files with columns query, doc and score."""
+    BEIR, JSON, or with --qrels any files with columns query, doc and score."""
     _: KW_ONLY
-    runs: bool | None = None
-    """Read the files as runs, whatever their names. With --qrels, they are always runs."""
     named_by: Literal["tag", "file"] | None = None
     """The source of the name of a run's strategy; its tag by default."""
     qrels: list[str] | None = None
@@ -119,79 +110,43 @@ class Rankings:
         if self.ties and len(self.ties) == 1:
             passed["ties"] = self.ties[0]
         frame, keywords = self._read_files()
-        for name in ("query", "by", "ties"):
-            check_no_commas(name, getattr(self, name) or [], frame.columns)
         return frame, select_keywords(function, keywords | passed)
 
     def _read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, and keywords for what no option specifies."""
-        if self.qrels:
-            return self._read_judged_runs(self.qrels)
-        if self.unjudged_below is not None:
+        if self.unjudged_below is not None and not self.qrels:
             msg = "--unjudged-below needs --qrels"
             raise ValueError(msg)
         if not self.files:
             return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
-        are_tables = all(_find_suffix(file) in (*SEPARATORS, ".parquet") for file in self.files)
-        if self.runs or not (are_tables or _has_features(self.files[0])):
-            return self._read_runs(), {"strategy": "strategy", "descending": True}
-        if not are_tables:
+        if not self.qrels and _find_suffix(self.files[0]) in (*SEPARATORS, ".parquet"):
+            return pl.concat(map(_read_table, self.files), how="vertical_relaxed"), {}
+        if not self.qrels and _has_features(self.files[0]):
             frame = pg.read_letor(self.files)
-            return frame, {"by": [name for name in frame.columns if name not in LETOR_KEYS]}
-        ids = (*self.keys["query"], self.doc or "doc", self.keys["strategy"])
-        frames = [_read_table(file, *ids) for file in self.files]
-        for file, frame in zip(self.files, frames, strict=True):
-            check_columns(str(file), frames[0].columns, frame.columns)
-        return pl.concat(frames, how="diagonal_relaxed"), {}
-
-    def _read_judged_runs(self, qrels: Sequence[str]) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Return runs joined with their judgments."""
+            return frame, {"by": frame.columns[3:]}
+        rows = pg.read_run(self.files, named_by=self.named_by or "tag")
+        keywords: dict[str, Any] = {"strategy": "strategy", "descending": True}
+        if not self.qrels:
+            return rows, keywords
         judgments = {
-            name: _read_table(Path(file), "query", "doc", needs="grade")
-            if _find_suffix(Path(file)) in TABLES_OF_RUNS
-            else pg.read_qrels(file, subtopics=bool(self.subtopics))
-            for name, file in parse_names(qrels).items()
+            name: pg.read_qrels(file, subtopics=bool(self.subtopics))
+            for name, file in parse_names(self.qrels).items()
         }
-        rows = pg.join_judgments(
-            self._read_runs(),
+        if len(judgments) > 1:
+            keywords["grade"] = [*judgments]
+        return pg.join_judgments(
+            rows.drop("rank"),
             judgments if len(judgments) > 1 else next(iter(judgments.values())),
             strategy="strategy",
             subtopic="subtopic" if self.subtopics else None,
             unjudged_below=self.unjudged_below,
-        )
-        graders = {"grade": [*judgments]} if len(judgments) > 1 else {}
-        return rows, {"strategy": "strategy", "descending": True, **graders}
-
-    def _read_runs(self) -> pl.DataFrame:
-        """Return the documents of all runs, with the names of their strategies."""
-        tables = [file for file in self.files or () if _find_suffix(file) in TABLES_OF_RUNS]
-        texts = [file for file in self.files or () if file not in tables]
-        runs = [pg.read_run(texts, named_by=self.named_by or "tag")] if texts or not tables else []
-        for file in tables:
-            run = _read_table(file, "query", "doc", needs="score")
-            if self.named_by == "file" or "strategy" not in run.columns:
-                run = run.with_columns(strategy=pl.lit(file.stem))
-            runs.append(run)
-        columns = ["query", "doc", "score", "strategy"]
-        return pl.concat([run.select(columns) for run in runs], how="vertical_relaxed")
+        ), keywords
 
 
 def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords that a function takes."""
     names = signature(function).parameters
     return {name: value for name, value in keywords.items() if name in names}
-
-
-def check_no_commas(option: str, names: Sequence[str], columns: Collection[str]) -> None:
-    """Raise if columns of an option are separated by commas in place of blanks."""
-    for name in names:
-        parts = name.split(",")
-        if len(parts) > 1 and name not in columns and {*parts} <= {*columns}:
-            msg = (
-                f"the columns of --{option} must be separated by blanks, got {name!r}\n\n"
-                f"Hint: --{option} {' '.join(parts)}"
-            )
-            raise ValueError(msg)
 
 
 def parse_names(texts: Iterable[str]) -> dict[str, str]:
@@ -233,36 +188,9 @@ def _has_features(file: Path) -> bool:
         return b" qid:" in next((line for line in lines if not line.startswith(b"#")), b"")
 
 
-def _read_table(file: Path, *ids: str, needs: str | None = None) -> pl.DataFrame:
-    """Return the rows of a CSV, TSV or Parquet file.
-
-    The types of columns in a text file are inferred from all rows. Ids become numbers only if no
-    text would change: "001" and "1" stay different ids. For a run or judgments, which need a
-    column besides the ids, ids are texts.
-    """
+def _read_table(file: Path) -> pl.DataFrame:
+    """Return the rows of a CSV, TSV or Parquet file. Types are inferred from all rows."""
     suffix = _find_suffix(file)
-    with file.open("rb") as opened:
-        if suffix == ".parquet":
-            frame = pl.read_parquet(opened)
-        else:
-            options: Any = {"separator": SEPARATORS[suffix], "infer_schema_length": None}
-            frame = pl.read_csv(opened, schema_overrides=dict.fromkeys(ids, pl.String), **options)
-            _check_last_line(file, frame, SEPARATORS[suffix])
-    if needs:
-        check_columns(str(file), (*ids, needs), frame.columns)
-        return frame.cast(dict.fromkeys(ids, pl.String))
-    for name in {*ids} & {*frame.columns} if suffix != ".parquet" else ():
-        numbers = frame[name].cast(pl.Int64, strict=False)
-        if numbers.cast(pl.String).equals(frame[name]):
-            frame = frame.with_columns(numbers)
-    return frame
-
-
-def _check_last_line(file: Path, frame: pl.DataFrame, separator: str) -> None:
-    """Raise if the last line was cut off: its missing score would mean not retrieved."""
-    if not frame.is_empty() and frame.row(-1)[-1] is None:
-        lines = pl.read_csv(file, has_header=False, separator="\x1f", quote_char=None)
-        line = str(lines.row(-1)[0])
-        if line.count(separator) < frame.width - 1:
-            msg = f"{file} must have {frame.width} values in each line, got {line!r} in the last"
-            raise ValueError(msg)
+    if suffix == ".parquet":
+        return pl.read_parquet(file)
+    return pl.read_csv(file, separator=SEPARATORS[suffix], infer_schema_length=None)

@@ -22,7 +22,10 @@ from polars_graded._frames.inputs import build_judgment_table, build_run_table
 
 NAMES = {
     "query": ("query_id", "query-id", "qid", "q_id", "topic_id", "query"),
-    "doc": ("doc_id", "docid", "docno", "corpus_id", "corpus-id", "document_id", "pid", "doc"),
+    "doc": (
+        *("doc_id", "docid", "docno", "corpus_id", "corpus-id", "document_id", "pid", "doc"),
+        *("product_id", "item_id", "sku", "url"),
+    ),
     "score": ("score",),
     "grade": ("grade", "relevance", "rel", "label", "score"),
     "rank": ("rank",),
