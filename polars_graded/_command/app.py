@@ -34,7 +34,6 @@ from polars_graded._command.outputs import (
     write_text,
 )
 from polars_graded._command.rankings import Rankings, Texts, parse_names, select_keywords
-from polars_graded._measuring.document_columns import find_document_column
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
@@ -421,7 +420,7 @@ def fuse(
         raise ValueError(msg)
     frame, keywords = rankings.read(pg.fuse)
     query = rankings.keys["query"]
-    doc = rankings.doc or find_document_column(frame.schema, query) or "doc"
+    doc = rankings.doc or "doc"
     if any(file.suffix.lower() == RUN for file in output):
         check_columns("frame", [doc], frame.columns, argument="doc")
         if len(query) > 1:
