@@ -8,8 +8,8 @@ ranking evaluation, 2016.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -62,12 +62,6 @@ for ranks."""
 SWAPPED_RANK = 10
 """Rank in the scenarios of Moniz, Torgo and Vinagre: scenario 1 swaps the documents at this rank
 and the next, and scenario 2 inverts the order of the documents from rank 1 to this rank."""
-
-MAX_TABLE_LEVELS = 20
-"""Maximum number of thresholds that `threshold_profile` takes from the grades of a column."""
-
-NDCG_COLUMNS = ("strategy", "n", "ndcg", "ndcg_phi", "difference")
-"""Columns of the result of `ndcg_by_relevance`, except the query."""
 
 
 # Rankings
@@ -200,10 +194,9 @@ def swapped_rankings(
         raise ValueError(msg)
     keys = check_column_names("query", query)
     check_columns("rankings", [*keys, grade], rankings.columns)
-    for argument, name in (*(("query", key) for key in keys), ("grade", grade)):
-        if name in {"swaps", "score"}:
-            msg = f"`{argument}` must not be the name of another column of the result, got {name!r}"
-            raise ValueError(msg)
+    if taken := {"swaps", "score"} & {*keys, grade}:
+        msg = f"`query` and `grade` must not be new columns of the result, got {', '.join(taken)}"
+        raise ValueError(msg)
     check_grade(f"grade {grade!r}", rankings.schema[grade])
     if not rankings[grade].cast(pl.Float64).is_finite().all():
         msg = f"grade {grade!r} must be finite, got NaN or infinity"
@@ -459,7 +452,7 @@ def robustness_to_levels(
             queries, documents=documents, levels=count, uniform=uniform, seed=seed
         )
         ranked = swapped_rankings(reference, numbers, seed=seed)
-        means = _compute_means(evaluate(ranked, measured, strategy="swaps"), "swaps")
+        means = _compute_means(evaluate(ranked, measured, strategy="swaps"), "swaps", measured)
         parts.append(means.select(pl.lit(count, pl.Int64).alias("levels"), pl.all()))
     return pl.concat(parts).sort("measure", "levels", "swaps")
 
@@ -492,7 +485,7 @@ def threshold_profile(
         The columns that identify queries.
     thresholds
         Thresholds of `ap`. At threshold t, documents with a grade of at least t are relevant. By
-        default, every grade above 0 is a threshold; more than 20 such grades raise an error.
+        default, every grade above 0 is a threshold.
     measures
         Measures to compute in addition to `ap` at the thresholds, as for `evaluate`.
     ties
@@ -522,19 +515,17 @@ def threshold_profile(
     """
     frame = check_collected("frame", frame)
     judges = [check_column_name("grade", judge) for judge in check_list("grade", grade)]
-    keys = check_column_names("query", query)
-    needed_columns = [*keys, *judges]
-    check_columns("frame", needed_columns, frame.columns)
-    common_levels = thresholds
-    if common_levels is not None:
-        common_levels = check_increasing("thresholds", check_list("thresholds", thresholds))
+    check_columns("frame", judges, frame.columns)
     parts = []
     for judge in judges:
-        levels = _find_levels(frame.get_column(judge)) if common_levels is None else common_levels
-        precisions = [Measure.of("ap", threshold=threshold).name for threshold in levels]
+        levels = thresholds
+        if levels is None:
+            grades = frame[judge].cast(pl.Float64, strict=False)
+            levels = grades.filter(grades.is_finite() & (grades > 0)).unique().sort()
+        precisions = [Measure.of("ap", threshold=each).name for each in check_list("", levels)]
         measured = _write_options([precisions, measures])
         per_query = evaluate(frame, measured, query=query, grade=judge, by=by, ties=ties)
-        means = _compute_means(per_query.drop(keys), "strategy")
+        means = _compute_means(per_query, "strategy", measured)
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
 
@@ -600,28 +591,22 @@ def ndcg_by_relevance(
     │ day 2 ┆ 0.972 ┆ 0.936    │
     └───────┴───────┴──────────┘
     """
-    frame = check_collected("frame", frame)
-    keys = check_column_names("query", query)
-    for argument, name in (("popularity", popularity), ("grade", grade)):
-        check_column_name(argument, name)
-    check_columns("frame", [*keys, popularity, grade], frame.columns)
-    if taken := [key for key in keys if key in NDCG_COLUMNS]:
-        msg = f"`query` must not be the name of another column of the result, got {taken[0]!r}"
-        raise ValueError(msg)
+    frame, keys = check_collected("frame", frame), check_column_names("query", query)
+    check_columns("frame", [*keys, check_column_name("popularity", popularity)], frame.columns)
     phi = f"φ of {' '.join(frame.columns)}"  # differs from all column names
     judged = frame.with_columns(graded(popularity).phi_relevance().over(keys).alias(phi))
-    parts = []
     defined = judged.filter(pl.col(phi).is_not_null().any().over(keys))
+    options: dict[str, Any] = {"query": query, "by": by, "ties": ties}
+    parts = []
     for cutoff in check_list("cutoffs", cutoffs):
         n = check_whole_number("cutoffs", cutoff)
-        by_grade, by_phi = (
-            evaluate(
-                rows, {name: f"ndcg(gain=exp2)@{n}"}, query=query, grade=judge, by=by, ties=ties
-            )
-            for name, rows, judge in (("ndcg", judged, grade), ("ndcg_phi", defined, phi))
-        )
-        values = by_grade.join(
-            by_phi, on=["strategy", *keys], how="left", nulls_equal=True, maintain_order="left"
+        measure = f"ndcg(gain=exp2)@{n}"
+        values = evaluate(judged, {"ndcg": measure}, grade=grade, **options).join(
+            evaluate(defined, {"ndcg_phi": measure}, grade=phi, **options),
+            on=["strategy", *keys],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
         )
         difference = (pl.col("ndcg") - pl.col("ndcg_phi")).alias("difference")
         number = pl.lit(n, pl.Int64).alias("n")
@@ -695,27 +680,14 @@ def _write_options(measures: Sequence[Measures]) -> dict[str, str]:
     return {name: each.formula for name, each in parse_scalar_measures(measures).items()}
 
 
-def _compute_means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
+def _compute_means(
+    per_query: pl.DataFrame, strategy: str, measures: Mapping[str, str]
+) -> pl.DataFrame:
     """Return the mean of each measure, one row per strategy and measure."""
-    measures = [name for name in per_query.columns if name not in (strategy, "query")]
-    means = per_query.group_by(strategy, maintain_order=True).agg(pl.col(measures).mean())
-    return means.unpivot(measures, index=strategy, variable_name="measure", value_name="mean").sort(
-        strategy, maintain_order=True
-    )
-
-
-def _find_levels(grades: pl.Series) -> tuple[float, ...]:
-    """Return the grades above 0 in a column, in ascending order."""
-    # Texts, NaN and infinity raise no error here, because `evaluate` raises one for them.
-    numbers = grades.cast(pl.Float64, strict=False)
-    levels = numbers.filter(numbers.is_finite() & (numbers > 0)).unique().sort()
-    if len(levels) > MAX_TABLE_LEVELS:
-        msg = (
-            f"{grades.name!r} must have at most {MAX_TABLE_LEVELS} grades above 0, "
-            f"got {len(levels)}\n\nHint: pass `thresholds` to choose some of them"
-        )
-        raise ValueError(msg)
-    return tuple(levels)
+    means = per_query.group_by(strategy, maintain_order=True).agg(pl.col(*measures).mean())
+    return means.unpivot(
+        [*measures], index=strategy, variable_name="measure", value_name="mean"
+    ).sort(strategy, maintain_order=True)
 
 
 def _make_generator(seed: int) -> np.random.Generator:

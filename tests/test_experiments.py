@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import polars as pl
 import pytest
@@ -227,34 +226,16 @@ REFUSED = [
         ValueError,
         "`measures` must",
     ),
-    (lambda: threshold_profile(JUDGED, by="score"), ColumnNotFound, "no column 'query'; it has"),
+    (lambda: threshold_profile(JUDGED, by="score"), ColumnNotFound, "no column 'grade'; it has"),
     (
         lambda: threshold_profile(JUDGED, **(PROFILE | {"grade": ["judge", "ohter"]})),
         ColumnNotFound,
         "no column 'ohter'; it has .*\n\nHint: did you mean 'other'",
     ),
     (
-        lambda: threshold_profile(JUDGED, **PROFILE, thresholds=[2, 1]),
-        ValueError,
-        "`thresholds` must",
-    ),
-    (
         lambda: ndcg_by_relevance(JUDGED, by="score", query="topic", grade="judge"),
         ColumnNotFound,
         "no column 'popularity'; it has topic, judge",
-    ),
-    *(
-        (
-            partial(ndcg_by_relevance, DAYS.rename({"query": name}), by="score", query=name),
-            ValueError,
-            f"`query` must not be the name of another column of the result, got '{name}'",
-        )
-        for name in ("strategy", "n", "ndcg", "ndcg_phi", "difference")
-    ),
-    (
-        lambda: threshold_profile(JUDGED.rename({"topic": "ndcg"}), **(PROFILE | NAMED_NDCG)),
-        ValueError,
-        "`query` must",
     ),
     (lambda: popularity_scenarios(1, n=0), ValueError, "`n` must"),
     # Nothing to do.
@@ -266,7 +247,7 @@ REFUSED = [
             reference_rankings(documents=2).rename({"query": "score"}), 1, query="score"
         ),
         ValueError,
-        "`query` must",
+        "`query` and `grade` must",
     ),
     (
         lambda: ndcg_by_relevance(worked_example("moniz"), by="score", grade="doc", cutoffs=[]),
