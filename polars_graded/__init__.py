@@ -51,7 +51,6 @@ For studies
     trust                           module: power, stability and robustness of results
     clicks                          module: relevance, interleaving and evaluation from click logs
     datasets                        module: rankings and click logs to try measures on
-    experiments                     module: the experiments of two papers
     show_versions                   the versions of this package and its dependencies
 """
 
@@ -81,7 +80,7 @@ from polars_graded._warnings import DataWarning
 from polars_graded.namespace import Graded, graded
 
 if TYPE_CHECKING:
-    from polars_graded import charts, clicks, datasets, experiments, trust
+    from polars_graded import charts, clicks, datasets, trust
 
 __all__ = [
     "DataWarning",
@@ -100,7 +99,6 @@ __all__ = [
     "datasets",
     "differences",
     "evaluate",
-    "experiments",
     "fuse",
     "gate",
     "graded",
@@ -124,7 +122,7 @@ __all__ = [
     "write_results",
 ]
 
-_MODULES = ("charts", "clicks", "datasets", "experiments", "trust")
+_MODULES = ("charts", "clicks", "datasets", "trust")
 
 
 def __getattr__(name: str) -> Any:

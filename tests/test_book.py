@@ -22,7 +22,7 @@ from helpers import needed
 from prose import not_printed
 
 import polars_graded
-from polars_graded import Graded, charts, clicks, datasets, experiments, trust
+from polars_graded import Graded, charts, clicks, datasets, trust
 from polars_graded._measuring.definitions import DEFINITIONS
 
 SOURCES = Path(polars_graded.__file__).parents[1] / "notebooks"
@@ -197,7 +197,7 @@ def names_of(path: Path) -> list[str]:
 
 
 def test_the_reference_has_every_public_name_once() -> None:
-    modules = {"charts": charts, "clicks": clicks, "datasets": datasets, "experiments": experiments}
+    modules = {"charts": charts, "clicks": clicks, "datasets": datasets}
     modules["trust"] = trust
     public = [name for name in dir(polars_graded) if name not in modules and name != "__version__"]
     public += [f"{room}.{name}" for room, module in modules.items() for name in module.__all__]

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polars_graded import graded
-from polars_graded.datasets import example, worked_example
-from polars_graded.experiments import (
+from polars_graded.datasets import (
     ad_hoc_grade,
+    example,
     popularity_rankings,
     reference_rankings,
     swapped_rankings,
+    worked_example,
 )
 
 GRADES = graded("grade")

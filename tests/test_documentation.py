@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import polars_graded
-from polars_graded import Graded, charts, clicks, datasets, experiments, trust
+from polars_graded import Graded, charts, clicks, datasets, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOMS = (polars_graded, charts, clicks, datasets, experiments, trust)
+ROOMS = (polars_graded, charts, clicks, datasets, trust)
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_graded as pg
-from polars_graded import charts, clicks, experiments, trust
+from polars_graded import charts, clicks, datasets, trust
 
 pytestmark = pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
 
@@ -153,12 +153,10 @@ ROWS = {
     "evaluate": lambda frame, **keys: pg.evaluate(frame, "ap", "ndcg@3", **BY, **keys),
     "fuse": partial(pg.fuse, by=["x", "y"]),
     "join_judgments": with_judgments,
-    "ndcg_by_relevance": partial(experiments.ndcg_by_relevance, **BY),
     "overview": partial(pg.overview, by=["x", "y"]),
     "phi_control_points": partial(pg.phi_control_points, score="popularity"),
     "phi_curve": partial(pg.phi_curve, score="popularity", points=9),
-    "swapped_rankings": partial(experiments.swapped_rankings, swaps=[0, 3]),
-    "threshold_profile": partial(experiments.threshold_profile, **BY),
+    "swapped_rankings": partial(datasets.swapped_rankings, swaps=[0, 3]),
     "similarity": lambda frame, **keys: pg.similarity(frame, "rbo", **BY, **keys),
     "average_curves": lambda frame, **keys: pg.average_curves(
         frame, "dcg_curve@3", weights="traffic", **BY, **keys
@@ -194,7 +192,7 @@ def test_every_function_that_takes_a_query_is_called():
     modules = {"": pg, "trust.": trust, "clicks.": clicks, "charts.": charts}
     found = {
         (f"charts.{name}" if prefix == "charts." else name)
-        for prefix, module in (*modules.items(), ("experiments.", experiments))
+        for prefix, module in (*modules.items(), ("datasets.", datasets))
         for name in module.__all__
         if inspect.isfunction(function := getattr(module, name)) and takes_query(function)
     }

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_graded as pg
-from polars_graded import charts, experiments
+from polars_graded import charts
 
 RANKED = pl.DataFrame(
     {
@@ -67,9 +67,6 @@ CALLS = {
     "explore measure": lambda n: charts.explore(PER_QUERY.rename({"ap": n}), "A", "B", {n: "ap"}),
     "precision_histogram measure": lambda n: charts.precision_histogram(
         PER_QUERY.rename({"ap": n}), {n: "ap"}, "A", "B"
-    ),
-    "ndcg_by_relevance popularity": lambda n: experiments.ndcg_by_relevance(
-        WIDE.with_columns(pl.col("grade").alias(n)), by=["f1", "f2"], popularity=n
     ),
     "robustness_to_grading grade": lambda n: pg.trust.robustness_to_grading(
         RANKED.rename({"grade": n}), "ap", grade=n, **STACKED

@@ -47,11 +47,9 @@ MAY_IMPORT = {
         *("_checks", "_frames", "_measuring", "_measuring.kernels", "_results", "_warnings"),
     },
     "clicks": {"_clicks"},
-    "experiments": {
-        *("numpy", "polars", "_checks", "_measuring", "_measuring.kernels", "_frames"),
-        "namespace",
+    "datasets": {
+        *("numpy", "polars", "_checks", "_measuring", "_measuring.kernels", "_frames", "_clicks"),
     },
-    "datasets": {"polars", "_checks", "_measuring", "_clicks", "experiments"},
     "_drawing": {
         *("numpy", "polars", "altair"),
         *("_checks", "_frames", "_measuring", "_results", "_sentences"),
@@ -89,7 +87,7 @@ LEAVES = {
     "clicks": ["_clicks", "clicks", "datasets"],
     "command": ["_command"],
     "engines": ["_frames.engines"],
-    "experiments": ["experiments", "datasets"],
+    "datasets": ["datasets"],
     "fuse": ["_frames.fusing"],
     "gate": ["_results.gating", "_results.comparability", "_sentences.gates"],
     "report": ["_report"],

@@ -293,7 +293,6 @@ def robustness_to_grading(
 
     See Also
     --------
-    experiments.robustness_to_levels : The same with artificial rankings.
     trust.order_stability : Stability of the order with other queries.
     charts.grading_profile : Chart of the strategies under each grading.
 

@@ -351,8 +351,7 @@ def measure_agreement(
     Parameters
     ----------
     frame
-        One row per strategy and query with one column per measure, as `evaluate` and
-        `experiments.ndcg_by_relevance` return it.
+        One row per strategy and query with one column per measure, as `evaluate` returns it.
     x, y
         The columns of the two numbers. They may also be a similarity and a difference, for example
         the columns `"rbo"` and `"difference"` of
