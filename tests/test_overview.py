@@ -134,23 +134,6 @@ def test_a_misspelt_method_is_suggested_as_its_name_in_a_string_is(name, meant):
         _ = g.xyzzy
 
 
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"by": ["rank"], "descending": False}, "rank"),
-        ({"by": {"ours": "score", "grade of ours": "rank"}}, "grade of ours"),
-        ({"by": {"grade of ours": "rank", "ours": "score"}}, "grade of ours"),
-    ],
-)
-def test_no_strategy_takes_the_column_of_another(options, name):
-    frame = pl.DataFrame({"query": 1, "doc": ["a"], "grade": 1, "score": 0.5, "rank": 1})
-    said = f"the columns of a strategy must differ .*, got {name!r}(.|\n)*Hint: by="
-    with pytest.raises(ValueError, match=said):
-        side_by_side(frame, 1, **options)
-    named = side_by_side(frame, 1, by={"ours": "rank"}, descending=False)
-    assert named.columns == ["rank", "ours", "grade of ours"]
-
-
 def test_a_document_column_of_another_usual_name_is_found_by_every_function(tmp_path):
     rows = datasets.example(queries=3)
     renamed = rows.rename({"doc": "sku"})

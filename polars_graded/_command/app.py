@@ -394,7 +394,7 @@ def fuse(
     rankings: Rankings = BUILT_IN,
     *,
     method: str = "rrf",
-    normalise: str = "default",
+    normalise: str = "min_max",
     weights: Annotated[list[float] | None, Parameter(consume_multiple=True)] = None,
     k: float = 60,
     output: Outputs = None,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
+import polars.selectors as cs
 from cyclopts import Parameter
 
 import polars_graded as pg
@@ -77,14 +78,7 @@ def _write_option(argument: re.Match[str]) -> str:
 
 
 def format_table(table: pl.DataFrame) -> str:
-    """Return a table as text, with four decimals."""
-
-    def format_cell(value: Any) -> str:
-        if isinstance(value, float):
-            return f"{value:.0e}" if 0 < abs(value) < 0.0001 else f"{value:.4f}"  # noqa: PLR2004
-        return "" if value is None else str(value)
-
-    texts = pl.DataFrame({name: [*map(format_cell, table[name])] for name in table.columns})
+    """Return a whole table as text, with four digits of numbers."""
     with pl.Config(
         tbl_rows=-1,
         tbl_cols=-1,
@@ -92,10 +86,9 @@ def format_table(table: pl.DataFrame) -> str:
         fmt_str_lengths=2**31,
         tbl_hide_column_data_types=True,
         tbl_hide_dataframe_shape=True,
-        tbl_cell_alignment="RIGHT",
         tbl_formatting="UTF8_FULL_CONDENSED",
     ):
-        return str(texts)
+        return str(table.with_columns(cs.float().round_sig_figs(4)))
 
 
 def write_summary(headline: str, lines: Iterable[str]) -> str:

@@ -36,10 +36,6 @@ WEIGHTED_METHODS = ("rrf", "weighted_sum")
 """Methods that can weigh strategies."""
 
 
-MAX_SCORE = 1e150
-"""Maximum score. The square of a larger score may be infinite."""
-
-
 def _divide(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
     """Return a quotient: 0 for a divisor of 0, null for a null dividend."""
     return pl.when(divisor > 0).then(dividend / divisor).otherwise(dividend * 0.0)
@@ -82,7 +78,7 @@ def fuse(
     *,
     by: By,
     method: Method = "rrf",
-    normalise: Normalisation | Literal["default"] | None = "default",
+    normalise: Normalisation | None = "min_max",
     weights: Mapping[str, float] | Sequence[float] | None = None,
     k: float = 60,
     name: str = "fused",
@@ -192,12 +188,11 @@ def fuse(
         doc=doc,
     )
     check_choice("method", method, get_args(Method))
-    if normalise != "default" and normalise is not None:
+    if normalise is not None:
         check_choice("normalise", normalise, get_args(Normalisation), instead="None")
-        if method in RANK_METHODS:
-            msg = f"`normalise` is for methods of scores, not {method!r}, got {normalise!r}"
-            raise ValueError(msg)
-    normalisation = "min_max" if normalise == "default" else normalise
+    if method in RANK_METHODS and normalise not in ("min_max", None):
+        msg = f"`normalise` is for methods of scores, not {method!r}, got {normalise!r}"
+        raise ValueError(msg)
     if len(request.by) < 2:  # noqa: PLR2004
         msg = f"`by` must name at least two columns to fuse, got {', '.join(request.by)}"
         raise ValueError(msg)
@@ -208,17 +203,12 @@ def fuse(
         msg = f"`name` must not be a column that is used, got {name!r}"
         raise ValueError(msg)
 
-    # An infinite sum of squares or of scores would give a finite score of 0.
-    hides_overflow = method not in RANK_METHODS and normalisation in ("min_max", "z", "sum")
-
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
         measure_eagerly([request], rows)  # checks the rankings
         columns = request.add_computed_columns(rows)
-        fused = _build_fusion(request, columns.schema, method, normalisation, factors, offset)
+        fused = _build_fusion(request, columns.schema, method, normalise, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())
-        scores = [_get_score(request, columns.schema, each).abs().max() for each in request.by]
-        is_large = columns.select(pl.max_horizontal(scores) > MAX_SCORE).item()
-        if (is_large and hides_overflow) or not result[name].is_finite().all():
+        if not result[name].is_finite().all():
             msg = "scores of `by` must not be so large or small that sums or squares overflow"
             raise ValueError(msg)
         return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import polars as pl
@@ -141,9 +140,6 @@ def overview(
         undefined_as=undefined_as,
         condensed=condensed,
     )
-    if request.key in COLUMNS:
-        msg = f"`strategy` must not have the name of a column of an overview, got {request.key!r}"
-        raise ValueError(msg)
     request, opened = request.open_frame(frame)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = Groups.of(rows, request.keys, request.document_columns)
@@ -304,7 +300,6 @@ def side_by_side(
     last = min(n, max(rows.get_column(RANK).count() for _, rows in ranked))
     table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()
     for name, ranked_rows in ranked:
-        _check_columns_are_apart(name, table.columns)
         grade = pl.col(request.grade).alias(f"grade of {name}")
         column = ranked_rows.select(pl.col(RANK).alias("rank"), pl.col(doc).alias(name), grade)
         table = table.join(column, on="rank", how="left", maintain_order="left")
@@ -320,15 +315,3 @@ def side_by_side(
             "rows",
         )
     return table
-
-
-def _check_columns_are_apart(strategy: str, others: Collection[str]) -> None:
-    """Raise if a new column would have the name of an existing column."""
-    for name in (strategy, f"grade of {strategy}"):
-        if name in others:
-            msg = (
-                f"the columns of a strategy must differ from 'rank' and those of other strategies, "
-                f"got {name!r} for {strategy!r}\n\n"
-                "Hint: by={'ours': ...} gives a strategy another name"
-            )
-            raise ValueError(msg)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from polars_graded._checks import first_few
 from polars_graded._frames.evaluating import check_without_data, measure_eagerly
 from polars_graded._frames.request import Request
 
@@ -43,10 +42,7 @@ class Worker:
         # for all queries, so no warning is shown.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            try:
-                values = measure_eagerly([self.request], frame)
-            except ValueError as error:
-                raise ValueError(_write_error_with_queries(self.request, frame, error)) from None
+            values = measure_eagerly([self.request], frame)
         return values.to_arrow().cast(self.schema)
 
 
@@ -103,18 +99,3 @@ def _build_arrow_schema(request: Request, given: pa.Schema) -> pa.Schema:
         else pa.field(name, types[dtype])
         for name, dtype in request.build_schema(read_schema(given)).items()
     )
-
-
-def _write_error_with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
-    """Add the queries that contain NaN or infinity to the text of an error."""
-    sentence, *hint = str(error).split("\n\n")
-    frame = request.add_computed_columns(frame)
-    scores = [columns[0] for columns in request.by.values()]
-    floats = [name for name in (request.grade, *scores) if frame.schema[name].is_float()]
-    if not floats:
-        return str(error)
-    not_finite = frame.filter(~pl.all_horizontal(pl.col(name).is_finite() for name in floats))
-    queries = not_finite.select(request.query).unique(maintain_order=True).rows()
-    if not queries:
-        return str(error)
-    return "\n\n".join([f"{sentence}: {first_few(queries)}", *hint])
