@@ -127,7 +127,8 @@ def _read_table(file: str, text: bytes, separator: str) -> pl.DataFrame:
         msg = f"{file} must have the fields of its header in each line, got {reason}"
         raise ValueError(msg) from None
     texts = pl.all().str.strip_chars(" ")
-    return table.rename(str.strip).with_columns(pl.when(texts != "").then(texts))
+    table = table.rename(str.strip).with_columns(pl.when(texts != "").then(texts))
+    return table.filter(pl.any_horizontal(pl.all().is_not_null()))  # without empty lines
 
 
 def _read_json(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.DataFrame:

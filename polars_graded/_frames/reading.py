@@ -229,7 +229,8 @@ def _read_run(file: File, strategy: str | None = None) -> pl.DataFrame:
     [name] = [strategy] if strategy is not None else _list_file_names([file])
     if strategy is not None or "tag" not in table.columns or _is_one_ranking(file, table):
         table = table.with_columns(tag=pl.lit(name))
-    return table.select("query", "doc", "score", pl.col("rank").cast(pl.Int64), strategy="tag")
+    rank = pl.col("rank").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    return table.select("query", "doc", "score", rank, strategy=pl.col("tag").cast(pl.String))
 
 
 def _is_one_ranking(file: File, table: pl.DataFrame) -> bool:
