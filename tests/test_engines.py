@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from helpers import ODD_QUERIES, assert_same_columns, frame_of, needed, random_q
 from polars.testing import assert_frame_equal
 from registry import FURTHER_COLUMNS, ROWS
 
+import polars_graded
 from polars_graded import evaluate, join_judgments, similarity, summarise
 from polars_graded._door import find_engine
 
@@ -242,65 +244,20 @@ JUDGED_ROWS = [
 
 
 @in_spark
-@pytest.mark.parametrize("here", [True, False])
-def test_two_frames_of_spark_are_judged(spark, here):
-    run, judgments = (frame.to_arrow() for frame in JUDGED_BY_HAND.values())
-    judgments = judgments if here else spark.createDataFrame(judgments)
-    judged = join_judgments(spark.createDataFrame(run), judgments, strategy="my.run")
-    assert judged.columns == ["my.run", "query", "doc", "score", "grade"]
-    assert sorted(from_spark(judged).rows()) == JUDGED_ROWS
-    least = join_judgments(
-        spark.createDataFrame(run), judgments, strategy="my.run", unjudged_below=2
-    )
-    assert {row[1:] for row in from_spark(least).rows() if row[-1] is not None} == {
-        ("q1", "d1", 0.9, 2),
-        ("q1", "d1", None, 2),
+def test_the_join_of_the_book_judges_a_run_in_spark(spark):
+    page = Path(polars_graded.__file__).parents[1] / "notebooks/book/how-to/big.md"
+    [code] = re.findall(r"```python\n(judged_queries = .*?)```", page.read_text("utf-8"), re.DOTALL)
+    run, judgments = JUDGED_BY_HAND.values()
+    run = run.rename({"my.run": "strategy"})
+    frames = {
+        "run": spark.createDataFrame(run.to_arrow()),
+        "judgments": spark.createDataFrame(judgments.drop_nulls().to_arrow()),
     }
-
-
-@in_spark
-def test_spark_joins_and_measures_judgments_of_subtopics(spark):
-    run = STACKED.select("run", "query", pl.col("doc").cast(pl.Int64), "score").drop_nulls("score")
-    rows = ROWS_OF_QUERIES.select("query", pl.col("doc").cast(pl.Int64), "grade").drop_nulls()
-    judgments = pl.concat(
-        rows.with_columns(
-            subtopic=pl.lit(subtopic), grade=((pl.col("grade") + place) % 3 > 0).cast(pl.Int64)
-        )
-        for place, subtopic in enumerate("xyz")
-    )
-    joined = join_judgments(
-        spark.createDataFrame(run.to_arrow()),
-        spark.createDataFrame(judgments.to_arrow()),
-        strategy="run",
-        subtopic="subtopic",
-    )
-    options = {"strategy": "run", "ties": "doc", "subtopics": "subtopics"}
-    measures = ["alpha_ndcg@10", "err_ia@20", "subtopic_recall@5", "ap"]
-    values = evaluate(joined, *measures, **options)
-    expected = join_judgments(run, judgments, strategy="run", subtopic="subtopic")
-    expected = evaluate(expected, *measures, **options)
-    assert expected["alpha_ndcg@10"].n_unique() > 10
-    assert_frame_equal(in_order(from_spark(values), "run"), in_order(expected, "run"))
-
-
-@in_spark
-def test_spark_refuses_what_cannot_be_judged(spark):
-    run, judgments = (spark.createDataFrame(rows.to_arrow()) for rows in JUDGED_BY_HAND.values())
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="`run` has no column 'strategy'"):
-        join_judgments(run, judgments, strategy="strategy")
-    with pytest.raises(ValueError, match="column 'strategy' that no argument names; its"):
-        join_judgments(run.withColumnRenamed("my.run", "strategy"), judgments)
-    with pytest.raises(TypeError, match=r'"query" must have one data type, got Int64 .* String'):
-        join_judgments(run.selectExpr("1L AS query", "doc", "score"), judgments)
-    twice = "`{}` must have each .* once, got more than once: {}"
-    options = {"strategy": "my.run"}
-    with pytest.raises(Exception, match=twice.format("run", "a, q1, d1")):
-        join_judgments(run.union(run.limit(1)), judgments, **options).collect()
-    with pytest.raises(Exception, match=twice.format("judgments", "q1, d1")):
-        join_judgments(run, judgments.union(judgments.limit(1)), **options).collect()
-    nothing = run.selectExpr("`my.run`", "nullif(query, 'q2') AS query", "doc", "score")
-    with pytest.raises(Exception, match='"query" must not be null in `run`'):
-        join_judgments(nothing, judgments, **options).collect()
+    exec(code, frames)  # noqa: S102, code of our own page
+    judged = from_spark(frames["judged"]).select("strategy", "query", "doc", "score", "grade")
+    assert sorted(judged.rows(), key=str) == sorted(JUDGED_ROWS, key=str)
+    joined = join_judgments(frames["run"], judgments, strategy="strategy")
+    assert sorted(joined.rows(), key=str) == sorted(JUDGED_ROWS, key=str)
 
 
 # Ray

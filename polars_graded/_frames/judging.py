@@ -8,7 +8,6 @@ from typing import Any, TypedDict, Unpack, overload
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_column_names, check_number, pack_query
-from polars_graded._door import find_engine
 from polars_graded._frames.inputs import build_grader_table, build_run_table, gather_subtopics
 from polars_graded._frames.joining import join_rows
 from polars_graded._measuring.keywords import checks_keywords
@@ -57,7 +56,8 @@ def join_judgments(
     run
         The retrieved documents, with a score or a rank: any data frame; `{query: {doc: score}}`; or
         `{query: [doc, ...]}` in rank order. A mapping from names to any of these stacks strategies.
-        A LazyFrame is joined when the result is collected. A Spark frame is joined in Spark.
+        A LazyFrame is joined when the result is collected. Frames of Spark and Ray
+        are collected.
     judgments
         The judged documents: a data frame; `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
         relevant documents, which get grade 1. For several graders, pass a mapping from their names,
@@ -81,7 +81,7 @@ def join_judgments(
 
     Returns
     -------
-    DataFrame, LazyFrame or Spark's DataFrame
+    DataFrame or LazyFrame
         The columns of `run`, then those that `judgments` adds. The rows of the run for judged
         queries come first, then the judged documents that were not retrieved, strategy by strategy.
 
@@ -151,9 +151,6 @@ def join_judgments(
     if subtopic is not None:
         check_column_name("subtopic", subtopic)
         judgments = gather_subtopics(judgments, query, doc, grade, subtopic, unjudged_below)
-    engine = find_engine(run)
-    if engine is not None and hasattr(engine, "join_rows"):
-        return engine.join_rows(run, judgments, query, doc, grade, strategy, unjudged_below)
     runs = build_run_table(run, query, doc, strategy)
     judged, grades = build_grader_table(judgments, query, doc, grade)
     rows = join_rows(runs, judged, query, doc, grades, unjudged_below, columns)
