@@ -419,16 +419,9 @@ def fuse(
         msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
         raise ValueError(msg)
     frame, keywords = rankings.read(pg.fuse)
-    query = rankings.keys["query"]
-    doc = rankings.doc or "doc"
+    query, doc = rankings.keys["query"], rankings.doc or "doc"
     if any(file.suffix.lower() == RUN for file in output):
         check_columns("frame", [doc], frame.columns, argument="doc")
-        if len(query) > 1:
-            msg = (
-                f"a run has one column of queries, got {', '.join(query)}\n\n"
-                "Hint: --output fused.parquet writes all columns"
-            )
-            raise ValueError(msg)
     if (strategy := rankings.keys["strategy"]) in frame.columns:
         scores = [*keywords.get("by", {"score": "score"}).values()]
         frame = frame.pivot(strategy, index=[*query, doc], values=scores)
@@ -436,7 +429,7 @@ def fuse(
     keywords |= {"method": method, "normalise": normalise, "weights": weights, "k": k}
     fused = pg.fuse(frame, **keywords)
     writers: Writers = dict.fromkeys(RESULTS, partial(write_rows, fused))
-    writers[RUN] = partial(write_run, fused, query[0], doc, "fused")
+    writers[RUN] = partial(write_run, fused, query, doc, "fused")
     write_outputs(output, writers)
 
 

@@ -149,10 +149,12 @@ def write_rows(rows: pl.DataFrame, file: Path) -> None:
         (rows.write_csv if file.suffix.lower() == ".csv" else rows.write_parquet)(part)
 
 
-def write_run(rows: pl.DataFrame, query: str, doc: str, score: str, file: Path) -> None:
+def write_run(rows: pl.DataFrame, query: list[str], doc: str, score: str, file: Path) -> None:
     """Write a ranking atomically as a run of TREC, with tabs, since ids may contain blanks."""
-    rows = rows.drop_nulls(score).sort(query, score, doc, descending=[False, True, True])
-    rank, tag = pl.int_range(1, pl.len() + 1).over(query), pl.lit(score)
-    run = rows.select(query, pl.lit("Q0"), doc, rank.alias("rank"), score, tag.alias("tag"))
+    order = [*([False] * len(query)), True, True]
+    rows = rows.drop_nulls(score).sort(*query, score, doc, descending=order)
+    rank = pl.int_range(1, pl.len() + 1).over(query).alias("rank")
+    name = pl.concat_str(query, separator=", ")
+    run = rows.select(name, pl.lit("Q0"), doc, rank, score, pl.lit(score).alias("tag"))
     with write_atomically(file) as part:
         run.write_csv(part, include_header=False, separator="\t", quote_style="never")

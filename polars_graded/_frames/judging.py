@@ -56,8 +56,7 @@ def join_judgments(
     run
         The retrieved documents, with a score or a rank: any data frame; `{query: {doc: score}}`; or
         `{query: [doc, ...]}` in rank order. A mapping from names to any of these stacks strategies.
-        A LazyFrame is joined when the result is collected. Frames of Spark and Ray
-        are collected.
+        A LazyFrame is joined lazily; Spark and Ray are collected.
     judgments
         The judged documents: a data frame; `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
         relevant documents, which get grade 1. For several graders, pass a mapping from their names,
