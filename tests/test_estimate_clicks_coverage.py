@@ -11,8 +11,8 @@ import pytest
 from coverage_tables import assert_same_share, read_book_table, read_book_text
 
 from polars_graded import DataWarning
-from polars_graded._clicks.simulating import _simulate_clicks
 from polars_graded.clicks import estimate_clicks
+from polars_graded.datasets import _simulate_clicks
 
 QUERIES, DOCUMENTS = 5, 4
 

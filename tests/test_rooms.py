@@ -48,7 +48,7 @@ MAY_IMPORT = {
     },
     "clicks": {"_clicks"},
     "datasets": {
-        *("numpy", "polars", "_checks", "_measuring", "_measuring.kernels", "_frames", "_clicks"),
+        *("numpy", "polars", "_checks", "_measuring", "_measuring.kernels", "_frames"),
     },
     "_drawing": {
         *("numpy", "polars", "altair"),
@@ -84,7 +84,7 @@ OWNERS_OF_ALL = {"__init__", "__main__"}
 LEAVES = {
     "catalogue": ["_results.catalogues"],
     "charts": ["charts", "_drawing"],
-    "clicks": ["_clicks", "clicks", "datasets"],
+    "clicks": ["_clicks", "clicks"],
     "command": ["_command"],
     "engines": ["_frames.engines"],
     "datasets": ["datasets"],
