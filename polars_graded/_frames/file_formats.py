@@ -55,8 +55,6 @@ class FileKind:
     """Name of a line in messages."""
     fields: tuple[str, ...]
     """The fields of TREC's lines."""
-    wanted: tuple[str, ...]
-    """The fields that are returned, if a file has them."""
 
     @property
     def forms(self) -> str:
@@ -71,13 +69,11 @@ JUDGMENTS = FileKind(
     number="grade",
     line="a judgment",
     fields=("query", "iteration", "doc", "grade"),
-    wanted=("query", "iteration", "doc", "grade"),
 )
 RUNS = FileKind(
     number="score",
     line="a retrieved document",
     fields=("query", "Q0", "doc", "rank", "score", "tag"),
-    wanted=("query", "doc", "score", "rank", "tag"),
 )
 MS_MARCO = ("query", "doc", "rank")
 """Fields of MS MARCO's runs, which are separated by tabs."""
@@ -111,7 +107,7 @@ def _find_names(columns: Collection[str], kind: FileKind) -> dict[str, str]:
     columns_by_name = {name.lower(): name for name in columns}
     names = {
         field: next((each for each in NAMES[field] if each in columns_by_name), "")
-        for field in kind.wanted
+        for field in kind.fields
         if field in NAMES
     }
     return {field: columns_by_name[name] for field, name in names.items() if name}
@@ -164,7 +160,7 @@ def _is_record(line: str, kind: FileKind) -> bool:
 
 def _make_empty_table(kind: FileKind) -> pl.DataFrame:
     """Return a table without rows."""
-    types = {name: pl.Float64 if name == kind.number else pl.String for name in kind.wanted}
+    types = {name: pl.Float64 if name == kind.number else pl.String for name in kind.fields}
     return pl.DataFrame(schema=types)
 
 
@@ -217,15 +213,10 @@ def _parse_lines(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.
     parts = first_line.split("\t")
     if kind is RUNS and len(parts) == len(MS_MARCO) and parts[-1].strip().isdecimal():
         fields = MS_MARCO
-    is_tabbed = b"\t" in text
-    table = None
-    if b"\r" not in text:
-        for separator in "\t " if is_tabbed else " ":
-            if table is None and not (separator == " " and is_tabbed):
-                table = _parse_fields(text, separator, fields)
-            if table is None and not (separator == " " and fields is MS_MARCO):
-                table = _parse_fields(_keep_fields(text, separator, fields), separator, fields)
-    if table is None:
+    separators = "\t" if fields is MS_MARCO else "\t " if b"\t" in text else " "
+    tables = (_parse_fields(text, separator, fields) for separator in separators)
+    table = next((each for each in tables if each is not None), None)
+    if table is None or b"\r" in text:
         _refuse_first_line(file, text, fields, kind)
     if fields is MS_MARCO:
         _check_ranks(file, table)
@@ -244,6 +235,15 @@ def _keep_fields(text: bytes, separator: str, fields: tuple[str, ...]) -> bytes:
 
 def _parse_fields(text: bytes, separator: str, fields: tuple[str, ...]) -> pl.DataFrame | None:
     """Return the fields of lines; None if a line is malformed."""
+    is_mixed = separator == " " and b"\t" in text
+    table = None if is_mixed else _read_fields(text, separator, fields)
+    if table is None:
+        table = _read_fields(_keep_fields(text, separator, fields), separator, fields)
+    return table
+
+
+def _read_fields(text: bytes, separator: str, fields: tuple[str, ...]) -> pl.DataFrame | None:
+    """Return the fields of lines with one separator between them."""
     types = {name: pl.Float64 if name in ("score", "grade") else pl.String for name in fields}
     try:
         table = pl.read_csv(
