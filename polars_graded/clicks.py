@@ -14,12 +14,7 @@ from __future__ import annotations
 
 from polars_graded._clicks.counterfactual import estimate_clicks
 from polars_graded._clicks.describing import count_clicks, describe_log
-from polars_graded._clicks.estimating import (
-    estimate_coec,
-    estimate_ctr,
-    estimate_pbm,
-    estimate_sdbn,
-)
+from polars_graded._clicks.estimating import estimate_ctr, estimate_pbm, estimate_sdbn
 from polars_graded._clicks.interleaving import compare_interleaved
 from polars_graded._clicks.propensities import estimate_propensities
 
@@ -28,7 +23,6 @@ __all__ = [
     "count_clicks",
     "describe_log",
     "estimate_clicks",
-    "estimate_coec",
     "estimate_ctr",
     "estimate_pbm",
     "estimate_propensities",

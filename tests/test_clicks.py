@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -169,32 +170,6 @@ def test_click_through_rates_equal_a_slow_count(lists):
 
 @given(LISTS)
 @settings(max_examples=6, deadline=None)
-def test_coec_equals_a_slow_sum(lists):
-    log = log_of(lists)
-    by_rank = defaultdict(list)
-    for _, _, _, rank, click in rows_of(log):
-        by_rank[rank].append(click)
-    rate = {rank: sum(each) / len(each) for rank, each in by_rank.items()}
-    clicked, expected, squares = defaultdict(int), defaultdict(float), defaultdict(float)
-    for _, query, doc, rank, click in rows_of(log):
-        clicked[query, doc] += click
-        expected[query, doc] += rate[rank]
-        squares[query, doc] += rate[rank] ** 2
-    table = clicks.estimate_coec(log)
-    for query, doc, _, c, e, estimate, low, high, _ in table.rows():
-        key = query, doc
-        assert (c, e) == (clicked[key], pytest.approx(expected[key]))
-        if not expected[key]:
-            assert (estimate, low, high) == (None, None, None)
-            continue
-        assert estimate == pytest.approx(clicked[key] / expected[key])
-        ends = slow_interval(clicked[key], expected[key], squares[key])
-        assert (low, high) == pytest.approx(ends, rel=1e-6, abs=1e-9)
-    assert_frame_equal(clicks.estimate_coec(log.lazy()), table)
-
-
-@given(LISTS)
-@settings(max_examples=6, deadline=None)
 def test_the_simplified_network_equals_the_loop_of_the_paper(lists):
     """Chapelle and Zhang 2009, algorithm 1."""
     log = log_of(lists)
@@ -254,7 +229,7 @@ SUMMED = simulated_log(400, queries=3, documents=4, shuffled=0.5)
 
 @pytest.mark.parametrize(
     "estimate",
-    [clicks.estimate_ctr, clicks.estimate_coec, clicks.estimate_sdbn, clicks.estimate_pbm],
+    [clicks.estimate_ctr, clicks.estimate_sdbn, clicks.estimate_pbm],
 )
 def test_estimates_are_equal_to_the_last_bit_in_any_order_of_rows(estimate):
     assert estimate(SUMMED.sample(fraction=1, shuffle=True, seed=1)).equals(estimate(SUMMED))
@@ -267,9 +242,6 @@ def test_a_given_beta_prior_gives_the_posterior_mean():
     log = log_of([("q", "a", [True]), ("q", "a", [False]), ("q", "b", [True])])
     table = clicks.estimate_ctr(log, prior=(2, 3))
     assert table["shrunk"].to_list() == [(1 + 2) / (2 + 5), (1 + 2) / (1 + 5)]
-    coec = clicks.estimate_coec(log, prior=(4, 5))
-    # Each impression at rank 1 expects 2/3 of a click.
-    assert coec["shrunk"].to_list() == pytest.approx([(1 + 4) / (4 / 3 + 5), (1 + 4) / (2 / 3 + 5)])
 
 
 def test_the_method_of_moments_by_hand():
@@ -333,7 +305,7 @@ def test_sums_are_counted_as_the_rows_that_they_sum():
     log = simulated_log(2000, queries=5, shuffled=0.2)
     counts = log.group_by("query", "doc", "rank").agg(n=pl.len(), c=pl.col("clicked").sum())
     columns = {"clicked": "c", "impressions": "n"}
-    for estimate in (clicks.count_clicks, clicks.estimate_coec, clicks.estimate_pbm):
+    for estimate in (clicks.count_clicks, clicks.estimate_ctr, clicks.estimate_pbm):
         assert_frame_equal(estimate(counts, **columns), estimate(log), check_exact=True)
     with pytest.raises(ValueError, match="impressions= names the column"):
         clicks.estimate_sdbn(counts.with_columns(session=1), clicked="c")
@@ -496,7 +468,7 @@ def test_wrong_arguments_of_a_simulation_are_refused(options, text):
 
 GOOD = log_of([("q", "ab", [True, False]), ("q", "ba", [True, False])])
 ESTIMATORS = [
-    *(clicks.count_clicks, clicks.estimate_ctr, clicks.estimate_coec),
+    *(clicks.count_clicks, clicks.estimate_ctr),
     *(clicks.estimate_sdbn, clicks.estimate_pbm, clicks.estimate_propensities),
 ]
 RANKED = [each for each in ESTIMATORS if each is not clicks.estimate_ctr]
@@ -600,7 +572,7 @@ def test_wrong_propensities_are_refused(propensities, text):
 
 def test_columns_keep_the_names_of_the_user():
     named = GOOD.rename({"query": "term", "doc": "sku", "rank": "place"})
-    table = clicks.estimate_coec(named, query="term", doc="sku", rank="place")
+    table = clicks.estimate_sdbn(named, query="term", doc="sku", rank="place")
     assert table.columns[:2] == ["term", "sku"]
     assert clicks.count_clicks(named, rank="place").columns[0] == "place"
 
@@ -632,7 +604,7 @@ def test_a_click_without_a_session_is_refused_by_sdbn():
 def test_counts_above_2_to_the_32_are_exact():
     big = pl.DataFrame({"query": "q", "doc": "a", "rank": 1, "n": [2**40, 2**40 + 1]})
     big = big.with_columns(clicks=pl.Series([2**39, 1]))
-    for estimate in (clicks.estimate_ctr, clicks.estimate_coec):
+    for estimate in (clicks.estimate_ctr, partial(clicks.estimate_pbm, propensities={1: 1.0})):
         table = estimate(big, clicked="clicks", impressions="n")
         assert table.select("impressions", "clicks").rows() == [(2**41 + 1, 2**39 + 1)]
 

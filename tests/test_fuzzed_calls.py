@@ -95,7 +95,6 @@ OF_LOGS = {
     "describe_log": clicks.describe_log,
     "count_clicks": clicks.count_clicks,
     "estimate_ctr": clicks.estimate_ctr,
-    "estimate_coec": clicks.estimate_coec,
     "estimate_sdbn": clicks.estimate_sdbn,
     "estimate_pbm": clicks.estimate_pbm,
     "estimate_propensities": clicks.estimate_propensities,

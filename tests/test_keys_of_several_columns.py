@@ -169,7 +169,6 @@ ROWS = {
 }
 LOGS = {
     "describe_log": clicks.describe_log,
-    "estimate_coec": clicks.estimate_coec,
     "estimate_ctr": clicks.estimate_ctr,
     "estimate_pbm": clicks.estimate_pbm,
     "estimate_propensities": clicks.estimate_propensities,

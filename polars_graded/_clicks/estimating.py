@@ -4,11 +4,10 @@ Each estimator divides clicks by an exposure. `estimate_sdbn` counts only the la
 result list.
 
 - `estimate_ctr`: The exposure is the number of impressions.
-- `estimate_coec`: The exposure is the number of expected clicks.
 - `estimate_sdbn`: The exposure is the number of examined impressions.
 - `estimate_pbm`: Each impression adds the propensity of its rank to the exposure.
 
-The last three exposures depend on the ranks at which a document was shown.
+The last two exposures depend on the ranks at which a document was shown.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from polars_graded._checks import check_list, check_number
 from polars_graded._clicks.logs import KEYS, LISTS, Log, compute_interval, find_z, takes_log
 from polars_graded._clicks.propensities import compute_propensities, look_up_propensities
 
-__all__ = ["estimate_coec", "estimate_ctr", "estimate_pbm", "estimate_sdbn"]
+__all__ = ["estimate_ctr", "estimate_pbm", "estimate_sdbn"]
 
 Prior = tuple[float, float] | None
 
@@ -91,7 +90,7 @@ def estimate_ctr(
 
     See Also
     --------
-    estimate_coec, estimate_sdbn, estimate_pbm : Estimators that correct for ranks.
+    estimate_sdbn, estimate_pbm : Estimators that correct for ranks.
 
     References
     ----------
@@ -116,103 +115,6 @@ def estimate_ctr(
     """
     z, beta = find_z(confidence), _check_prior(prior)
     return log.rename(_make_estimates(log.count(*KEYS), "impressions", z, beta))
-
-
-@takes_log
-def estimate_coec(
-    log: Log,
-    *,
-    query: str | Sequence[str] = "query",
-    doc: str = "doc",
-    rank: str = "rank",
-    clicked: str = "clicked",
-    impressions: str | None = None,
-    confidence: float = 0.95,
-    prior: Prior = None,
-) -> pl.DataFrame:
-    r"""Estimate clicks over expected clicks.
-
-    Each rank r has a mean click-through rate μ(r). An impression at rank r adds μ(r) to the
-    expected clicks of its document.
-
-    .. math:: \mathrm{COEC} = \frac{\sum_i c_i}{\sum_i \mu(r_i)} \qquad
-        \mu(r) = \frac{\text{clicks at } r}{\text{impressions at } r}
-
-    As text: ``COEC = ∑ c(i) / ∑ μ(r(i)); μ(r) = clicks at r / impressions at r``
-
-    A document with a COEC of 1 gets as many clicks as the mean rates at its ranks predict. If
-    rankers put better documents at better ranks, the mean rates fall faster than attention does,
-    and COEC underestimates documents at good ranks.
-
-    Parameters
-    ----------
-    log, query, doc, clicked, impressions, confidence
-        As for `estimate_ctr`.
-    rank
-        The column of ranks, whole numbers from 1.
-    prior
-        The parameters of a Gamma distribution of the COEC of all documents: the shape a and the
-        inverse scale b, both above 0. The column `shrunk` is (clicks + a) / (expected clicks + b).
-        By default the mean is 1, and the variance is estimated by the method of moments.
-
-    Returns
-    -------
-    DataFrame
-        As for `estimate_ctr`, with `expected_clicks` (Float64) before the estimate. Values are at
-        least 0. The estimate and its interval are null if the expected clicks are 0, for example
-        if the ranks of the document have no clicks.
-
-    Raises
-    ------
-    ValueError
-        As for `count_clicks`, and if a query or a document is null.
-
-    Notes
-    -----
-    The interval from `ci_low` to `ci_high` contains the values :math:`\gamma` with
-    :math:`(c - \gamma E)^2 \le z^2 (\gamma E - \gamma^2 Q)`. Here c is the number of clicks. Over
-    the impressions of the document, E is the sum of :math:`\mu(r)`, and Q is the sum of
-    :math:`\mu(r)^2`, but at most :math:`E^2 / c`. If each :math:`\mu(r)` is 1, the interval is
-    Wilson's.
-
-    References
-    ----------
-    Zhang, Jones: Comparing click logs and editorial labels for training query rewriting, 2007.
-
-    Examples
-    --------
-    Half of the impressions at rank 1 have a click, and a quarter of those at rank 2. Document a was
-    shown once at each rank, so its expected clicks are 0.5 + 0.25. It got 1 click:
-
-    >>> log = pl.DataFrame(
-    ...     {
-    ...         "query": ["q"] * 8,
-    ...         "doc": ["a", "b", "b", "b", "b", "b", "b", "a"],
-    ...         "rank": [1, 1, 1, 1, 2, 2, 2, 2],
-    ...         "clicked": [1, 1, 0, 0, 1, 0, 0, 0],
-    ...     }
-    ... )
-    >>> coec = estimate_coec(log)
-    >>> coec.select("doc", "impressions", "clicks", "expected_clicks", "estimate")
-    shape: (2, 5)
-    ┌─────┬─────────────┬────────┬─────────────────┬──────────┐
-    │ doc ┆ impressions ┆ clicks ┆ expected_clicks ┆ estimate │
-    │ --- ┆ ---         ┆ ---    ┆ ---             ┆ ---      │
-    │ str ┆ i64         ┆ i64    ┆ f64             ┆ f64      │
-    ╞═════╪═════════════╪════════╪═════════════════╪══════════╡
-    │ a   ┆ 2           ┆ 1      ┆ 0.75            ┆ 1.333333 │
-    │ b   ┆ 6           ┆ 2      ┆ 2.25            ┆ 0.888889 │
-    └─────┴─────────────┴────────┴─────────────────┴──────────┘
-    """
-    z, gamma = find_z(confidence), _check_prior(prior)
-    cells = log.count(*KEYS, "rank")
-    by_rank = cells.group_by("rank").agg(pl.col("clicks", "impressions").sum())
-    # A rank without impressions has no rate, and adds no expected clicks.
-    rates = by_rank.select(
-        "rank", propensity=(pl.col("clicks") / pl.col("impressions")).fill_nan(0)
-    )
-    table = _sum_propensities(cells, rates, "expected_clicks")
-    return log.rename(_make_estimates(table, "expected_clicks", z, gamma, is_rate=False))
 
 
 @takes_log
@@ -406,12 +308,16 @@ def estimate_pbm(
     Raises
     ------
     ValueError
-        As for `estimate_coec`; if a rank has no propensity; and as for `estimate_propensities`, if
-        the propensities are estimated.
+        As for `count_clicks`; if a query or a document is null; if a rank has no propensity; and as
+        for `estimate_propensities`, if the propensities are estimated.
 
     Notes
     -----
-    The interval is that of `estimate_coec`, with the propensities in place of mean rates.
+    The interval from `ci_low` to `ci_high` contains the values :math:`\gamma` with
+    :math:`(c - \gamma E)^2 \le z^2 (\gamma E - \gamma^2 Q)`. Here c is the number of clicks. Over
+    the impressions of the document, E is the sum of :math:`\theta(r)`, and Q is the sum of
+    :math:`\theta(r)^2`, but at most :math:`E^2 / c`. If each :math:`\theta(r)` is 1, the interval
+    is Wilson's.
 
     See Also
     --------
@@ -453,15 +359,6 @@ def estimate_pbm(
         if propensities is None
         else look_up_propensities(propensities, cells, log.names["rank"])
     )
-    table = _sum_propensities(cells, by_rank, "examinations")
-    return log.rename(_make_estimates(table, "examinations", z, beta))
-
-
-def _sum_propensities(cells: pl.DataFrame, by_rank: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return impressions, clicks and the sum of propensities of each document.
-
-    `cells` are counts by query, document and rank, and `by_rank` has the propensity of each rank.
-    """
     # Sums of floats depend on the order of rows, so multiples of a small unit are added. The factor
     # is a power of two, and propensities are at most the factor.
     highest: Any = by_rank["propensity"].max()
@@ -469,15 +366,16 @@ def _sum_propensities(cells: pl.DataFrame, by_rank: pl.DataFrame, name: str) -> 
     unit = 2.0 ** (int(cells["impressions"].sum()).bit_length() - 126)
     relative = pl.col("propensity").fill_null(0) / factor
     ranks = pl.col("rank").cast(cells.schema["rank"], strict=False)
-    return (
+    table = (
         cells.join(by_rank.select(ranks, "propensity"), on="rank", how="left")
         .group_by(KEYS)
         .agg(
             pl.col("impressions", "clicks").sum(),
-            (_sum_multiples(relative, unit) * factor).alias(name),
+            (_sum_multiples(relative, unit) * factor).alias("examinations"),
             (_sum_multiples(relative**2, unit) * factor**2).alias("squares"),
         )
     )
+    return log.rename(_make_estimates(table, "examinations", z, beta))
 
 
 def _sum_multiples(value: pl.Expr, unit: float) -> pl.Expr:
@@ -493,21 +391,19 @@ def _make_estimates(
     prior: Sequence[float] | None,
     *,
     clicks: str = "clicks",
-    is_rate: bool = True,
 ) -> pl.DataFrame:
     """Add estimates, intervals and shrunk values to clicks and exposures.
 
-    If `is_rate`, the prior is a Beta distribution. Otherwise it is a Gamma distribution. If `z` is
-    None, there are no intervals.
+    The prior is a Beta distribution. If `z` is None, there are no intervals.
     """
     c, e = pl.col(clicks), pl.col(exposure)
     q = pl.col("squares") if "squares" in table.columns else e
     # The sums in `_fit_prior` depend on the order of rows, so the rows are sorted first.
     table = table.sort(KEYS)
     if prior is None:
-        mean, strength = _fit_prior(table.filter(e > 0), c, e, q, is_rate=is_rate)
+        mean, strength = _fit_prior(table.filter(e > 0), c, e, q)
     else:
-        strength = sum(prior) if is_rate else prior[1]
+        strength = sum(prior)
         mean = prior[0] / strength
     shrunk = pl.lit(mean, pl.Float64)
     if mean is not None and strength is not None:
@@ -515,9 +411,8 @@ def _make_estimates(
         # shrunk value is the mean.
         estimate = (c + strength * mean) / (e + strength)
         shrunk = pl.when(e + strength > 0).then(estimate).otherwise(shrunk)
-    if is_rate:
-        # By chance there may be more clicks than exposure, but a probability is at most 1.
-        shrunk = shrunk.clip(upper_bound=1)
+    # By chance there may be more clicks than exposure, but a probability is at most 1.
+    shrunk = shrunk.clip(upper_bound=1)
     estimates = (
         [pl.when(e > 0).then(c / e).alias("estimate")]
         if z is None
@@ -527,7 +422,7 @@ def _make_estimates(
 
 
 def _fit_prior(
-    rows: pl.DataFrame, c: pl.Expr, e: pl.Expr, q: pl.Expr, *, is_rate: bool
+    rows: pl.DataFrame, c: pl.Expr, e: pl.Expr, q: pl.Expr
 ) -> tuple[float | None, float | None]:
     """Return the mean and the strength of the prior, fitted to all documents.
 
@@ -542,7 +437,7 @@ def _fit_prior(
     - t makes the sum of E (c / E - m)² equal to its expected value. The expected value is the sum
       of E (1 - E / sum E) Var(c / E), where Var(c / E) is m / E - (m² + t) Q / E² + t.
 
-    The strength is m (1 - m) / t - 1 for a rate, but at least 0, and m / t for other values.
+    The strength is m (1 - m) / t - 1, but at least 0.
     """
     if rows.is_empty():
         return None, None
@@ -556,7 +451,7 @@ def _fit_prior(
     variance = (observed - chance) / factor if factor > 0 else 0.0
     if variance <= 0 or mean <= 0:
         return mean, None
-    return mean, max(mean * (1 - mean) / variance - 1, 0.0) if is_rate else mean / variance
+    return mean, max(mean * (1 - mean) / variance - 1, 0.0)
 
 
 def _check_prior(prior: Prior) -> list[float] | None:

@@ -48,7 +48,7 @@ def bare(log: pl.DataFrame) -> pl.DataFrame:
     return counts.collect(engine="streaming")
 
 
-FUNCTIONS = (clicks.estimate_ctr, clicks.estimate_coec, clicks.estimate_sdbn, clicks.describe_log)
+FUNCTIONS = (clicks.estimate_ctr, clicks.estimate_sdbn, clicks.describe_log)
 
 
 def rows(sizes: Sizes) -> Iterator[Row]:
