@@ -36,7 +36,6 @@ More about results
     compare_segments   tests of whether a difference varies between segments of queries
     differences        two strategies query by query
     paper_table        the table of a paper: strategies by measures, with significance
-    long_form          one row per value, for charts
 
 Measures as expressions
     graded   the `.graded` of a column, for type checkers and editors
@@ -45,7 +44,6 @@ Measures as expressions
 For studies
     agreement                       agreement of graders on the grades of documents
     average_curves                  curves averaged over queries
-    count_retrieved                 numbers of retrieved and relevant documents over all queries
     catalogue, catalogue_curve      coverage and concentration of recommendations to all users
     phi_control_points, phi_curve   φ, which maps scores to relevance, for each query
     trust                           module: power, stability and robustness of results
@@ -67,14 +65,13 @@ from polars_graded._frames.similarities import similarity
 from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement
-from polars_graded._results.averages import average_curves, count_retrieved
+from polars_graded._results.averages import average_curves
 from polars_graded._results.catalogues import catalogue, catalogue_curve
-from polars_graded._results.comparing import compare, differences, summarise
-from polars_graded._results.forms import long_form, paper_table
+from polars_graded._results.comparing import compare, compare_segments, differences, summarise
 from polars_graded._results.gating import assert_no_worse, gate
+from polars_graded._results.paper_tables import paper_table
 from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.result_files import read_results, write_results
-from polars_graded._results.segments import compare_segments
 from polars_graded._versions import __version__, show_versions
 from polars_graded._warnings import DataWarning
 from polars_graded.namespace import Graded, graded
@@ -95,7 +92,6 @@ __all__ = [
     "clicks",
     "compare",
     "compare_segments",
-    "count_retrieved",
     "datasets",
     "differences",
     "evaluate",
@@ -103,7 +99,6 @@ __all__ = [
     "gate",
     "graded",
     "join_judgments",
-    "long_form",
     "overview",
     "paper_table",
     "phi_control_points",

@@ -239,7 +239,6 @@ MAKERS = {
     "robustness": "trust.robustness_to_grading(frame, 'ndcg@10', ...)",
     "table": "overview(frame)",
     "curve": "trust.power_curve(per_query, ...)",
-    "levels": "trust.significance_levels(per_query)",
     "stability": "trust.order_stability(per_query)",
     "rates": "trust.swap_rate(per_query)",
     "estimates": "trust.prediction_powered_means(per_query, trusted='people')",

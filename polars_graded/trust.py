@@ -6,21 +6,20 @@ Each function takes the frame that `evaluate` returns, except `robustness_to_gra
 
 from __future__ import annotations
 
-from polars_graded._results.power import (
-    discriminative_power,
-    power_curve,
-    queries_needed,
-    significance_levels,
-)
 from polars_graded._results.prediction_powered import (
     prediction_powered_differences,
     prediction_powered_means,
 )
 from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
-from polars_graded._results.reliability import order_stability, rank_correlation, swap_rate
+from polars_graded._results.reliability import (
+    order_stability,
+    power_curve,
+    queries_needed,
+    rank_correlation,
+    swap_rate,
+)
 
 __all__ = [
-    "discriminative_power",
     "order_stability",
     "power_curve",
     "prediction_powered_differences",
@@ -28,7 +27,6 @@ __all__ = [
     "queries_needed",
     "rank_correlation",
     "robustness_to_grading",
-    "significance_levels",
     "swap_rate",
     "unjudged_bounds",
 ]

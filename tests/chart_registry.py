@@ -104,11 +104,11 @@ def ranked(k: int, n: int) -> pl.DataFrame:
 def power_of(k: int, n: int) -> pl.DataFrame:
     """What `power_curve` returns, of k numbers of queries where n are at hand."""
     rows = [
-        (name, queries, 1 - math.exp(-queries / n / 2), queries == n, 0.02, 0.2)
+        (name, queries, 1 - math.exp(-queries / n / 2), queries == n, 0.02)
         for name in MEASURES
         for queries in sorted({*range(2, k + 2), n})
     ]
-    columns = ["measure", "queries", "power", "at_hand", "difference", "share_of_range"]
+    columns = ["measure", "queries", "power", "at_hand", "difference"]
     return pl.DataFrame(rows, columns, orient="row")
 
 
@@ -152,7 +152,7 @@ def gradings_of(k: int, n: int) -> pl.DataFrame:
     """What `robustness_to_grading` returns, of k strategies and up to n gradings."""
     rows = [
         (grading, name, f"s{place}", (place * 7 + at) % k / k, 1 + (place * 7 + at) % k, 1 - at / 9)
-        for at, grading in enumerate(["as given", "0, 1+2", "0+1, 2", "10 % moved"][:n])
+        for at, grading in enumerate(["as given", "0, 1+2", "0+1, 2", "other"][:n])
         for name in MEASURES
         for place in range(1, k + 1)
     ]

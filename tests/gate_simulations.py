@@ -13,15 +13,13 @@ import polars as pl
 from scipy.optimize import brentq
 
 from polars_graded import rank_strategies
-from polars_graded._results.careful_intervals import compute_skewness, count_deciding_queries
 from polars_graded._results.gating import (
     FAILING_VERDICTS,
     PASSING_VERDICTS,
     VerdictInputs,
     decide_pairs,
 )
-from polars_graded._results.grid import Results
-from polars_graded._results.pairs import Pairs
+from polars_graded._results.measure_values import MeasureValues, Pairs
 from polars_graded._results.significance import Options, run_test
 
 MARGIN, LEVEL = 0.01, 0.05
@@ -171,7 +169,9 @@ def pair_differences(differences, clusters=None, weights=None):
     count, n = differences.shape
     values = np.concatenate([np.zeros((1, n)), differences])
     return Pairs(
-        Results("ap", pl.int_range(n, eager=True), values, clusters=clusters, weights=weights),
+        MeasureValues(
+            "ap", pl.int_range(n, eager=True), values, clusters=clusters, weights=weights
+        ),
         np.arange(1, count + 1),
         np.zeros(count, np.int64),
     )
@@ -203,19 +203,6 @@ def shares(kind, effect, queries, measures, changes):
             passes = np.isin(found, PASSING_VERDICTS) & touched
     unchanged = 1 - touched.mean()
     return Shares(unchanged, passes.sum() / max(touched.sum(), 1), stopped.mean())
-
-
-def decided_of_needed(kind, effect, margin, changes):
-    """Return the queries that are needed at the true difference, and the share that they decide."""
-    rng = np.random.default_rng(zlib.crc32(kind.encode()))
-    sample = KINDS[kind](rng, effect, (1, 1_000_000))
-    skewness = max(-compute_skewness(sample).item(), 0)
-    n = count_deciding_queries(
-        (effect + margin) / sample.std(), LEVEL, skewness, (sample != 0).mean()
-    )
-    pairs = pair_differences(KINDS[kind](rng, effect, (changes, n)))
-    *_, found = decide_pairs(pairs, VerdictInputs(margin, Options("t", "none"), LEVEL, 1.0))
-    return n, float(np.mean((found != "undecided") & (found != FAILING_VERDICTS[1])))
 
 
 CLUSTER_WORLDS = [(30, "12"), (80, "12"), (300, "12"), (80, "1 to 23")]
@@ -290,16 +277,15 @@ def draw_traffic(rng, queries):
 def shares_of_weights(kind, queries, changes):
     """Return the shares of wrong results with weights.
 
-    These are equal strategies that the t test, the randomisation test and the bootstrap find
-    different, losses of the margin that pass a gate, and changes without an effect that are
-    stopped.
+    These are equal strategies that the t test and the randomisation test find different, losses of
+    the margin that pass a gate, and changes without an effect that are stopped.
     """
     rng = np.random.default_rng([zlib.crc32(kind.encode()), queries, 7])
     weights = draw_traffic(rng, queries)
     worse = KINDS[kind](rng, -MARGIN, (changes, queries))
     same = KINDS[kind](rng, 0, (changes, queries))
     found = []
-    for test, n in (("t", changes), ("permutation", changes // 5), ("bootstrap", changes // 5)):
+    for test, n in (("t", changes), ("permutation", changes // 5)):
         options = Options(test, "none", resamples=999)
         p = run_test(pair_differences(same[:n], weights=weights), options).p
         found.append(np.mean(p <= LEVEL))
@@ -358,12 +344,6 @@ def cells_of_rare(share, change):
     return cells
 
 
-def cells_of_needed(kind):
-    """Return how many queries are needed, and how often they decide."""
-    found = (decided_of_needed(kind, 0, margin, 2000) for margin in (0.01, 0.02))
-    return [kind, *(cell for n, share in found for cell in (f"{n:,}", percent(share)))]
-
-
 def cells_of_clusters(clusters, size):
     """Return how often results are wrong, without and with clusters."""
     wrong = shares_of_clusters(clusters, size, 10_000, 2000)
@@ -406,19 +386,13 @@ if __name__ == "__main__":
     for share, change in RARE_CHANGES:
         print_row(cells_of_rare(share, change))
     print()
-    margins = "margin 0.01: queries", "decided", "margin 0.02: queries", "decided"
-    print_row(["differences", *margins])
-    print_row(["---", *["---:"] * 4])
-    for kind in [*KINDS][:5]:
-        print_row(cells_of_needed(kind))
-    print()
     print_row(["clusters", "queries", *["alone", "clusters"] * 4])
     print_row(["---", *["---:"] * 9])
     for world in CLUSTER_WORLDS:
         print_row(cells_of_clusters(*world))
     print()
-    tests = ["t", "permutation", "bootstrap"]
+    tests = ["t", "permutation"]
     print_row(["differences", "queries", "effective", *tests, "passed", "stopped"])
-    print_row(["---", *["---:"] * 7])
+    print_row(["---", *["---:"] * 6])
     for world in WEIGHT_WORLDS:
         print_row(cells_of_weights(*world))

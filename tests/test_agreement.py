@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import warnings
 
 import numpy as np
 import polars as pl
@@ -13,7 +12,7 @@ import scipy.stats
 from helpers import needed
 from results import close, rng
 
-from polars_graded import DataWarning, agreement, charts, read_qrels
+from polars_graded import agreement, charts, read_qrels
 
 ALL = ("equal", "fleiss_kappa", "alpha_ordinal", "alpha_interval", "ac2")
 
@@ -96,11 +95,13 @@ def test_published_numbers_of_models_that_graded(data):
     folder = data / "llmjudge"
     with (folder / "published.csv").open() as lines:
         published = list(csv.DictReader(lines))
+    judges = [row["judge"] for row in published]
     long = pl.concat(
         read_qrels(folder / f"{name}.txt.gz").with_columns(grader=pl.lit(name))
-        for name in ["people", *(row["judge"] for row in published)]
+        for name in ["people", *judges]
     ).with_columns(pl.col("grade").clip(0, 3))
-    result = agreement(long, trusted="people")
+    wide = long.pivot("grader", index=["query", "doc"], values="grade")
+    result = agreement(wide, "people", judges, trusted="people")
     for row in published:
         found = values(result, "people", row["judge"])
         assert f"{found['kappa']:.4f}" == row["kappa"]
@@ -166,37 +167,13 @@ def test_intervals_are_those_of_the_jackknife_by_hand(documents):
     assert (narrow < wide).drop_nulls().all()
 
 
-def test_two_stray_grades_that_lift_a_model_are_told_without_a_trusted_grader(data):
-    people = read_qrels(data / "llmjudge/people.txt.gz").rename({"grade": "people"})
-    model = read_qrels(data / "llmjudge/TREMA-4prompts.txt.gz").rename({"grade": "model"})
-    judged = people.join(model, on=["query", "doc"], maintain_order="left")
-    honest = values(agreement(judged, "people", "model"), "people", "model")["ac2"]
-    row = pl.int_range(pl.len())
-    stray = judged.with_columns(
-        pl.when(row.is_in([7, 4000])).then(5).otherwise("model").alias("model")
-    )
-    said = "'model' gives 2 of 4423 documents grades outside those of the others, 0 to 3: 5.0"
-    with pytest.warns(DataWarning.scale, match=said):
-        found = agreement(stray, "people", "model")
-    assert values(found, "people", "model")["ac2"] > honest + 0.2
-    with pytest.warns(DataWarning.scale, match="documents grades outside those of 'people'"):
-        agreement(stray, "people", "model", trusted="people")
-    # One step beyond may be a grade that the others never gave, unless it is rare.
-    for share, is_told in ((5, True), (400, False)):
-        four = judged.with_columns(pl.when(row < share).then(4).otherwise("model").alias("model"))
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            agreement(four, "people", "model")
-        assert bool(caught) == is_told
-
-
 @pytest.mark.parametrize(
     ("arguments", "options", "said"),
     [
         (["a"], {}, "at least two graders, got a"),
         (["a", "x"], {}, "no column 'x'"),
         (["a", "b"], {"trusted": "c"}, "`trusted` must"),
-        ([], {}, "no column 'grader'"),
+        ([], {}, "at least two graders, got none"),
         (["a", "a"], {}, "named once"),
     ],
 )
@@ -216,25 +193,3 @@ def test_a_grade_that_is_no_number_is_refused(wrong):
     many = pl.DataFrame({"query": range(200), "a": range(200), "b": range(200)})
     with pytest.raises(ValueError, match="at most 101 different grades, got 200"):
         agreement(many, "a", "b")
-
-
-@pytest.mark.parametrize("coded", [["a"], ["a", "b"]])
-def test_grades_below_zero_are_warned_of_however_many_there_are(coded):
-    frame = graded(7, documents=600, graders=2)
-    draw = rng(1)
-    below = frame.with_columns(
-        pl.when(pl.Series(draw.random(600) < 0.15)).then(-1).otherwise(name).alias(name)
-        for name in coded
-    )
-    with pytest.warns(DataWarning.scale, match="below 0; they are compared as all") as caught:
-        agreement(below, "a", "b")
-    hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves them")[0]
-    with warnings.catch_warnings(action="error"):
-        agreement(below.with_columns(eval(hint)), "a", "b")  # noqa: S307
-
-
-@pytest.mark.parametrize("grades", [(0, 1), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)])
-def test_common_grades_are_not_stray(grades):
-    for seed in range(20):
-        with warnings.catch_warnings(action="error"):
-            agreement(graded(seed, documents=120, grades=grades), "a", "b", "c")

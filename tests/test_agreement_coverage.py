@@ -11,6 +11,7 @@ from coverage_tables import assert_same_share, read_book_table, read_book_text
 from polars_graded import read_qrels
 from polars_graded._results.agreement import (
     MIN_INFORMATIVE_QUERIES,
+    QUERY,
     Grades,
     _compute_intervals,
     _compute_pair_coefficients,
@@ -142,13 +143,13 @@ def test_the_book_states_the_lowest_and_the_highest_coverage(kinds, queries, wor
 def test_a_sample_of_the_simulation_has_the_intervals_of_agreement(kind, n):
     a, b = drawn(kind, n, np.random.default_rng(1))
     query = np.repeat(np.arange(n), DOCUMENTS)
-    frame = pl.DataFrame({"query": query, "a": a.ravel(), "b": b.ravel()})
+    frame = pl.DataFrame({QUERY: query, "a": a.ravel(), "b": b.ravel()})
     tables = count_tables(kind, n, np.random.default_rng(1))
     values = np.arange(float(len(tables[0])))
     ends = _compute_intervals(
         _compute_pair_coefficients(_jackknife(tables), values), np.full(n, True), 0.05
     )
-    for row in Grades.of(frame, ["a", "b"], None).compare_pairs(0, [1], 0.05):
+    for row in Grades.of(frame, ["a", "b"]).compare_pairs(0, [1], 0.05):
         assert (row["value"], row["ci_low"], row["ci_high"]) == pytest.approx(
             ends[row["coefficient"]], nan_ok=True
         )

@@ -11,7 +11,7 @@ import pytest
 from helpers import needed
 from polars.testing import assert_frame_equal
 
-from polars_graded import count_retrieved, evaluate, join_judgments
+from polars_graded import evaluate, join_judgments
 from polars_graded._checks import check_frame
 
 RUN = pl.DataFrame(
@@ -67,12 +67,6 @@ def test_the_same_evaluation_from_any_frame(of):
     assert_frame_equal(evaluate(of(join_judgments(RUN, JUDGMENTS)), *MEASURES), expected)
 
 
-@FRAMES
-def test_results_come_in_at_the_same_door(of):
-    table = count_retrieved(of(join_judgments(RUN, JUDGMENTS)))
-    assert table.row(0) == ("score", 2, 5, 3, 2)
-
-
 def test_a_named_index_of_pandas_counts_as_columns():
     pandas = needed("pandas")
     frame = pandas.DataFrame(RUN.to_dict(as_series=False))
@@ -112,9 +106,8 @@ def test_pandas_without_pyarrow(monkeypatch):
 @pytest.mark.parametrize("given", [None, {"query": []}, pl.Series([1])])
 def test_what_is_no_frame_is_refused_by_its_name(given):
     sentence = r"`frame` must be a data frame \(of Polars, pandas, pyarrow, DuckDB or another that "
-    for call in (evaluate, count_retrieved):
-        with pytest.raises(TypeError, match=sentence):
-            call(given, "ap") if call is evaluate else call(given)
+    with pytest.raises(TypeError, match=sentence):
+        evaluate(given, "ap")
 
 
 def test_no_other_library_is_loaded_for_frames_of_polars():

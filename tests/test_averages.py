@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import polars as pl
-import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import average_curves, count_retrieved
+from polars_graded import average_curves
 
 CG = "cg_curve(gain=linear)@2"
 
@@ -40,12 +39,3 @@ def test_segments_of_a_curve_are_those_of_frames_apart():
     for country in ("de", "at"):
         part = average_curves(frame.filter(country=country), CG, **options)
         assert_frame_equal(found.filter(country=country).drop("country"), part)
-
-
-@pytest.mark.parametrize("function", [average_curves, count_retrieved])
-def test_results_of_all_queries_have_no_fingerprint(function):
-    frame = pl.DataFrame({"query": [1, 1], "doc": ["a", "b"], "grade": [1, 0], "score": [0.5, 0.2]})
-    curves = ["dcg_curve@2"] * (function is average_curves)
-    with pytest.raises(ValueError, match=r"`fingerprint` must be None .*, got 'doc'"):
-        function(frame, *curves, fingerprint="doc")
-    function(frame, *curves, fingerprint=None)

@@ -91,7 +91,7 @@ def test_permutation_turns_the_signs_of_whole_clusters(seed):
 def test_what_clusters_cannot_be_is_refused():
     results = world(4, clusters=8)
     for options, said in (
-        ({"cluster": "term", "test": "wilcoxon"}, "must be 't', 'permutation' or 'bootstrap' if"),
+        ({"cluster": "term", "test": "randomised_tukey"}, "must be 't' or 'permutation' if"),
         ({"cluster": "term", "test": "randomised_tukey"}, "a `cluster` has several queries, got"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -102,15 +102,14 @@ def test_too_few_clusters_say_nothing_or_cannot_find_a_thing():
     results = world(5, clusters=4, shift=1)
     one = compare(results.with_columns(term=1), "ap", cluster="term").row(0, named=True)
     assert [one[name] for name in ("p_value", "ci_low", "ci_high")] == [None] * 3
-    with pytest.warns(pg.DataWarning.tests, match="with 4 clusters the smallest p value .* 0.125"):
+    with pytest.warns(
+        pg.DataWarning.tests, match="with 4 clusters, .* smallest corrected p value is 0.125"
+    ):
         compare(results, "ap", cluster="term", test="permutation")
 
 
 FUNCTIONS = {
     "compare": lambda frame, **options: compare(frame, "ap", rope=0.1, **options),
-    "compare_bootstrap": lambda frame, **options: compare(
-        frame, "ap", test="bootstrap", resamples=500, **options
-    ),
     "compare_permutation": lambda frame, **options: compare(
         frame, "ap", test="permutation", resamples=500, **options
     ),
@@ -127,12 +126,6 @@ FUNCTIONS = {
     "rank_strategies": lambda frame, **options: rank_strategies(frame, "ap", **options),
     "summarise": lambda frame, **options: summarise(frame, "ap", **options),
     "queries_needed": lambda frame, **options: trust.queries_needed(frame, "ap", **options),
-    "discriminative_power": lambda frame, **options: trust.discriminative_power(
-        frame, "ap", **options
-    ),
-    "significance_levels": lambda frame, **options: trust.significance_levels(
-        frame, "ap", **options
-    ),
 } | {
     name: lambda frame, function=function, options=given, **further: function(
         frame, "ap", **options, **further
@@ -146,7 +139,7 @@ FUNCTIONS = {
 """Functions that return a table and take clusters."""
 
 OWN_COLUMNS = ("clusters", "changed_clusters", "sentence")
-RENAMED = {"more_clusters": "more_queries", "clusters_needed": "queries_needed"}
+RENAMED = {"clusters_needed": "queries_needed"}
 
 
 def make_terms(clusters: int = 40, devices: int = 3, seed: int = 7) -> pl.DataFrame:
@@ -191,7 +184,7 @@ def test_clusters_of_equal_size_are_averaged_first(name):
     plain = FUNCTIONS[name](by_hand, query="term")
     clustered = FUNCTIONS[name](results, cluster="term", **KEYS).rename(RENAMED, strict=False)
     columns = ("difference", "mean", "ci_low", "ci_high", "p_value", "low", "high", "verdict")
-    columns += ("more_queries", "queries_needed", "std", "f", "df", "rank_low", "rank_high")
+    columns += ("queries_needed", "std", "f", "df", "rank_low", "rank_high")
     columns += ("simultaneous_low", "simultaneous_high", "probability_better")
     if name == "summarise":  # the deviation is that of all queries
         columns = tuple(each for each in columns if each != "std")

@@ -14,7 +14,6 @@ from polars.testing import assert_frame_equal
 from polars_graded import (
     average_curves,
     compare,
-    count_retrieved,
     evaluate,
     join_judgments,
     overview,
@@ -140,25 +139,8 @@ def test_curves_are_averaged_over_queries_at_every_rank():
 # What all queries together retrieved.
 
 
-def test_a_summary_table_has_the_sums_over_queries():
-    expected = pl.DataFrame(
-        {
-            "strategy": ["score"],
-            "queries": [2],
-            "retrieved": [5],
-            "relevant": [4],
-            "relevant_retrieved": [3],
-        }
-    ).cast({pl.Int64: pl.UInt32})
-    assert_frame_equal(count_retrieved(CURVES), expected)
-    assert_frame_equal(count_retrieved(CURVES.lazy()).collect(), expected)
-    assert count_retrieved(CURVES.lazy()).collect_schema() == expected.schema
-
-
 def test_grades_of_a_threshold_must_be_relevant_on_the_scale():
     """Otherwise grades of the threshold or more would not all be relevant."""
-    with pytest.raises(ValueError, match="`threshold` of n_relevant must be above `irrelevant`, 0"):
-        count_retrieved(CURVES, threshold=0)
     for options, sentence in (
         ({}, "must be above `irrelevant`, 0, got 0"),
         ({"irrelevant": 1}, "must be above `irrelevant`, 1, got 0"),
@@ -170,7 +152,8 @@ def test_grades_of_a_threshold_must_be_relevant_on_the_scale():
 
 
 def test_chen_method_4_summary_table_of_both_examples():
-    assert count_retrieved(worked_example("chen")).row(0) == ("score", 2, 15 + 15, 10 + 3, 5 + 3)
+    counts = evaluate(worked_example("chen"), "n_retrieved", "n_relevant", "n_relevant_retrieved")
+    assert counts.drop("strategy", "query").sum().row(0) == (15 + 15, 10 + 3, 5 + 3)
 
 
 # Warnings.
@@ -179,9 +162,7 @@ def test_chen_method_4_summary_table_of_both_examples():
 WITHOUT_A_QUERY = STACKED.filter(~((pl.col("run") == "one") & (pl.col("topic") == 1)))
 
 
-@pytest.mark.parametrize(
-    ("function", "names"), [(evaluate, ["ap"]), (average_curves, [CG]), (count_retrieved, [])]
-)
+@pytest.mark.parametrize(("function", "names"), [(evaluate, ["ap"]), (average_curves, [CG])])
 def test_a_query_that_a_stacked_strategy_lacks_is_warned_of(function, names):
     with pytest.warns(
         UserWarning,

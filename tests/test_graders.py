@@ -51,7 +51,6 @@ def test_each_grader_has_what_their_grades_alone_say(lazy):
     [
         pg.summarise,
         pg.compare,
-        pg.long_form,
         lambda results, **given: pg.differences(results, "ndcg", *BY, **given),
         lambda results, **given: pg.trust.order_stability(results, sizes=1, samples=5, **given),
     ],

@@ -123,21 +123,18 @@ RESULTS = {
     "compare_segments": of_results(pg.compare_segments, "ap", segments="half"),
     "differences": of_results(pg.differences, "ap", **PAIR),
     "gate": of_results(pg.gate, "ap", baseline="a", margin=0.05),
-    "long_form": of_results(pg.long_form, "ap"),
     "paper_table": of_results(pg.paper_table, "ap"),
     "rank_strategies": of_results(pg.rank_strategies, "ap"),
     "summarise": of_results(pg.summarise, "ap", segments="half"),
     "assert_no_worse": of_results(
         pg.assert_no_worse, "ap", baseline="a", margin=0.9, undecided=True
     ),
-    "discriminative_power": of_results(trust.discriminative_power, "ap"),
     "order_stability": of_results(trust.order_stability, "ap", sizes=[5, 10], samples=20),
     "prediction_powered_differences": of_graders(trust.prediction_powered_differences),
     "prediction_powered_means": of_graders(trust.prediction_powered_means),
     "power_curve": of_results(trust.power_curve, "ap", queries=[10, 20]),
     "queries_needed": of_results(trust.queries_needed, "ap"),
     "rank_correlation": of_results(trust.rank_correlation, "ap", "ndcg@3"),
-    "significance_levels": of_results(trust.significance_levels, "ap"),
     "swap_rate": of_results(trust.swap_rate, "ap", sizes=[5], samples=20),
     "charts.dcg_curves": of_results(charts.dcg_curves, "dcg_curve@4", confidence=0.9),
     "charts.recall_precision_curves": of_results(charts.recall_precision_curves, confidence=0.9),
@@ -161,7 +158,6 @@ ROWS = {
     "average_curves": lambda frame, **keys: pg.average_curves(
         frame, "dcg_curve@3", weights="traffic", **BY, **keys
     ),
-    "count_retrieved": lambda frame, **keys: pg.count_retrieved(frame, **BY, **keys),
     "robustness_to_grading": lambda frame, **keys: trust.robustness_to_grading(
         frame, "ap", gradings={"other": "other"}, cluster=keys["query"], **BY, **keys
     ),
@@ -242,7 +238,7 @@ def test_three_columns_have_the_values_of_one(name: str, kind: str):
 
 
 WITHOUT_INTERVALS = {
-    *("differences", "long_form", "rank_correlation"),
+    *("differences", "rank_correlation"),
     "charts.measure_agreement",
 }
 """Functions of results that state no interval, no test and no verdict."""
@@ -270,11 +266,10 @@ def test_no_function_that_decides_is_silent_about_dependent_queries(name: str):
             call(frame, query=KEY, cluster=["text", "market"])
 
 
-@pytest.mark.parametrize("name", ["agreement", "catalogue"])
-def test_intervals_without_clusters_warn_of_dependent_queries(name: str):
+def test_intervals_without_clusters_warn_of_dependent_queries():
     frame = build_rows("texts").drop(ONE)
     with pytest.warns(pg.DataWarning.clusters, match="Intervals may be too short"):
-        ROWS[name](frame, query=KEY)
+        ROWS["agreement"](frame, query=KEY)
 
 
 def test_other_gradings_have_clusters():

@@ -77,8 +77,6 @@ CALLS = {
         )
         for key in ("query", "strategy")
         for function, options in (
-            (pg.trust.discriminative_power, {"test": "t"}),
-            (pg.trust.significance_levels, {"test": "t"}),
             (pg.trust.order_stability, {"sizes": 1, "samples": 2}),
             (pg.trust.swap_rate, {"sizes": 1, "samples": 2}),
             (pg.trust.power_curve, {"queries": [5]}),
@@ -157,10 +155,6 @@ def test_what_is_judged_may_have_the_name_of_a_column_of_the_library(name):
             pg.join_judgments(twice, parts[1], **given)
 
 
-def long_form_of(key, name):
-    return pg.long_form(PER_QUERY.rename({key: name}), **{key: name})
-
-
 def bounds_of(key, name):
     return pg.trust.unjudged_bounds(RANKED.rename({key: name}), "ap", **STACKED | {key: name})
 
@@ -168,7 +162,7 @@ def bounds_of(key, name):
 @pytest.mark.parametrize("key", ["query", "strategy"])
 @pytest.mark.parametrize(
     ("call", "names"),
-    [(long_form_of, ["measure", "cutoff", "value"]), (bounds_of, ["measure", "value", "residual"])],
+    [(bounds_of, ["measure", "value", "residual"])],
 )
 def test_a_key_with_the_name_of_a_column_of_the_result_is_refused(call, names, key):
     """Polars spoke of projections with duplicate output names."""

@@ -18,15 +18,7 @@ import polars as pl
 import pytest
 from helpers import needed
 
-from polars_graded import (
-    count_retrieved,
-    evaluate,
-    join_judgments,
-    read_letor,
-    read_qrels,
-    read_run,
-    summarise,
-)
+from polars_graded import evaluate, join_judgments, read_letor, read_qrels, read_run, summarise
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
@@ -497,9 +489,12 @@ def test_trec_eval_geometric_means_count_nothing_less_than_1e_5(trec, case):
 @EVERY_CASE
 def test_trec_eval_counts_are_a_summary_table(trec, case):
     frame, level, printed = trec(case)
-    counts = count_retrieved(frame, threshold=level, by=[["score", "doc"]]).row(0)[1:]
-    names = ("num_q", "num_ret", "num_rel", "num_rel_ret")
-    assert counts == tuple(int(printed[name, "all"]) for name in names)
+    threshold = "" if level is None else f"(threshold={level})"
+    names = ("n_retrieved", f"n_relevant{threshold}", f"n_relevant_retrieved{threshold}")
+    counts = evaluate(frame, *names, by=[["score", "doc"]])
+    sums = counts.height, *counts.drop("strategy", "query").sum().row(0)
+    trec_names = ("num_q", "num_ret", "num_rel", "num_rel_ret")
+    assert sums == tuple(int(printed[name, "all"]) for name in trec_names)
 
 
 def by_hits(frame: pl.DataFrame, level: int | None = None) -> dict[str, list[float]]:

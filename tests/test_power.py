@@ -10,17 +10,11 @@ import pytest
 import scipy.integrate
 import scipy.stats
 from helpers import needed
-from polars.testing import assert_frame_equal
 from results import close, drawn, frame_of, of_few, rng
 
 from polars_graded import compare
-from polars_graded._results.power import compute_power
-from polars_graded.trust import (
-    discriminative_power,
-    power_curve,
-    queries_needed,
-    significance_levels,
-)
+from polars_graded._results.reliability import compute_power
+from polars_graded.trust import power_curve, queries_needed
 
 pytestmark = of_few
 
@@ -30,41 +24,6 @@ def frame_with(std, n_queries=20, shift=0.0):
     d = rng(1).standard_normal(n_queries)
     d = (d - d.mean()) / d.std(ddof=1) * std + shift
     return frame_of({"a": d, "b": np.zeros(n_queries)})
-
-
-# Discriminative power.
-
-
-@pytest.mark.parametrize("test", ["randomised_tukey", "t", "wilcoxon"])
-def test_discriminative_power_counts_the_pairs_that_compare_believes(test):
-    frame = frame_of(drawn(20, 6)).with_columns(ndcg=pl.col("ap").sqrt().fill_nan(0))
-    options = {"test": test, "correction": "none", "resamples": 500}
-    compared = compare(frame, **options)
-    result = discriminative_power(frame, confidence=0.9, **options)
-    assert result["measure"].to_list() == ["ap", "ndcg"]
-    assert result["strategies"].to_list() == [6, 6]
-    assert result["pairs"].to_list() == [15, 15]
-    for row in result.iter_rows(named=True):
-        p = compared.filter(measure=row["measure"])["p_value"].to_list()
-        assert row["significant_pairs"] == sum(each <= 0.1 for each in p)
-        assert row["discriminative_power"] == close(row["significant_pairs"] / 15)
-    assert 0 < result["significant_pairs"][0] < 15
-
-
-def test_significance_levels_are_the_p_values_by_falling_order():
-    frame = frame_of(drawn(20, 5))
-    compared = compare(frame, test="randomised_tukey", correction="none", resamples=300)
-    levels = significance_levels(frame, test="randomised_tukey", resamples=300)
-    named = ["test", "correction"]
-    assert levels.columns == ["measure", "place", "strategy", "baseline", *named, "p_corrected"]
-    assert levels["place"].to_list() == list(range(1, 11))
-    assert levels["p_corrected"].to_list() == sorted(compared["p_value"], reverse=True)
-    pairs = ["strategy", "baseline"]
-    both = levels.join(compared, on=pairs, validate="1:1")
-    assert (both["p_corrected"] == both["p_value"]).all()
-    by_default = significance_levels(frame)
-    expected = sorted(compare(frame)["p_corrected"], reverse=True)
-    assert by_default["p_corrected"].to_list() == expected
 
 
 # Power and queries.
@@ -150,34 +109,13 @@ def test_the_power_curve_goes_through_what_is_at_hand_and_what_is_needed():
     assert asked["power"][2] >= 0.8 > asked["power"][1]
 
 
-def test_a_share_of_the_range_is_the_same_on_any_scale():
-    frame = frame_of({"a": [0.5, 0.75, 1.0], "b": [0.0, 0.25, 0.0], "c": [0.25, 0.0, 0.25]})
-    frame = frame.with_columns((100 * pl.col("ap")).alias("dcg"))
-    ap, dcg = queries_needed(frame, difference=0.2, unit="range").rows(named=True)
-    assert ap["difference"] == pytest.approx(0.2 * (0.75 - 0.5 / 6))
-    assert dcg["difference"] == pytest.approx(100 * ap["difference"])
-    assert ap["queries_needed"] == dcg["queries_needed"]
-    assert ap["power"] == pytest.approx(dcg["power"])
-    curve = power_curve(frame, "ap", difference=ap["difference"])
-    assert curve["share_of_range"].to_list() == pytest.approx([0.2] * curve.height)
-    assert_frame_equal(curve, power_curve(frame, "ap", difference=0.2, unit="range"))
-    equal = frame_of({"a": [0.5, 0.25], "b": [0.25, 0.5]})
-    assert power_curve(equal)["share_of_range"].null_count() == power_curve(equal).height
-    with pytest.raises(ValueError, match="must have different means for unit='range'"):
-        power_curve(equal, unit="range")
-
-
 @pytest.mark.parametrize(
     ("call", "options", "sentence"),
     [
         (queries_needed, {"difference": 0}, "`difference` must"),
         (queries_needed, {"power": 0}, "`power` must"),
         (power_curve, {"queries": [1]}, "`queries` must"),
-        (
-            discriminative_power,
-            {"test": "randomised_tukey", "correction": "holm"},
-            "`correction` must",
-        ),
+        (compare, {"test": "randomised_tukey", "correction": "holm"}, "`correction` must"),
     ],
 )
 def test_what_is_out_of_bounds_is_refused(call, options, sentence):

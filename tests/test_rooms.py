@@ -89,7 +89,7 @@ LEAVES = {
     "engines": ["_frames.engines"],
     "datasets": ["datasets"],
     "fuse": ["_frames.fusing"],
-    "gate": ["_results.gating", "_results.comparability", "_sentences.gates"],
+    "gate": ["_results.gating", "_results.baselines", "_sentences.gates"],
     "report": ["_report"],
     "similarity": ["_frames.similarities"],
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,26 +37,6 @@ SAID = [
 @pytest.mark.parametrize(("said", "expected"), SAID)
 def test_what_is_said(said, expected):
     assert said == expected
-
-
-RUNS = "elasticsearch-8.11-bm25-k1={}-b=0.75-rerank-cross-encoder-large-v2"
-
-
-def test_names_that_differ_in_their_middle_keep_it():
-    runs = [RUNS.format(k / 10) for k in range(10, 19)]
-    short = _sentences.shorten_names(runs, 36)
-    assert len({*short}) == len(runs)
-    for name, each in zip(runs, short, strict=True):
-        assert len(each) <= 36
-        assert each.startswith("…")
-        assert each.endswith("-v2")
-        assert re.search("k1=1.[0-8]", name)[0] in each
-
-
-def test_names_that_differ_in_two_places_lose_the_words_between_them():
-    runs = [f"neural-reranker-v{n}-distilled-from-a-large-teacher-{n}000-final" for n in range(3)]
-    short = _sentences.shorten_names([*runs, "bm25"], 17)
-    assert short == [*(f"neur…v{n}…{n}000…inal" for n in range(3)), "bm25"]
 
 
 @given(st.lists(st.text("ab-_ ", max_size=60), max_size=6), st.integers(12, 40))

@@ -56,8 +56,6 @@ CALLS = {
     "rank_correlation": trust.rank_correlation,
     "swap_rate": trust.swap_rate,
     "order_stability": trust.order_stability,
-    "discriminative_power": trust.discriminative_power,
-    "significance_levels": trust.significance_levels,
     "queries_needed": trust.queries_needed,
     "power_curve": trust.power_curve,
     "precision_histogram": lambda frame, **keys: (
@@ -86,28 +84,17 @@ def test_results_carry_their_keys_and_what_their_nulls_mean(name, kind):
     assert found == as_text(CALLS[name](frame, **WHOLE))
 
 
-def test_rows_that_a_join_repeated_are_no_further_queries():
+def test_rows_that_a_join_repeated_are_dependent_queries():
     values = pg.evaluate(pg.datasets.example(), "ap", "dcg_curve@3", by=["strong", "weak"])
     tags = pl.DataFrame({"tag": ["a", "b", "c"]})
     twice = pl.DataFrame({"query": [1, 1, *range(2, 301)], "title": ["t", "T", *["u"] * 299]})
-    for joined, column, n in (
-        (values.join(tags, how="cross"), "tag", "1,200 rows"),
-        (values.rename({"query": "user"}).join(tags, how="cross"), "tag", "1,200 rows"),
-        (values.join(twice, on="query"), "title", "2 rows"),
+    for joined, column in (
+        (values.join(tags, how="cross"), "query"),
+        (values.rename({"query": "user"}).join(tags, how="cross"), "user"),
+        (values.join(twice, on="query"), "query"),
     ):
         for function in (pg.summarise, pg.compare, pg.paper_table, pg.rank_strategies):
-            with pytest.raises(ValueError, match=f"got {n} too many, .* differ only in '{column}'"):
+            with pytest.warns(pg.DataWarning.clusters, match=f"values of '{column}' for"):
                 function(joined, "ap")
-        query = ["query" if "query" in joined.columns else "user", column]
-        assert (
-            pg.summarise(joined, "ap", query=query)["queries"].to_list() == [joined.height // 2] * 2
-        )
     titles = values.join(twice.unique("query", keep="first"), on="query")
     assert pg.compare(titles, "ap").equals(pg.compare(values, "ap"))
-    with pytest.raises(ValueError, match="each strategy must have each query once"):
-        pg.summarise(
-            pg.long_form(values.drop("dcg_curve@3")).vstack(
-                pg.long_form(values.drop("dcg_curve@3")).with_columns(measure=pl.lit("rr"))
-            ),
-            {"value": "highest"},
-        )

@@ -123,7 +123,4 @@ def test_a_grade_from_which_on_documents_are_relevant_is_not_reached():
     by_measure = one([3, None], names=["precision(threshold=4)@2"])
     for found in (by_scale, by_measure):
         assert found.select("low", "high", "exact").row(0) == (0, 0, False)
-    frame = pl.DataFrame({"query": "q", "grade": [3, None], "score": [2, 1]})
-    with pytest.warns(UserWarning, match="no grade is relevant for 'precision@2'"):
-        unjudged_bounds(frame, "precision@2", relevant_from=4)
     assert one([3, None], relevant_from=4, max_grade=4)["exact"].to_list() == [True]

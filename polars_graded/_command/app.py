@@ -80,7 +80,7 @@ class Comparison:
     baseline: str | None = None
     """The strategy to compare all others with; by default all pairs are compared."""
     test: str = "t"
-    """The test of differences: t, wilcoxon, permutation, bootstrap or randomised_tukey."""
+    """The test of differences: t, permutation or randomised_tukey."""
     correction: str | None = None
     """The correction of p values for the number of tests: bonferroni, holm (by default),
     benjamini_hochberg or none."""
@@ -98,7 +98,7 @@ class Gate:
     margin: float = 0.01
     """The largest loss of the mean that you accept."""
     test: str = "t"
-    """The test that gives the intervals: t, permutation or bootstrap."""
+    """The test that gives the intervals: t or permutation."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
     judgments: str = "same"

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._results.best_values import find_best_places
 from polars_graded._results.findings import find_undefeated, is_significant
 from polars_graded._results.grid import Grid
-from polars_graded._results.pairs import Pairs
-from polars_graded._results.power import compute_needs
-from polars_graded._results.significance import RANK_COLUMN
+from polars_graded._results.measure_values import find_best_places
 from polars_graded._sentences.titles import name_measure
-from polars_graded._sentences.verdicts import ALPHA, POWER, Facts, QueriesNeeded, Tested
+from polars_graded._sentences.verdicts import ALPHA, Facts, Tested
 
 Pair = Mapping[str, Any]
 """A row of `compare`, in which `strategy` and `baseline` are indices of strategies."""
@@ -39,7 +36,7 @@ def collect_facts(
     `summary` and `comparison` are the tables of `summarise` and `compare` for the grid.
     `comparison` is None if there are no pairs.
     """
-    best, rows = grid.get_directions([name])[name], summary.filter(measure=name)
+    best, rows = grid.get_best_values([name])[name], summary.filter(measure=name)
     sort_keys = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
     measure = {
         "name": name,
@@ -55,17 +52,14 @@ def collect_facts(
     if comparison is not None:
         pairs = list_pairs(comparison.filter(measure=name), grid.strategies)
     lead_pair = _find_leading_pair(measure, pairs, tested)
-    needed = None
-    if lead_pair is not None and not lead_pair["significant"]:
-        needed = _find_needed_queries(grid, name, lead_pair, tested)
     may_be_first = find_undefeated(rows.height, pairs, best)
-    return Facts(measure, pairs, tested, lead_pair, needed, may_be_first)
+    return Facts(measure, pairs, tested, lead_pair, may_be_first)
 
 
 def list_pairs(comparison: pl.DataFrame, strategies: pl.Series) -> list[Pair]:
     """Return the rows of `compare` with indices of strategies, and whether each is significant."""
     places = {name: place for place, name in enumerate(strategies.to_list())}
-    significant = is_significant(comparison.columns, ALPHA).alias("significant")
+    significant = is_significant(ALPHA).alias("significant")
     return [
         row | {"strategy": places[row[strategies.name]], "baseline": places[row["baseline"]]}
         for row in comparison.with_columns(significant).iter_rows(named=True)
@@ -98,29 +92,11 @@ def _find_leading_pair(
     return pair
 
 
-def _find_needed_queries(
-    grid: Grid, measure: str, pair: Pair, tested: Tested
-) -> QueriesNeeded | None:
-    """Return the number of queries that would show the observed difference.
-
-    The result is None if there are fewer than two queries, if the difference does not vary, or if
-    queries have clusters or weights.
-    """
-    if grid.clusters is not None or grid.weights is not None:
-        return None
-    indices = np.array([[pair["strategy"]], [pair["baseline"]]])
-    both, difference = Pairs(grid.get_results(measure), *indices), abs(pair["difference"] or 0)
-    if not difference or both.n < 2 or not both.statistics.std.any():  # noqa: PLR2004
-        return None
-    level = ALPHA / tested.n_tested_together
-    return QueriesNeeded(compute_needs(both, difference, POWER, level)["queries_needed"])
-
-
 def compare_all_with(pairs: pl.DataFrame, strategy: str) -> pl.DataFrame:
     """Return the pairs of one strategy, which becomes the baseline of each."""
     is_first = pl.col("strategy") == strategy
     pairs = pairs.filter(is_first | (pl.col("baseline") == strategy))
-    changed = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
+    changed = {name: -pl.col(name) for name in ("difference", "d_z")}
     ratio = -pl.col("difference") / pl.col("mean")
     changed["relative_difference"] = pl.when(pl.col("mean") != 0).then(ratio)
     for one, other in ENDS:

@@ -18,13 +18,19 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._results.best_values import MeasureColumns
 from polars_graded._results.grid import Grid, Missing, order_strategies
-from polars_graded._results.keys import check_segment_columns
-from polars_graded._results.mean_intervals import CLUSTER, WEIGHT, add_units, list_unit_columns
+from polars_graded._results.keys import (
+    CLUSTER,
+    WEIGHT,
+    PassedKeys,
+    add_units,
+    check_independence,
+    check_segment_columns,
+    list_unit_columns,
+)
+from polars_graded._results.measure_values import MeasureColumns
 from polars_graded._results.result_sets import ResultSet, ResultSets, collect_rows, open_results
 from polars_graded._results.significance import CorrectionName, Options, TestName
-from polars_graded._results.units import check_independence
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
 
@@ -166,16 +172,8 @@ def report(
     check_writable(path := Path(file))
     tests = Options(test, correction)
     scripts = load_drawing_scripts()
-    graders = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        segments=segments,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-    )
+    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    graders = open_results(per_query, measures, keys, missing)
     graders = ResultSets({name: _complete_key(each) for name, each in graders.by_grader.items()})
     chosen = graders.select(grader)
     results = chosen.only

@@ -21,13 +21,17 @@ from polars_graded._report.findings import (
     find_interval,
     list_pairs,
 )
-from polars_graded._results.comparing import compare_grid, differences, summarise_grid
+from polars_graded._results.comparing import (
+    compare_grid,
+    compute_interactions,
+    differences,
+    summarise_grid,
+)
 from polars_graded._results.findings import describe_test
 from polars_graded._results.grid import Grid
-from polars_graded._results.mean_intervals import CLUSTER, WEIGHT
+from polars_graded._results.keys import CLUSTER, WEIGHT
 from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.result_sets import ResultSet, ResultSets
-from polars_graded._results.segments import compute_interactions
 from polars_graded._results.significance import TESTS, Options
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import (
@@ -128,7 +132,7 @@ class Contents:
     @use_own_theme()
     def add_graders(self, graders: ResultSets) -> None:
         """Add a chart of graders, if there are several."""
-        directions = self.grid.get_directions(self.grid.measures).items()
+        directions = self.grid.get_best_values(self.grid.measures).items()
         best: Any = {name: best for name, best in directions if best != "none"}
         if not best or len(graders.by_grader) == 1:
             return
@@ -147,7 +151,7 @@ class Contents:
         """Add the means of each segment, and up to `MAX_SEGMENT_PAIRS` differences per measure."""
         if not columns or not self.grid.measures:
             return
-        best: Any = self.grid.get_directions(self.grid.measures)
+        best: Any = self.grid.get_best_values(self.grid.measures)
         keys = replace(results.keys, segments=columns)
         grid = replace(results, measures=[best], keys=keys).read_grid("ignore")
         means, strategy = summarise_grid(grid, 1 - ALPHA), keys.strategy
@@ -244,7 +248,7 @@ class Contents:
         """
         others = [place for place in facts.measure["order"] if place != reference]
         intervals = {}
-        for row in facts.pairs if not self.tested.of_ranks else []:
+        for row in facts.pairs:
             one, other, ends = row["strategy"], row["baseline"], find_interval(row)
             intervals[one, other] = ends
             intervals[other, one] = ends and (-ends[1], -ends[0])
@@ -272,7 +276,7 @@ class Contents:
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
             part["pairs"].append({**shown, "queries": rows["query"].to_list()})
-        if len(self.names) > 2 and not self.tested.of_ranks and results.n > 1:  # noqa: PLR2004
+        if len(self.names) > 2 and results.n > 1:  # noqa: PLR2004
             keys: Any = {"query": "query", "strategy": "strategy"}
             ranks = rank_strategies(frame, best, **keys, **self.unit_columns, **self.tests)
             height = _choose_height(ranks.height)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,45 +11,41 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
-    check_collected,
     check_column_name,
     check_column_names,
     check_columns,
-    check_frame,
     check_level,
-    first_few,
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.distinct_keys import check_distinct
-from polars_graded._frames.inputs import GRADER, split_graders
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.ranking import check_grade
-from polars_graded._results.jackknife import SAME_VALUE, compute_jackknife_margin
-from polars_graded._results.pairs import split_into_parts
-from polars_graded._results.tables import check_named_once, make_table
-from polars_graded._results.units import find_repetition, warn_of_dependence
-from polars_graded._sentences import conjugate, format_count
-from polars_graded._warnings import DataWarning, warn_the_caller
+from polars_graded._results.grid import make_table
+from polars_graded._results.keys import check_named_once, find_repetition, warn_of_dependence
+from polars_graded._results.measure_values import compute_margin, split_into_parts
+from polars_graded._sentences import format_count
 
 __all__ = ["agreement"]
 
 MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
-MAX_STRAY_SHARE = 0.01
-"""If at most this share of a grader's grades is outside the range of all other graders, the grades
-outside are rare, and therefore stray."""
-
-MAX_SHARED_STRAY_SHARE = 0.05
-"""Maximum share of a rare grade among all grades; a grade with a larger share is common."""
+QUERY = "polars_graded: number of the query"
+"""Column of the number of the query, under a name that no grader has."""
 
 MAX_BLOCK_NUMBERS = 2**22
 """Maximum number of values in memory at a time, 32 MB."""
 
 MIN_INFORMATIVE_QUERIES = 15
 """Minimum number of queries with a grade other than the most common one, for reliable intervals."""
+
+SAME_VALUE = (
+    "the value is the same whichever query is left out, or is undefined without one of them, so "
+    "there is no interval"
+)
+"""Reason for a missing interval."""
 
 SHARE_COEFFICIENTS = ("equal",)
 """Coefficients that are shares, at least 0."""
@@ -65,8 +61,6 @@ def agreement(
     trusted: str | None = None,
     query: Columns = "query",
     doc: str | None = DEFAULT_DOC,
-    grader: str | None = None,
-    grade: str = "grade",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
     """Return coefficients of agreement of graders, with their intervals.
@@ -79,22 +73,17 @@ def agreement(
     Parameters
     ----------
     frame
-        Any data frame. A wide frame has a column of grades per grader, and one row per document, or
-        per document and strategy, as from `join_judgments`. A long frame has one row per query,
-        document and grader. A null grade is missing.
+        Any data frame with a column of grades per grader, and one row per document, or per document
+        and strategy, as from `join_judgments`. A null grade is missing. Notes has other forms.
     *graders
-        For a wide frame, the columns of grades, one by one or as a list. For a long frame, the
-        graders; by default all of them.
+        The columns of grades, one by one or as a list.
     trusted
         The grader that each other grader is compared with; by default all pairs are compared.
     query
         The column of queries, or several columns.
     doc
         The column of documents; by default "doc", or a column with an equivalent name, such as
-        "sku". With None, or without such a column, each row of a wide frame is another document.
-    grader, grade
-        The columns of graders and of grades of a long frame. By default the frame is wide if
-        `graders` names one of its columns; otherwise it is long, and `grader` is `"grader"`.
+        "sku". With None, or without such a column, each row is another document.
     confidence
         The confidence of the intervals, between 0 and 1.
 
@@ -124,17 +113,16 @@ def agreement(
         If there are fewer than two graders; if a document has two grades of one grader; if there
         are more than 101 different grades, or one is NaN or infinite.
 
-    Warns
-    -----
-    DataWarning.scale
-        If a grader gives grades outside the scale of the others, such as a code 99 beside grades
-        from 0 to 3, or a grade below 0. Such grades distort the coefficients.
-
     See Also
     --------
     trust.rank_correlation : The correlation of the orders of strategies by two graders. It may be
         high although the graders agree poorly on documents.
     charts.agreement : The grades of two graders, drawn.
+
+    Notes
+    -----
+    ``pivot("grader", index=["query", "doc"], values="grade")`` makes one column per grader of one
+    row per grade. Make codes that are no grades null, such as -1 or 99: they distort coefficients.
 
     References
     ----------
@@ -167,15 +155,12 @@ def agreement(
     """
     level = check_level(confidence)
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
-    frame = check_collected("frame", frame)
-    collected, names = collect_grades(frame, grader_columns, query, doc, grader, grade)
+    frame = frame.lazy().collect()
+    grades = Grades.of(collect_grades(frame, grader_columns, query, doc), grader_columns)
     repetition = find_repetition(frame, check_column_names("query", query))
     warn_of_dependence(repetition, ". Intervals may be too short")
-    is_long = not {*names} <= {*check_frame("frame", frame).collect_schema()}
-    grades = Grades.of(collected, names, grade if is_long else None)
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
-    grades.warn_of_scales(trusted)
     statistics: list[dict[str, Any]] = []
     for i, name in enumerate(grades.names):
         if trusted in (None, name):
@@ -193,68 +178,35 @@ def agreement(
 
 
 def collect_grades(
-    frame: Any,
-    graders: Sequence[str],
-    query: Columns,
-    doc: str | None,
-    grader: str | None,
-    grade: str,
-) -> tuple[pl.DataFrame, list[str]]:
-    """Return the grades of each document, and the names of the graders.
+    frame: pl.DataFrame | pl.LazyFrame, graders: Sequence[str], query: Columns, doc: str | None
+) -> pl.DataFrame:
+    """Return the grades of each document, one column per grader.
 
-    The returned frame has a column `query` with the number of the query, from 0, and one column of
-    grades per grader.
+    The first column, `QUERY`, contains the number of the query, from 0.
     """
-    rows = check_collected("frame", frame)
-    queries = check_column_names("query", query)
+    rows, queries = frame.lazy().collect(), check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
-    grader_column = grader or (GRADER if not {*graders} & {*rows.columns} else None)
+    if len(graders) < 2:  # noqa: PLR2004
+        msg = f"there must be at least two graders, got {', '.join(graders) or 'none'}"
+        raise ValueError(msg)
+    check_columns("frame", graders, rows.columns)
+    check_named_once([*queries, *graders])
     if doc == DEFAULT_DOC:
-        others = {*queries, *graders} | (set() if grader_column is None else {grader_column, grade})
-        doc = find_document_column(rows.schema, others)
-    columns = {} if grader_column is None else {GRADER: grader_column, "grade": grade}
-    columns |= {} if doc is None else {"doc": doc}
-    for argument, name in columns.items():
-        if [*queries, *columns.values()].count(name) > 1:
-            msg = f"`{argument}` must name a column that no other argument names, got {name!r}"
-            raise ValueError(msg)
-        check_columns("frame", [check_column_name(argument, name)], rows.columns, argument=argument)
-    if grader_column is not None:
-        if doc is None:
-            msg = "`doc` must name the column of documents, since each row is a grade of one grader"
-            raise ValueError(msg)
-        rows = split_graders("frame", rows, [*queries, doc], grader_column, grade)
-        graders = graders or [name for name in rows.columns if name not in {*queries, doc}]
-    names = [*graders]
-    if len(names) < 2:  # noqa: PLR2004
-        msg = f"there must be at least two graders, got {', '.join(names) or 'none'}"
-        raise ValueError(msg)
-    check_columns("frame", names, rows.columns)
-    if "query" in names:
-        msg = "a grader must not be called 'query'\n\nHint: rename the grader"
-        raise ValueError(msg)
-    check_named_once([*queries, *names])
+        doc = find_document_column(rows.schema, {*queries, *graders})
     if doc is not None:
-        rows = rows.select(*queries, doc, *names).unique(maintain_order=True)
+        check_columns("frame", [check_column_name("doc", doc)], rows.columns, argument="doc")
+        check_named_once([*queries, *graders, doc])
+        rows = rows.select(*queries, doc, *graders).unique(maintain_order=True)
         check_distinct(rows, "frame", [*queries, doc])
-    for name in names:
+    for name in graders:
         check_grade(f"grade {name!r}", rows.schema[name])
     number = pl.struct(queries).rank("dense").cast(pl.Int64) - 1
-    grades = rows.select(number.alias("query"), pl.col(names).cast(pl.Float64))
-    for name in names:
+    grades = rows.select(number.alias(QUERY), pl.col(graders).cast(pl.Float64))
+    for name in graders:
         if not grades[name].is_finite().all():
             msg = f"grade {name!r} must be finite, got NaN or infinity"
             raise ValueError(msg)
-    return grades, names
-
-
-def _hint_at_strays(low: float, high: float, column: str) -> str:
-    """Return a hint with code that makes stray grades null, or clips them."""
-    return (
-        f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, if "
-        f"they are codes for no grade, such as 99; {column}.clip({low:g}, {high:g}) replaces "
-        "them by the nearest grade"
-    )
+    return grades
 
 
 @dataclass(frozen=True)
@@ -268,16 +220,14 @@ class Grades:
     """Indices into `values`, one row per document and one column per grader; -1 for no grade."""
     query: Integers
     """Number of the query of each document, ascending from 0."""
-    column: str | None
-    """Column of grades of a long frame; None for a wide frame, which has a column per grader."""
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, names: Sequence[str], column: str | None) -> Grades:
+    def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> Grades:
         """Return the grades in the columns `names`, sorted by query.
 
         Raise if there are more than `MAX_GRADES` different grades.
         """
-        rows = rows.sort("query")
+        rows = rows.sort(QUERY)
         numbers = rows.select(names).to_numpy().reshape(rows.height, len(names))
         are_present = rows.select(pl.col(names).is_not_null()).to_numpy()
         values = np.unique(numbers[are_present]) if are_present.any() else np.zeros(1)
@@ -287,105 +237,12 @@ class Grades:
         codes = np.where(
             are_present, np.searchsorted(values, np.where(are_present, numbers, 0)), -1
         )
-        return cls(names, values, codes, rows["query"].to_numpy(), column)
-
-    def _write_columns(self, *graders: str) -> str:
-        """Write Polars code that selects the grades of some graders."""
-        columns = graders if self.column is None else [self.column]
-        return f"pl.col({', '.join(map(repr, columns))})"
+        return cls(names, values, codes, rows[QUERY].to_numpy())
 
     @property
     def n_queries(self) -> int:
         """Return the number of queries."""
         return int(self.query[-1]) + 1 if len(self.query) else 0
-
-    def warn_of_scales(self, trusted: str | None) -> None:
-        """Warn of stray grades: outside the scale, or below 0.
-
-        With a trusted grader, each grade outside the range of the trusted grader's grades is stray.
-        Otherwise, the grades of a grader outside the range of all other graders are stray if any of
-        these grades is more than one step outside, or if these grades are rare. A step is the
-        smallest distance of two different grades of the others. Frequent grades one step outside
-        may belong to the scale although the other graders never gave them.
-
-        Two further methods warn of stray grades that several graders gave, and of grades below 0.
-        """
-        self._warn_of_shared_strays(trusted)
-        warned = set()
-        for i, name in enumerate(self.names):
-            others = [j for j, other in enumerate(self.names) if other != name]
-            if trusted is not None:
-                others = [self.names.index(trusted)]
-            grades_of_others, own_grades = (
-                self.values[each[each >= 0]] for each in (self.codes[:, others], self.codes[:, i])
-            )
-            low, high = grades_of_others.min(initial=np.inf), grades_of_others.max(initial=-np.inf)
-            stray_grades = own_grades[(own_grades < low) | (own_grades > high)]
-            if name == trusted or not len(stray_grades) or not high > low:
-                continue
-            step = np.diff(np.unique(grades_of_others)).min()
-            is_far = ((stray_grades < low - step) | (stray_grades > high + step)).any()
-            is_rare = len(stray_grades) <= MAX_STRAY_SHARE * len(own_grades)
-            if trusted is not None or is_far or is_rare:
-                warned.add(name)
-                reference = "the others" if trusted is None else repr(trusted)
-                warn_the_caller(
-                    DataWarning.scale,
-                    f"{name!r} gives {len(stray_grades)} of {len(own_grades)} documents grades "
-                    f"outside those of {reference}, {low:g} to {high:g}: "
-                    f"{first_few(np.unique(stray_grades).tolist())}\n\n"
-                    f"{_hint_at_strays(low, high, self._write_columns(name))}",
-                )
-        self._warn_below_zero(warned)
-
-    def _warn_below_zero(self, warned: Collection[str]) -> None:
-        """Warn of grades below 0, which judgment files use for unjudged documents.
-
-        Graders in `warned` are left out, since another warning reports their stray grades.
-        """
-        n_below = [
-            0 if name in warned else int((self.values[codes[codes >= 0]] < 0).sum())
-            for name, codes in zip(self.names, self.codes.T, strict=True)
-        ]
-        if not any(n_below) or not (self.values > 0).any():
-            return
-        graders, n = [name for name, n in zip(self.names, n_below, strict=True) if n], sum(n_below)
-        column = self._write_columns(*graders)
-        warn_the_caller(
-            DataWarning.scale,
-            f"{format_count(n, 'grades')} of {first_few(graders)} {conjugate(n, 'are')} below 0; "
-            "they are compared as all other grades are\n\n"
-            f"Hint: pl.when({column} >= 0).then({column}) leaves them out, if they are codes for "
-            "no grade, such as -1",
-        )
-
-    def _warn_of_shared_strays(self, trusted: str | None) -> None:
-        """Warn of rare grades more than one step above all common grades.
-
-        The warning is issued if several graders, or the trusted grader, gave such grades. A step is
-        the smallest distance of two common grades.
-        """
-        all_codes = self.codes[self.codes >= 0]
-        counts = np.bincount(all_codes, minlength=len(self.values))
-        common = np.flatnonzero(counts > MAX_SHARED_STRAY_SHARE * len(all_codes))
-        if len(common) < 2:  # noqa: PLR2004
-            return
-        low, high = self.values[common[[0, -1]]]
-        step = np.diff(self.values[common]).min()
-        is_stray = self.values > high + step
-        graders = [
-            name
-            for name, codes in zip(self.names, self.codes.T, strict=True)
-            if is_stray[codes[codes >= 0]].any()
-        ]
-        if len(graders) > 1 or trusted in graders:
-            warn_the_caller(
-                DataWarning.scale,
-                f"{first_few(graders)} gave {counts[is_stray].sum()} of {len(all_codes)} grades "
-                f"beyond all common ones, {low:g} to {high:g}: "
-                f"{first_few(self.values[is_stray].tolist())}\n\n"
-                f"{_hint_at_strays(low, high, self._write_columns(*graders))}",
-            )
 
     def compare_pairs(
         self, i: int, others: Sequence[int], level: float
@@ -485,7 +342,7 @@ class Grades:
             elif queries < 2:  # noqa: PLR2004
                 note = "a single query has no variation, so there is no interval"
             elif np.isnan(low):
-                note = SAME_VALUE.format(unit="query")
+                note = SAME_VALUE
             elif n_informative < MIN_INFORMATIVE_QUERIES:
                 have = "has" if n_informative == 1 else "have"
                 note = (
@@ -537,7 +394,7 @@ def _compute_intervals(
             # z is infinite for 1. If only one query has any disagreement, the value without this
             # query is 1. This 1 is replaced by 1 - (1 - value) / n, with the value of all queries.
             z, jackknife = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
-        margin = compute_jackknife_margin(jackknife, level)
+        margin = _compute_jackknife_margin(jackknife, level)
         if margin is None:
             ends[name] = (float(value), np.nan, np.nan)
             continue
@@ -548,6 +405,20 @@ def _compute_intervals(
             low = max(low, minimum)
         ends[name] = (float(value), float(low), float(high))
     return ends
+
+
+def _compute_jackknife_margin(without: Floats, level: float) -> float | None:
+    """Return half the width of an interval; None if it is unknown.
+
+    `without` contains the value without each of n units. With the deviations d from the mean of
+    these values, the standard error is sqrt((n - 1) / n Σ d²).
+    """
+    n = len(without)
+    if n < 2:  # noqa: PLR2004
+        return None
+    deviations = (n - 1) * (without - without.mean())
+    scale = max(1.0, float(np.abs(without).max()))
+    return compute_margin(deviations, np.ones(n), level, scale)
 
 
 # Coefficients

@@ -6,38 +6,57 @@ column per query. All statistics are computed from these arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_level, check_list, check_number
+from polars_graded._checks import check_choice, check_level, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._results.best_values import MeasureColumns, find_places
-from polars_graded._results.grid import Grid, Missing, Results
-from polars_graded._results.mean_intervals import compute_mean_intervals
-from polars_graded._results.means import compute_mean_and_std, divide
-from polars_graded._results.pairs import Pairs, name_pairs
+from polars_graded._results.grid import (
+    ALL_QUERIES,
+    EFFECTIVE,
+    Grid,
+    Missing,
+    check_free_names,
+    count_units,
+    make_measure_table,
+)
+from polars_graded._results.keys import PassedKeys
+from polars_graded._results.measure_values import (
+    MIN_VALUES,
+    MeasureColumns,
+    MeasureValues,
+    Pairs,
+    compute_mean_and_std,
+    compute_mean_intervals,
+    compute_weighted_medians,
+    divide,
+    find_places,
+    name_pairs,
+)
 from polars_graded._results.result_sets import ResultSet, collect_rows, open_results
 from polars_graded._results.significance import (
+    CORRECTIONS,
     CorrectionName,
     Options,
-    Progress,
     TestName,
     compute_tests,
+    correct_p_values,
     estimate_differences,
-    find_missing_intervals,
     find_weak_tests,
     run_test,
     warn_of_tests,
 )
-from polars_graded._results.tables import check_free_names, count_units, make_measure_table
-from polars_graded._results.units import compute_weighted_medians
 
-__all__ = ["compare", "differences", "summarise"]
+__all__ = ["compare", "compare_segments", "differences", "summarise"]
+
+MAX_CONDITION = 1e12
+"""Maximum condition number of covariances; with a larger one they count as singular."""
 
 GEOMETRIC_FLOOR = 1e-5
 """Value that replaces smaller ones in a geometric mean, as in trec_eval."""
@@ -57,7 +76,6 @@ def compare(
     weights: str | None = None,
     seed: int = 0,
     resamples: int = 10_000,
-    progress: Progress | None = None,
     query: Columns | None = None,
     strategy: str | None = None,
     missing: Missing = "error",
@@ -86,8 +104,8 @@ def compare(
     baseline
         The strategy with which all others are compared, or a list of several.
     test
-        `"t"` (paired), `"wilcoxon"` (of ranks, **not means**), `"permutation"`, `"bootstrap"` or
-        `"randomised_tukey"` (all strategies at once).
+        `"t"` (paired), `"permutation"` or `"randomised_tukey"` (all strategies at once). The page
+        "Compare strategies" has the calls of SciPy for other tests.
     correction
         The correction of all p values of a measure: `"holm"` (the default), `"bonferroni"`,
         `"benjamini_hochberg"` or `"none"`.
@@ -97,7 +115,7 @@ def compare(
         The largest mean difference, in either direction, that is negligible in practice.
     cluster
         The column of independent units, such as the search term of queries on several devices, or
-        several columns. The test must be `"t"`, `"permutation"` or `"bootstrap"`.
+        several columns. The test must be `"t"` or `"permutation"`.
     weights
         The column of weights of queries, as for `summarise`. The tests are those for `cluster`.
     missing
@@ -109,8 +127,6 @@ def compare(
         The same seed gives the same result for a measure, independent of the other measures.
     resamples
         The number of resamples of a test.
-    progress
-        The progress bar of the resamples, such as `tqdm.tqdm`.
 
     Returns
     -------
@@ -125,7 +141,6 @@ def compare(
         - `d_z`, Cohen's effect size for pairs; `wins`, `ties`, `losses` (UInt32) count queries;
         - with `rope`: `rope`, `probability_better`, `probability_equal`, `probability_worse`;
         - `test` and `correction` (String) of the following columns;
-        - with `"wilcoxon"`: `rank_biserial`, from -1 to 1, the direction of the test;
         - `p_value`, and `simultaneous_low` to `simultaneous_high`, the interval that agrees with
           `p_corrected`: it excludes 0 if, and only if, `p_corrected` is at most 1 - `confidence`;
         - `confidence`; `difference`, and its own interval, `ci_low` to `ci_high`; `p_corrected`.
@@ -166,19 +181,10 @@ def compare(
     │ 0.6875 ┆ 0.5           ┆ 0.1875     ┆ 3    ┆ 1    ┆ 1.5 ┆ 0.25    │
     └────────┴───────────────┴────────────┴──────┴──────┴─────┴─────────┘
     """
-    options = Options(test, correction, confidence, seed, resamples, progress)
+    options = Options(test, correction, confidence, seed, resamples)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
-    results = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        segments=segments,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-        grader=grader,
-    )
+    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
     return results.stack(lambda each: compare_grid(each.read_grid(), options, baseline, margin))
 
 
@@ -267,28 +273,18 @@ def summarise(
     └──────────┴─────────┴───────────────────┴────────┴──────┘
     """
     check_level(confidence)
-    results = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        segments=segments,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-        grader=grader,
-    )
+    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
     return results.stack(lambda each: summarise_grid(each.read_grid(), confidence))
 
 
 @checks_keywords
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: MeasureColumns | Sequence[MeasureColumns],
+    measure: MeasureColumns,
     a: Any,
     b: Any,
     *,
-    order: Literal["difference", "query"] = "difference",
     query: Columns | None = None,
     strategy: str | None = None,
     missing: Missing = "error",
@@ -306,24 +302,21 @@ def differences(
     ----------
     per_query, query, strategy, missing, grader
         As for `compare`. Strategies other than the two are ignored.
-    measures
-        The column to compare, such as `"r_precision"` for a precision histogram; or a list of
-        columns. A mapping names the measure of a column, as for `compare`.
+    measure
+        The column to compare, such as `"r_precision"` for a precision histogram. A mapping names
+        the measure of a column, as for `compare`.
     a, b
         The two strategies.
-    order
-        Order of the rows: by descending `"difference"`, and by query if differences are equal; or
-        by `"query"` alone.
 
     Returns
     -------
     DataFrame
-        One row per query: the query (under the name of its column or columns); `value_a`,
-        `value_b` and `difference`, which is `value_a` minus `value_b` (all three Float64); and
-        `winner`, the better of the two strategies, null for a tie. If no value of the measure is
-        best, as with `measures={"clicks": "none"}`, the strategy with the higher value wins. Ties
-        are defined as for `compare`. For a list of measures, or a mapping of several, there is one
-        row per measure and query, with the measure in a first column `measure`.
+        One row per query, by descending difference, and by query if differences are equal: the
+        query (under the name of its column or columns); `value_a`, `value_b` and `difference`,
+        which is `value_a` minus `value_b` (all three Float64); and `winner`, the better of the two
+        strategies, null for a tie. If no value of the measure is best, as with
+        `measure={"clicks": "none"}`, the strategy with the higher value wins. Ties are defined as
+        for `compare`.
 
     References
     ----------
@@ -350,26 +343,19 @@ def differences(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    check_choice("order", order, ("difference", "query"))
-    is_alone = isinstance(measures, str | Mapping)
-    results = open_results(
-        per_query,
-        check_list("measures", [measures] if is_alone else measures),
-        query=query,
-        strategy=strategy,
-        missing=missing,
-        grader=grader,
-    )
-    return results.stack(lambda each: _list_differences(each, a, b, order, is_alone=is_alone))
+    keys = PassedKeys(query, strategy)
+    results = open_results(per_query, [measure], keys, missing, grader)
+    return results.stack(lambda each: _list_differences(each, a, b))
 
 
-def _list_differences(
-    results: ResultSet, a: Any, b: Any, order: str, *, is_alone: bool
-) -> pl.DataFrame:
-    """Return the differences of one grader, without a column of measures if there is one alone."""
+def _list_differences(results: ResultSet, a: Any, b: Any) -> pl.DataFrame:
+    """Return the values of two strategies for each query, and the better strategy."""
     keys = results.keys
-    check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=keys.query)
+    check_free_names(["value_a", "value_b", "difference", "winner"], query=keys.query)
     names, _ = results.find_measures()
+    if len(names) > 1:
+        msg = f"`measure` must name one column, got {', '.join(names)}"
+        raise ValueError(msg)
     rows = collect_rows(results.rows, names, keys)
     available = rows[keys.strategy].unique().sort()
     both = available[[find_index(available, a), find_index(available, b)]]
@@ -380,34 +366,22 @@ def _list_differences(
     rows = rows.filter(pl.col(keys.strategy).is_in(both.implode()))
     grid = Grid(rows, results.missing, measures=results.measures)
     i, j = find_index(grid.strategies, a), find_index(grid.strategies, b)
-    tables = [pair_values(grid.get_results(name), grid.strategies, i, j) for name in names]
-    if order == "difference":
-        tables = [
-            each.sort(find_places(each["difference"]), descending=True, maintain_order=True)
-            for each in tables
-        ]
-    if is_alone and len(names) == 1:
-        return tables[0]
-    first = (pl.lit(name).alias("measure") for name in names)
-    return pl.concat(each.select(name, "*") for name, each in zip(first, tables, strict=True))
-
-
-def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
-    """Return the values of two strategies for each query, and the better strategy."""
-    [difference] = results.compute_differences(np.array([i]), np.array([j]))
-    better = np.sign(difference) * results.sign
+    values = grid.get_results(names[0])
+    [difference] = values.compute_differences(np.array([i]), np.array([j]))
+    better = np.sign(difference) * values.sign
     # The sign is an index into this list: 0 gives None (a tie), 1 gives i, -1 (the last item) j.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
-    several = results.queries.dtype == pl.Struct
-    return pl.DataFrame(
+    several = values.queries.dtype == pl.Struct
+    table = pl.DataFrame(
         [
-            *(results.queries.struct.unnest() if several else [results.queries]),
-            pl.Series("value_a", results.values[i]),
-            pl.Series("value_b", results.values[j]),
+            *(values.queries.struct.unnest() if several else [values.queries]),
+            pl.Series("value_a", values.values[i]),
+            pl.Series("value_b", values.values[j]),
             pl.Series("difference", difference),
-            strategies.gather(winner).alias("winner"),
+            grid.strategies.gather(winner).alias("winner"),
         ]
     )
+    return table.sort(find_places(table["difference"]), descending=True, maintain_order=True)
 
 
 # From arrays to a frame
@@ -426,13 +400,12 @@ def compare_grid(
     for measure in grid.measures:
         segments, results_of_segments = zip(*grid.split_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in results_of_segments]
-        statistics = [*_compute_statistics(pairs, options, rope)]
+        statistics = _compute_statistics(pairs, options, rope)
         tables += [
             make_measure_table(measure, segment, names, columns)
             for segment, columns in zip(segments, statistics, strict=True)
         ]
-        warnings = [*find_weak_tests(pairs, options)]
-        messages |= dict.fromkeys(warnings or find_missing_intervals(pairs, statistics, options))
+        messages |= dict.fromkeys(find_weak_tests(pairs, options))
     warn_of_tests(messages)
     return pl.concat(tables)
 
@@ -492,8 +465,7 @@ def _compute_equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
     error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean * pairs.results.sign
     better, worse = (
-        np.where(ties, 0, stdtr(estimate.n - 1, (direction - rope) / error))
-        for direction in (up, -up)
+        np.where(ties, 0, stdtr(estimate.n - 1, (gain - rope) / error)) for gain in (up, -up)
     )
     return {
         "rope": rope,
@@ -503,7 +475,7 @@ def _compute_equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
     }
 
 
-def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
+def _compute_summary(results: MeasureValues, confidence: float) -> dict[str, Any]:
     """Return the statistics of each strategy."""
     values, n, shares = results.values, results.n, results.shares
     mean, low, high = compute_mean_intervals(results, confidence)
@@ -526,3 +498,241 @@ def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
         "ci_low": low,
         "ci_high": high,
     }
+
+
+# Differences that vary between segments
+
+
+@checks_keywords
+def compare_segments(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: MeasureColumns,
+    segments: str | Sequence[str],
+    baseline: Any = None,
+    correction: CorrectionName = "holm",
+    cluster: Columns | None = None,
+    weights: str | None = None,
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
+) -> pl.DataFrame:
+    r"""Test whether a difference of two strategies varies between segments.
+
+    If a difference is significant in one country and not in another, it may still be the same in
+    both (Gelman, Stern 2006). Welch's analysis of variance tests whether the mean difference of the
+    two strategies varies between segments; for two segments it is Welch's t test. There are k
+    segments. Segment j has :math:`n_j` queries, whose differences have the mean :math:`\bar d_j`
+    and the standard deviation :math:`s_j`. The statistic is
+
+    .. math:: w_j = \frac{n_j}{s_j^2} \qquad
+        \bar d = \frac{\sum_j w_j \bar d_j}{\sum_j w_j} \qquad
+        \Lambda = \sum_j \frac{(1 - w_j / \sum_i w_i)^2}{n_j - 1}
+
+        F = \frac{\sum_j w_j (\bar d_j - \bar d)^2 / (k - 1)}
+        {1 + 2 \Lambda (k - 2) / (k^2 - 1)} \qquad \nu = \frac{k^2 - 1}{3 \Lambda}
+
+    If the mean difference is the same in all segments, F approximately follows the F distribution
+    with k - 1 and :math:`\nu` degrees of freedom.
+
+    As text: ``w(j) = n(j) / s(j)²; d = ∑ w(j) d(j) / ∑ w(j);
+    L = ∑ (1 - w(j) / ∑ w)² / (n(j) - 1);
+    F = (∑ w(j) (d(j) - d)² / (k - 1)) / (1 + 2 L (k - 2) / (k² - 1)); ν = (k² - 1) / (3 L)``
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, baseline, missing, grader
+        As for `compare`.
+    segments
+        The column that contains the segment of each query, or several such columns. A segment with
+        fewer than two queries, or fewer than two clusters, is left out.
+    correction
+        The correction of p values, as for `compare`. The p values of all pairs of a measure are
+        corrected together.
+    cluster, weights
+        The columns of clusters, and the column of weights, as for `compare` (Notes).
+
+    Returns
+    -------
+    DataFrame
+        One row per measure and pair, in the order of `compare`. The first columns are `measure`
+        (String), the strategy (under the name of its column) and `baseline`. `segments` and
+        `queries` (UInt32) are the numbers of segments and of queries in the test, and with
+        `cluster`, `clusters` is the number of clusters (UInt32). `smallest` and
+        `largest` are the smallest and the largest mean difference of a segment. `f` is the
+        statistic F, and `df` is :math:`\nu`. The last columns are `p_value` and `p_corrected`. All
+        columns from `smallest` on are Float64. `f`, `df`, `p_value` and `p_corrected` are null with
+        fewer than two segments, or if a segment has the same difference in all of its queries.
+
+    See Also
+    --------
+    compare : With `segments`, the differences in each segment.
+
+    Notes
+    -----
+    With `cluster`, :math:`n_j` is the number of clusters of segment j, and :math:`s_j / \sqrt{n_j}`
+    is the cluster-robust standard error of :math:`\bar d_j`, as for `compare`. If clusters have
+    queries in several segments, Hotelling's test with the cluster-robust covariances of all
+    :math:`\bar d_j` replaces Welch's. Its numbers of degrees of freedom are k - 1 and `df`, which
+    is m - k + 1 if the segment with the fewest clusters has m of them.
+
+    With `weights`, :math:`n_j` is effective, and the result has the `effective_queries` of all.
+
+    References
+    ----------
+    Hotelling: The generalization of Student's ratio, 1931.
+    Welch: On the comparison of several mean values: an alternative approach, Biometrika, 1951.
+    Gelman, Stern: The difference between "significant" and "not significant" is not itself
+    statistically significant, 2006.
+
+    Examples
+    --------
+    With two segments, F is the squared t of Welch: (0.4 - 0.1)² / (0.01 / 3 + 0.01 / 3):
+
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 6 + ["ours"] * 6,
+    ...         "country": ["DE", "DE", "DE", "FR", "FR", "FR"] * 2,
+    ...         "query": [1, 2, 3, 4, 5, 6] * 2,
+    ...         "ap": [0.5] * 6 + [0.5, 0.6, 0.7, 0.8, 0.9, 1.0],
+    ...     }
+    ... )
+    >>> compare_segments(per_query, segments="country", baseline="bm25").select(
+    ...     "strategy", pl.col("smallest", "largest", "f", "df", "p_value").round(4)
+    ... )
+    shape: (1, 6)
+    ┌──────────┬──────────┬─────────┬──────┬─────┬─────────┐
+    │ strategy ┆ smallest ┆ largest ┆ f    ┆ df  ┆ p_value │
+    │ ---      ┆ ---      ┆ ---     ┆ ---  ┆ --- ┆ ---     │
+    │ str      ┆ f64      ┆ f64     ┆ f64  ┆ f64 ┆ f64     │
+    ╞══════════╪══════════╪═════════╪══════╪═════╪═════════╡
+    │ ours     ┆ 0.1      ┆ 0.4     ┆ 13.5 ┆ 4.0 ┆ 0.0213  │
+    └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
+    """
+    check_choice("correction", correction, CORRECTIONS)
+    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
+    return results.stack(
+        lambda each: compute_interactions(each.read_grid(apart=False), baseline, correction)
+    )
+
+
+def compute_interactions(
+    grid: Grid, baseline: Any = None, correction: CorrectionName = "holm"
+) -> pl.DataFrame:
+    """Return the table of `compare_segments` for a grid with segments."""
+    a, b = find_pairs(grid.strategies, baseline)
+    tables = []
+    for measure in grid.measures:
+        segments = [
+            Pairs(results, a, b)
+            for _, results in grid.split_segments(measure)
+            if results.effective_number >= MIN_VALUES
+        ]
+        n, effective = (
+            np.array(numbers, dtype=np.float64)[:, np.newaxis]
+            for numbers in (
+                [pairs.units.n for pairs in segments],
+                [pairs.results.effective_number for pairs in segments],
+            )
+        )
+        shape = len(segments), len(a)
+        mean, std = (
+            np.reshape([getattr(pairs.units.statistics, name) for pairs in segments], shape)
+            for name in ("mean", "std")
+        )
+        clusters = _list_clusters(segments)
+        if clusters is not None and len(clusters) < n.sum():
+            f, df, p = _compute_hotelling(segments, clusters, mean, std)
+        else:
+            f, df, p = _compute_welch(effective, mean, std * np.sqrt(effective / n))
+        means = mean if segments else np.full((1, len(a)), np.nan)
+        statistics = {
+            "segments": np.full(len(a), len(segments)),
+            "queries": sum(pairs.n for pairs in segments),
+            **({} if clusters is None else {"clusters": len(clusters)}),
+            **_count_effective(grid, measure),
+            "smallest": means.min(axis=0),
+            "largest": means.max(axis=0),
+            "f": f,
+            "df": df,
+            "p_value": p,
+            "p_corrected": correct_p_values(correction, p),
+        }
+        names = name_pairs(grid.strategies, a, b)
+        tables.append(make_measure_table(measure, ALL_QUERIES, names, statistics))
+    return pl.concat(tables)
+
+
+def _count_effective(grid: Grid, measure: str) -> dict[str, float]:
+    """Return the column of the effective number of all queries; nothing without weights."""
+    if grid.weights is None:
+        return {}
+    return {EFFECTIVE: float(grid.get_results(measure).effective_number)}
+
+
+def _list_clusters(segments: Sequence[Pairs]) -> Any:
+    """Return the numbers of all clusters of some segments; None without clusters."""
+    numbers = [pairs.results.clusters for pairs in segments if pairs.results.clusters is not None]
+    return np.unique(np.concatenate(numbers)) if numbers else None
+
+
+def _compute_hotelling(
+    segments: Sequence[Pairs], clusters: Integers, mean: Floats, std: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return F, the degrees of freedom and the p value of each pair, for dependent segments.
+
+    The results of a pair are NaN if one of its standard deviations is 0, or if the covariances of
+    its segments are singular.
+    """
+    from scipy.special import fdtrc
+
+    k, n_pairs = mean.shape
+    # Each cluster adds its share to the error of the mean difference of each segment.
+    shares = np.zeros((n_pairs, k, len(clusters)))
+    for place, pairs in enumerate(segments):
+        columns = np.searchsorted(clusters, _list_clusters([pairs]))
+        for part in pairs.split(pairs.n):
+            deviations = pairs.compute_differences(part) - mean[place, part, np.newaxis]
+            shares[part, place, columns] = pairs.results.linearise(deviations)
+    # All segments are compared with the first one, in units of the smallest standard deviation.
+    unit = np.where(std.min(axis=0) > 0, std.min(axis=0), np.nan)
+    effects = (mean[1:] - mean[0]).T / unit[:, np.newaxis]
+    contrasts = (shares[:, 1:] - shares[:, :1]) / unit[:, np.newaxis, np.newaxis]
+    size, smallest = len(clusters), min(pairs.results.effective_number for pairs in segments)
+    covariances = size / (size - 1) * contrasts @ contrasts.swapaxes(1, 2)
+    f, df, p = np.full((3, n_pairs), np.nan)
+    for index in np.flatnonzero(~np.isnan(unit) & (smallest >= k)):
+        if np.linalg.cond(covariances[index]) < MAX_CONDITION:
+            squared = effects[index] @ np.linalg.solve(covariances[index], effects[index])
+            df[index] = smallest - k + 1
+            f[index] = squared * df[index] / ((k - 1) * (smallest - 1))
+            p[index] = fdtrc(k - 1, df[index], f[index])
+    return f, df, p
+
+
+def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return F, the degrees of freedom ν and the p value of each pair.
+
+    Rows of the arguments are segments, and columns are pairs. The results of a pair are NaN if one
+    of its standard deviations is 0, or if there are fewer than two segments.
+    """
+    from scipy.special import fdtrc
+
+    k, pairs = mean.shape
+    f, df, p = np.full((3, pairs), np.nan)
+    is_varied = (std > 0).all(axis=0) & (k > 1)
+    if is_varied.any():
+        mean, std = mean[:, is_varied], std[:, is_varied]
+        # All numbers are divided by the smallest standard deviation, because the square of a very
+        # small standard deviation would underflow to 0.
+        unit = std.min(axis=0)
+        # Welch 1951, with the weights w_j = n_j / s_j².
+        w = n / (std / unit) ** 2
+        share = w / w.sum(axis=0)
+        between = (w * ((mean - (share * mean).sum(axis=0)) / unit) ** 2).sum(axis=0) / (k - 1)
+        spread = ((1 - share) ** 2 / (n - 1)).sum(axis=0)
+        f[is_varied] = between / (1 + 2 * spread * (k - 2) / (k**2 - 1))
+        df[is_varied] = (k**2 - 1) / (3 * spread)
+        p[is_varied] = fdtrc(k - 1, df[is_varied], f[is_varied])
+    return f, df, p

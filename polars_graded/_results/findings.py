@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from polars_graded._measuring.kernels.ragged import Mask
-from polars_graded._results.best_values import find_direction_of_rows
-from polars_graded._results.pairs import Pairs
+from polars_graded._results.measure_values import find_best_of_rows
 from polars_graded._results.significance import (
     CORRECTIONS,
-    RANK_COLUMN,
     TESTS,
     CorrectionName,
-    Outcome,
     TestName,
     has_joint_intervals,
 )
 from polars_graded._sentences.verdicts import FindingCounts, RankCoverage, Tested, write_untested
 
 
-def is_significant(columns: Collection[str], level: float) -> pl.Expr:
-    """Return an expression that is true for significant differences.
-
-    A test of ranks may favour one strategy although the other one has the better mean. Such a
-    difference does not count as significant, since the test does not show which mean is better.
-    """
-    significant = pl.col("p_corrected") <= level
-    if RANK_COLUMN in columns:
-        significant &= pl.col(RANK_COLUMN).sign() == pl.col("difference").sign()
-    return significant.fill_null(value=False)
-
-
-def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
-    """Return the mask of pairs whose test and means favour the same strategy.
-
-    For a test of means, these are all pairs.
-    """
-    if outcome.rank_biserial is None:
-        return np.ones(len(pairs), dtype=bool)
-    has_same_sign: Mask = np.sign(outcome.rank_biserial) == np.sign(pairs.statistics.mean)
-    return has_same_sign
+def is_significant(level: float) -> pl.Expr:
+    """Return an expression that is true for significant differences."""
+    return (pl.col("p_corrected") <= level).fill_null(value=False)
 
 
 def name_test(test: TestName, correction: CorrectionName) -> str:
@@ -137,14 +114,11 @@ def describe_test(
     `baseline` is the index of the baseline, and `pairs` the number of pairs of each measure.
     `single` is the unit of results that cannot be tested, since there is only one: "query".
     """
-    name = TESTS[test].name if pairs == 1 else name_test(test, correction)
     return Tested(
-        name=name if single is None else write_untested(single),
         test=TESTS[test].words,
         correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
         is_corrected=correction != "none",
         is_joint=has_joint_intervals(test, correction),
-        of_ranks=TESTS[test].of_ranks,
         baseline=baseline,
         pairs=pairs,
         single=single,
@@ -157,9 +131,9 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
     better = worse = 0
     bests = set()
     for rows in pairs.partition_by("measure", maintain_order=True):
-        best = find_direction_of_rows(rows)
+        best = find_best_of_rows(rows)
         bests.add(best)
-        signs = rows.filter(is_significant(rows.columns, level)).select(sign).to_series()
+        signs = rows.filter(is_significant(level)).select(sign).to_series()
         up, down = int((signs > 0).sum()), int((signs < 0).sum())
         better, worse = (
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)

@@ -1,4 +1,9 @@
-"""Gate: verdicts on whether a strategy is worse than a baseline."""
+"""Gate: verdicts on whether a strategy is worse than a baseline.
+
+The verdicts come from cautious intervals of the mean difference. Student's interval is too short if
+few differences are nonzero, or if the differences are skewed. With such an interval, `gate` would
+pass changes with hardly any evidence.
+"""
 
 from __future__ import annotations
 
@@ -6,58 +11,29 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import (
-    check_choice,
-    check_column_name,
-    check_column_names,
-    check_columns,
-    check_frame,
-    check_number,
-    first_few,
-    nearest,
-)
+from polars_graded._checks import check_choice, check_number
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
-from polars_graded._results.best_values import (
+from polars_graded._results.baselines import Change, Matched, pair_with_baseline
+from polars_graded._results.grid import EFFECTIVE, Missing, make_measure_table
+from polars_graded._results.keys import PassedKeys
+from polars_graded._results.measure_values import (
     ROUNDING,
     MeasureColumns,
+    MeasureValues,
+    Pairs,
     check_has_best,
-    list_declared_measures,
+    compute_effective_number,
 )
-from polars_graded._results.careful_intervals import (
-    MIN_CHANGED_QUERIES,
-    compute_careful_intervals,
-    compute_skewness,
-    count_deciding_queries,
-)
-from polars_graded._results.comparability import (
-    Change,
-    check_queries,
-    check_same_conditions,
-    unify_keys,
-)
-from polars_graded._results.grid import Grid, Missing, Results, order_strategies
-from polars_graded._results.means import divide
-from polars_graded._results.pairs import Pairs, name_pairs
-from polars_graded._results.result_files import cast_measures, read_results, read_settings
-from polars_graded._results.result_sets import (
-    ResultSet,
-    check_one_grader,
-    open_results,
-    split_by_grader,
-)
-from polars_graded._results.significance import TESTS, Options, TestName
-from polars_graded._results.tables import EFFECTIVE, make_measure_table
-from polars_graded._results.units import check_independence
+from polars_graded._results.result_sets import open_results
+from polars_graded._results.significance import TESTS, Options, TestName, run_test
 from polars_graded._sentences.gates import (
     BEYOND,
     EFFECTIVE_CHANGED,
@@ -69,7 +45,7 @@ from polars_graded._sentences.gates import (
 
 __all__ = ["assert_no_worse", "gate"]
 
-GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
+GATE_TESTS: tuple[TestName, ...] = ("t", "permutation")
 """Tests that `gate` accepts. Each has an interval of the mean difference that agrees with its p
 value."""
 
@@ -77,11 +53,13 @@ FAILING_VERDICTS = ("worse", BEYOND, "undecided")
 """Verdicts that do not pass, the worst first."""
 
 PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
-OPEN_VERDICTS = (BEYOND, "undecided")
-"""Verdicts that more queries could change."""
 
 DEFAULT_MARGIN = 0.01
 """Default margin: the largest accepted loss of a mean, in the unit of the measure."""
+
+MIN_CHANGED_QUERIES = 25
+"""Minimum number of queries with a difference. If there are fewer, the interval of the test is not
+used."""
 
 
 @checks_keywords
@@ -130,7 +108,7 @@ def gate(
         The largest loss of the mean that you accept, at least 0 and less than the range of the
         measure; or a mapping with the margin of each measure: `{"ap": 0.01, "ndcg@10": 0.02}`.
     test
-        The test of the intervals: `"t"`, `"permutation"` or `"bootstrap"`, as in `compare`.
+        The test of the intervals: `"t"` or `"permutation"`, as in `compare`.
     confidence
         Probability that all verdicts are right simultaneously, between 0 and 1.
     seed, resamples
@@ -156,11 +134,7 @@ def gate(
           `baseline_queries` (with a value), `lost` (with a value on one side), `undefined` (on
           neither), `changed` (with a difference);
         - `best` (String), `baseline_mean`, `mean`;
-        - `more_queries` (UInt64): the number of further queries that would decide an undecided
-          verdict in 80 % of cases if the difference stayed the same. Null if it is unknown, or more
-          than 100 times the given number, and with `weights`;
-        - with `cluster`: `clusters` and `changed_clusters` (UInt32), and `more_clusters` in place
-          of `more_queries`;
+        - with `cluster`: `clusters` and `changed_clusters` (UInt32);
         - with `weights`: `effective_queries` and `effective_changed`, the effective numbers of
           queries and of queries with a difference;
         - `confidence`, and `level`, the error rate of this interval alone;
@@ -177,6 +151,7 @@ def gate(
     See Also
     --------
     assert_no_worse : Raise an error in a test if a verdict does not pass.
+    trust.queries_needed : The number of queries that shows a difference as large as the margin.
 
     References
     ----------
@@ -204,19 +179,9 @@ def gate(
     └──────────┴────────────┴───────────┴──────────┴──────────┘
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
-    changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
-    changes["missing"] = missing
-    results = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        segments=segments,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-        grader=grader,
-    )
+    changes = {"judgments": judgments, "formulas": formulas, "scale": scale, "missing": missing}
+    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
     return decide_verdicts(
         pair_with_baseline(results.only.with_best_values(), baseline, changes), margin, options
     )
@@ -236,7 +201,7 @@ def decide_verdicts(
     for measure in grid.measures:
         check_has_best(measure, grid.best[measure], "decide which strategy is worse")
         values = grid.get_given_values(measure)
-        maximum = find_maximum(measure, matched.formulas.get(measure), values)
+        maximum = find_maximum(measure, grid.formulas.get(measure), values)
         inputs = VerdictInputs(_check_margin(measure, margin, maximum), options, level, maximum)
         segments = zip(grid.split_segments(measure), grid.segments, strict=True)
         for (segment, results), (_, columns) in segments:
@@ -245,8 +210,7 @@ def decide_verdicts(
             with_missing = replace(with_missing, clusters=grid.clusters, weights=grid.weights)
             with_missing = with_missing.select(columns)
             verdicts = _compute_verdicts(pairs, with_missing, inputs)
-            dtypes = dict.fromkeys({"more_queries", "more_clusters"} & {*verdicts}, pl.UInt64())
-            tables.append(make_measure_table(measure, segment, matched.names, verdicts, **dtypes))
+            tables.append(make_measure_table(measure, segment, matched.names, verdicts))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
         pl.lit(matched.notes).alias("notes"),
@@ -303,200 +267,6 @@ def assert_no_worse(
         raise AssertionError(write_failure(bad))
 
 
-# Strategies and their baselines
-
-
-class Matched(NamedTuple):
-    """Pairs of a strategy and its baseline, with the grid of all values."""
-
-    grid: Grid
-    a: Integers
-    """Indices of the strategies in the grid."""
-    b: Integers
-    """Indices of their baselines."""
-    names: Sequence[pl.Series]
-    """Names of the strategies, and names of their baselines, as in the given results."""
-    formulas: Mapping[str, str]
-    """Known formulas by measure column. The caller passed them, or the results record them."""
-    notes: str
-    """Differences that an argument allowed, and conditions that could not be checked."""
-
-
-def pair_with_baseline(results: ResultSet, baseline: Any, changes: Mapping[str, str]) -> Matched:
-    """Return each strategy with its baseline.
-
-    The baseline is another strategy of the same results, or comes from other results. Raise if
-    queries probably depend on each other and `cluster` is not passed.
-    """
-    rows = results.rows.lazy().collect()
-    results = replace(results, rows=rows)
-    if _are_results(baseline):
-        return _pair_with_results(results, rows, baseline, changes)
-    grid = results.read_grid("refuse")
-    baseline_index = find_index(grid.strategies, baseline)
-    a = np.array([place for place in range(len(grid.strategies)) if place != baseline_index])
-    if not len(a):
-        msg = f"there must be a strategy to compare with the baseline {baseline!r}, got none"
-        raise ValueError(msg)
-    declared = list_declared_measures(results.measures)
-    formulas = {name: declared.get(name) for name in grid.measures}
-    is_baseline = pl.col(results.keys.strategy) == pl.lit(baseline)
-    both = rows.filter(~is_baseline), rows.filter(is_baseline)
-    comparable = check_same_conditions(
-        *both, results.keys.identity, formulas, changes, is_other_file=False
-    )
-    b = np.full(len(a), baseline_index)
-    names = name_pairs(grid.strategies, a, b)
-    return Matched(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
-
-
-def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the known formulas by column, from the caller or the results."""
-    formulas = {name: text for name, text in declared.items() if text and Measure.parsed(text)}
-    for settings in read_settings(rows):
-        formulas |= {
-            name: text for name, text in settings["measures"].items() if name not in formulas
-        }
-    return formulas
-
-
-def _pair_with_results(
-    results: ResultSet, rows: pl.DataFrame, baseline: Any, changes: Mapping[str, str]
-) -> Matched:
-    """Return each strategy with its baseline in older results.
-
-    If the older results contain one strategy, all new strategies are compared with this strategy.
-    Otherwise each new strategy is compared with the older strategy of the same name. `rows` are the
-    collected rows of the new results.
-    """
-    keys = results.keys
-    name, queries, identity = keys.strategy, keys.queries, keys.identity
-    check_independence(rows, keys, keys.segments, decides=True)
-    weight_columns = [] if keys.weights is None else [check_column_name("weights", keys.weights)]
-    measure_columns, _ = results.find_measures()
-    clusters = [] if keys.cluster is None else check_column_names("cluster", keys.cluster)
-    check_columns("per_query", clusters, rows.schema, argument="cluster")
-    check_columns("per_query", weight_columns, rows.schema, argument="weights")
-    key_columns = [*dict.fromkeys([name, *identity, *clusters])]
-    columns = [*dict.fromkeys([*key_columns, *weight_columns, *measure_columns])]
-    older = _add_clusters(_read_baseline(baseline), rows, identity, clusters)
-    rows, older = _unify_weights(rows, older, identity, weight_columns)
-    older = cast_measures(
-        older,
-        measure_columns,
-        key_columns,
-    )
-    graders = [*split_by_grader(older, keys, measure_columns)]
-    check_one_grader(
-        "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one grader"
-    )
-    check_columns("baseline", columns, older.schema)
-    strategies = order_strategies(rows[name])
-    rows, older = unify_keys(rows, older, key_columns)
-    cast_strategies, older_strategies = (
-        strategies.cast(rows.schema[name]),
-        order_strategies(older[name]),
-    )
-    _check_same_names(cast_strategies, older_strategies)
-    places = [
-        0 if len(older_strategies) == 1 else find_index(older_strategies, each)
-        for each in cast_strategies
-    ]
-    baselines = older_strategies[places].alias("baseline")
-    older = older.filter(pl.col(name).is_in(baselines.implode()))
-    declared = list_declared_measures(results.measures)
-    formulas = {name: declared.get(name) for name in measure_columns}
-    comparable = check_same_conditions(rows, older, identity, formulas, changes, is_other_file=True)
-    check_queries(comparable, rows, older, queries)
-    names_of_new, suffix = cast_strategies.cast(pl.String), BASELINE_SUFFIX
-    # Lengthen the suffix until every baseline with the suffix differs from all new strategies.
-    while names_of_new.is_in((baselines.cast(pl.String) + suffix).implode()).any():
-        suffix += BASELINE_SUFFIX
-    text = pl.col(name).cast(pl.String)
-    both = [
-        rows.select(columns).with_columns(text),
-        older.select(columns).with_columns(text + suffix),
-    ]
-    together = pl.concat(both, how="vertical_relaxed")
-    grid = replace(results, rows=together).read_grid("ignore")
-    a, b = (
-        np.array([find_index(grid.strategies, each) for each in names])
-        for names in (names_of_new, baselines.cast(pl.String) + suffix)
-    )
-    names = [strategies, baselines]
-    return Matched(
-        grid,
-        a,
-        b,
-        names,
-        _collect_formulas(older, formulas) | _collect_formulas(rows, formulas),
-        comparable.notes,
-    )
-
-
-def _add_clusters(
-    older: pl.DataFrame, rows: pl.DataFrame, identity: Sequence[str], clusters: Sequence[str]
-) -> pl.DataFrame:
-    """Return older results with the columns of clusters that only the new results have."""
-    new = [name for name in clusters if name not in older.columns]
-    if not new or not {*identity} <= {*older.columns}:
-        return older
-    by_query, older = unify_keys(rows.select(*identity, *new).unique(), older, identity)
-    return older.join(by_query, on=identity, how="left", nulls_equal=True, maintain_order="left")
-
-
-def _unify_weights(
-    rows: pl.DataFrame, older: pl.DataFrame, identity: Sequence[str], weights: Sequence[str]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return both results with the weights of the new results as Float64.
-
-    A query that only the older results have keeps its older weight.
-    """
-    if not weights or not {*identity} <= {*older.columns}:
-        return rows, older
-    [weight], number = weights, pl.col(weights).cast(pl.Float64)
-    rows = rows.with_columns(number)
-    by_query, unified = unify_keys(rows.select(*identity, weight).unique(), older, identity)
-    by_query = by_query.rename({weight: "new weight"})
-    joined = unified.join(
-        by_query, on=identity, how="left", nulls_equal=True, maintain_order="left"
-    )
-    given = [weight] if weight in older.columns else []
-    new = pl.coalesce("new weight", *given).cast(pl.Float64).alias(weight)
-    return rows, joined.with_columns(new).drop("new weight")
-
-
-BASELINE_SUFFIX = " of the baseline"
-"""Suffix that distinguishes older strategies from new strategies with the same names."""
-
-
-def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
-    """Raise if a new strategy lacks an older strategy of the same name.
-
-    A single older strategy may have any name, because all new strategies are compared with it.
-    """
-    unmatched = [each for each in strategies if each not in older.to_list()]
-    if len(older) > 1 and unmatched:
-        msg = (
-            "`baseline` must have one strategy, or all compared strategies under the same names, "
-            f"got {first_few(older.to_list())}, but not {first_few(unmatched)}\n\n"
-            f"Hint: baseline=older.filter(pl.col({older.name!r}) == {older[0]!r}) has one strategy"
-        )
-        raise ValueError(msg)
-
-
-def _are_results(baseline: Any) -> bool:
-    """Return whether a baseline is a file or a frame, and not a name."""
-    return isinstance(baseline, Path) or hasattr(baseline, "columns")
-
-
-def _read_baseline(baseline: Any) -> pl.DataFrame:
-    """Return the results of the baseline, read from its file or frame."""
-    if isinstance(baseline, Path):
-        return read_results(baseline)
-    return check_frame("baseline", baseline).lazy().collect()
-
-
 # Verdicts
 
 
@@ -512,12 +282,6 @@ def _check_resamples(options: Options, level: float, n_verdicts: int) -> None:
         raise ValueError(msg)
 
 
-def _hint_at_key(measure: str, margin: Mapping[str, float]) -> str:
-    """Return a hint with the key of a mapping that probably means the measure, or ""."""
-    key = nearest(measure, margin)
-    return "" if key is None else f"\n\nHint: did you mean {measure!r} by {key!r}?"
-
-
 def _check_margin(
     measure: str, margin: float | Mapping[str, float], maximum: float | None
 ) -> float:
@@ -526,7 +290,6 @@ def _check_margin(
         if measure not in margin:
             msg = (
                 f"`margin` must have a margin for {measure!r}, got margins for {', '.join(margin)}"
-                f"{_hint_at_key(measure, margin)}"
             )
             raise ValueError(msg)
         margin = margin[measure]
@@ -564,10 +327,12 @@ class VerdictInputs(NamedTuple):
     """Largest possible value of the measure; None if unknown."""
 
 
-def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs) -> dict[str, Any]:
+def _compute_verdicts(
+    pairs: Pairs, with_missing: MeasureValues, inputs: VerdictInputs
+) -> dict[str, Any]:
     """Return statistics and verdicts of pairs of strategy and baseline."""
     mean, _, higher, lower = pairs.statistics
-    low, high, changed, verdict = decide_pairs(pairs, inputs)
+    low, high, verdict = decide_pairs(pairs, inputs)
     has_value = ~np.isnan(with_missing.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
     # If one side of a pair lacks a query, the missing value is replaced by the least favourable
@@ -579,32 +344,12 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
         )
         is_overturned[place] = verdict_with_worst not in PASSING_VERDICTS
     verdict[is_overturned] = "undecided"
-    distance = np.abs(mean * pairs.results.sign + inputs.margin)
     means, baseline_means = pairs.means
-    is_open_verdict = np.isin(verdict, OPEN_VERDICTS) & ~is_overturned
-    skewness_of_pairs = (
-        _compute_adverse_skewness(pairs, inputs) if pairs.n else np.zeros(len(pairs))
-    )
-    # Further queries may have other weights, and the given ones do not show how precise they are.
-    is_open_verdict &= pairs.results.weights is None
-    more = [
-        _compute_more_queries(effect, skewness, n_changed, pairs.units.n, inputs.level)
-        if is_open
-        else None
-        for is_open, effect, skewness, n_changed in zip(
-            is_open_verdict,
-            divide(distance, pairs.units.statistics.std),
-            skewness_of_pairs,
-            pairs.changed_units,
-            strict=True,
-        )
-    ]
-    counts: dict[str, Any] = {"more_queries": more}
+    counts: dict[str, Any] = {}
     if pairs.results.clusters is not None:
         counts = {
             "clusters": np.full(len(pairs), pairs.units.n),
-            "changed_clusters": changed,
-            "more_clusters": more,
+            "changed_clusters": pairs.changed_units,
         }
     if pairs.results.weights is not None:
         counts |= {
@@ -632,15 +377,14 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
     }
 
 
-def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, Integers, Any]:
-    """Return each pair's interval, number of changed queries, and verdict."""
-    intervals = compute_careful_intervals(pairs, inputs.options, inputs.level, inputs.maximum)
-    low, high = intervals.low, intervals.high
+def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, Any]:
+    """Return each pair's interval and verdict."""
+    low, high = compute_careful_intervals(pairs, inputs.options, inputs.level, inputs.maximum)
     lowest_gain, highest_gain = (low, high) if pairs.results.higher_is_better else (-high, -low)
     # A loss of exactly the margin may exceed it by a rounding error, as 0.8 - 0.7 exceeds 0.1.
     rounding = ROUNDING * max(inputs.margin, pairs.results.floor)
     verdicts = {
-        UNCHANGED: (intervals.changed == 0) & (pairs.n > 0),
+        UNCHANGED: (pairs.changed_units == 0) & (pairs.n > 0),
         "better": lowest_gain > 0,
         "worse": highest_gain < -inputs.margin - rounding,
         WITHIN: (highest_gain < 0) & (lowest_gain > -inputs.margin + rounding),
@@ -648,11 +392,11 @@ def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, I
         "no worse": lowest_gain > -inputs.margin + rounding,
     }
     verdict = np.select([*verdicts.values()], [*verdicts], "undecided").astype(object)
-    return low, high, intervals.changed, verdict
+    return low, high, verdict
 
 
 def _fill_with_worst(
-    pairs: Pairs, with_missing: Results, place: int, maximum: float | None
+    pairs: Pairs, with_missing: MeasureValues, place: int, maximum: float | None
 ) -> Pairs:
     """Return a pair whose missing values are filled unfavourably.
 
@@ -673,33 +417,170 @@ def _fill_with_worst(
     return Pairs(replace(results, values=filled), np.array([0]), np.array([1]))
 
 
-MAX_QUERIES_RATIO = 100
-"""If given and further queries together are more than this many times the given queries,
-`more_queries` is null."""
+# Cautious intervals
 
 
-def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
-    """Return each pair's absolute skewness, if it is adverse, and 0 otherwise.
+def compute_careful_intervals(
+    pairs: Pairs, options: Options, level: float, max_difference: float | None
+) -> tuple[Floats, Floats]:
+    """Return intervals of the mean difference with the error rate `level`.
 
-    One end of the interval lies on the same side of the mean as `-margin`. Skewness is adverse if
-    it moves this end away from the mean.
+    `max_difference` is the largest possible absolute difference, or None if there is no limit. A
+    pair with differences in few queries, or with equal differences in all queries, gets Stringer's
+    interval. If there is no limit, Stringer's interval does not exist, and the ends are NaN. A pair
+    without any difference has the interval from 0 to 0. All other pairs get the interval of the
+    test. For the t test, this interval is widened to cover Johnson's interval as well.
+
+    With clusters of queries, each cluster has one value and takes the place of a query. With
+    weights, the effective number of changed queries decides whether few have a difference, and
+    Stringer's interval is that of the effective number of queries.
     """
-    pairs = pairs.units
-    mean_gain = pairs.statistics.mean * pairs.results.sign
-    skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]
-    skewness_of_gain = np.concatenate(skewness) * pairs.results.sign
-    return np.maximum(np.where(mean_gain > -inputs.margin, -skewness_of_gain, skewness_of_gain), 0)
+    units, n_changed = pairs.units, pairs.changed_units
+    mean, std, *_ = units.statistics
+    low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
+    if options.test == "t" and units.n > 1:
+        for part in units.split(units.n):
+            is_weighted = pairs.results.shares is not None
+            skewness = _compute_weighted_skewness(pairs, part) if is_weighted else None
+            differences = units.compute_differences(part)
+            johnson = compute_johnson_interval(
+                differences, level, pairs.results.effective_number, skewness
+            )
+            low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
+    # If few queries have a difference, the interval of the test is too short. Stringer's interval
+    # replaces the interval of the test for these pairs.
+    is_sparse = (pairs.count_effective_changes() < MIN_CHANGED_QUERIES) | (std == 0)
+    low[is_sparse] = high[is_sparse] = np.nan
+    if max_difference is not None and units.n and is_sparse.any():
+        sparse = np.flatnonzero(is_sparse)
+        low[sparse], high[sparse] = _compute_sparse_intervals(
+            pairs, sparse, mean[sparse], level, max_difference
+        )
+    if max_difference is not None:
+        low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
+    is_unchanged = (n_changed == 0) & (pairs.n > 0)
+    low[is_unchanged] = high[is_unchanged] = 0
+    return low, high
 
 
-def _compute_more_queries(
-    effect: float, skewness: float, changed: float, n: int, level: float
-) -> int | None:
-    """Return the number of further queries, or clusters, that would decide an open verdict.
+def _compute_sparse_intervals(
+    pairs: Pairs, sparse: Integers, means: Floats, level: float, max_difference: float
+) -> Floats:
+    """Return Stringer's interval of some pairs, with a value per unit."""
+    results = pairs.results
+    if results.shares is None:
+        units, sizes, shares = pairs.units.results, 1, None
+        # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its
+        # mean difference and d that of all queries (see `MeasureValues.units`).
+        ratio = results.unit_sizes.max() * units.n / pairs.n
+        reach = ratio * max_difference + (ratio - 1) * np.abs(means)
+    else:
+        # With weights, a unit has its mean difference and its share in the sum of weights.
+        units, sizes, shares = pairs.totals.results, results.unit_sizes, results.unit_shares
+        reach = np.full(len(sparse), max_difference)
+    selected = Pairs(units, pairs.a[sparse], pairs.b[sparse])
+    ends = [
+        compute_stringer_interval(
+            selected.compute_differences(part) / sizes, level, reach[part], shares
+        )
+        for part in selected.split(units.n)
+    ]
+    return np.concatenate(ends, axis=1)
 
-    Return None if the number is unknown, or if given and further queries together would be more
-    than `MAX_QUERIES_RATIO` times the given queries.
+
+def compute_stringer_interval(
+    differences: Floats, level: float, max_difference: float | Floats, shares: Floats | None = None
+) -> Floats:
+    r"""Return both ends of Stringer's interval of the mean of each row.
+
+    Let w be `max_difference`, one number or one per row. All values are between -w and w. Let
+    :math:`d_{(1)}` to :math:`d_{(n)}` be the values of a row in ascending order. Let :math:`p_j` be
+    the upper Clopper-Pearson bound of the probability of an event that occurred in j of n trials.
+    The lower end is :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. The upper end is minus the
+    lower end of the negated values.
+
+    The first term assumes that a share :math:`p_0` of all values is -w, the worst possible value,
+    although no such value was observed. If all values are 0 or -w, the lower end is the exact
+    binomial bound. For other values, the lower end is conservative in practice. This is proven for
+    large n (de Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the
+    Stringer bound, 1997).
+
+    With weights, `shares` are the shares of the values in their sum. n is then the effective number
+    of values, and j is n times the share of the j lowest values.
     """
-    needed = count_deciding_queries(effect, level, skewness, changed / n) if n else None
-    if needed is None or needed > MAX_QUERIES_RATIO * n:
-        return None
-    return max(1, needed - n)
+    low, high = (
+        sign * _compute_lower_end(sign * differences, level, max_difference, shares)
+        for sign in (1, -1)
+    )
+    return np.array([low, high])
+
+
+def _compute_lower_end(
+    differences: Floats, level: float, max_difference: float | Floats, shares: Floats | None
+) -> Floats:
+    """Return the lower end of Stringer's interval."""
+    from scipy.special import betaincinv
+
+    n: float = differences.shape[1]
+    if shares is None:
+        ascending, counts = np.sort(differences, axis=1), np.arange(n)
+    else:
+        order, n = np.argsort(differences, axis=1), compute_effective_number(shares)
+        ascending = np.take_along_axis(differences, order, axis=1)
+        # Sums of shares may be off by a rounding error.
+        below = np.cumsum(shares[order], axis=1) - shares[order]
+        counts = np.clip(n * below, 0, n * (1 - 1e-12))
+    # Clopper-Pearson bounds p_j; the last one, p_n, is 1.
+    bounds = betaincinv(counts + 1, n - counts, 1 - level / 2)
+    steps = np.diff(bounds, axis=-1, append=1)
+    lower: Floats = (ascending * steps).sum(axis=1) - bounds[..., 0] * max_difference
+    return lower
+
+
+def compute_skewness(differences: Floats) -> Floats:
+    """Return the skewness of each row; 0 if all its values are equal."""
+    deviations = differences - differences.mean(axis=1, keepdims=True)
+    # Cubes of large numbers would overflow.
+    deviations /= np.maximum(np.abs(deviations).max(axis=1, keepdims=True), 1e-300)
+    cubes = (deviations**2).mean(axis=1) ** 1.5
+    third = (deviations**3).mean(axis=1)
+    skewness: Floats = np.divide(third, cubes, out=np.zeros(len(cubes)), where=cubes > 0)
+    return skewness
+
+
+def _compute_weighted_skewness(pairs: Pairs, part: slice) -> Floats:
+    """Return the skewness of the weighted mean of the differences of some pairs.
+
+    A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
+    of all units alike is used, because the few units of large weight do not show it.
+    """
+    shares = pairs.results.unit_shares
+    means = pairs.totals.compute_differences(part) / pairs.results.unit_sizes
+    skewness: Floats = compute_skewness(means) * (shares**3).sum() / (shares**2).sum() ** 1.5
+    return skewness
+
+
+def compute_johnson_interval(
+    differences: Floats, level: float, effective_number: float, skewness: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return Student's interval of each row's mean, shifted for the skewness of the mean.
+
+    The effective number of values, minus 1, is the number of degrees of freedom. By default, the
+    skewness is that of a mean of equal weights.
+
+    Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.
+    """
+    from scipy.special import stdtrit
+
+    n = differences.shape[1]
+    mean = differences.mean(axis=1)
+    deviations = differences - mean[:, np.newaxis]
+    std = np.sqrt((deviations**2).sum(axis=1) / (n - 1))
+    if skewness is None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_values = ((deviations / std[:, np.newaxis]) ** 3).mean(axis=1)
+        skewness = of_values / np.sqrt(n)
+    t, error = stdtrit(effective_number - 1, 1 - level / 2), std / np.sqrt(n)
+    # Johnson's correction: the mean moves by mu3 (1 + 2 t²) / (6 s² n).
+    center = mean + error * skewness * (1 + 2 * t**2) / 6
+    return center - t * error, center + t * error

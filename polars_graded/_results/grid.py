@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
-from polars_graded._checks import check_choice
+from polars_graded._checks import check_choice, check_column_names
 from polars_graded._frames import sorting
+from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-from polars_graded._results.best_values import (
-    ROUNDING,
+from polars_graded._results.keys import number_clusters
+from polars_graded._results.measure_values import (
     MeasureColumns,
-    check_direction,
-    find_direction,
+    MeasureValues,
+    check_best,
+    find_best,
     list_declared_measures,
-    parse_direction,
-)
-from polars_graded._results.means import check_list_length, compute_mean_and_std, spread_lists
-from polars_graded._results.units import (
-    compute_deviation_factor,
-    compute_effective_number,
-    number_clusters,
+    parse_best,
 )
 
 Missing: TypeAlias = Literal["error", "drop", "zero"]
@@ -93,8 +88,8 @@ class Grid:
         # The frame has the columns strategy, query, segments and measures, in this order.
         self.segment_columns, self.measures = [*segments], others[len(segments) :]
         declared = list_declared_measures(measures)
-        self.best = {name: find_direction(name) for name in self.measures}
-        self.best |= {name: parse_direction(text) for name, text in declared.items()}
+        self.best = {name: find_best(name) for name in self.measures}
+        self.best |= {name: parse_best(text) for name, text in declared.items()}
         self.formulas = {
             name: text for name, text in declared.items() if text not in get_args(Best)
         }
@@ -137,12 +132,12 @@ class Grid:
         """Return the values; missing values are 0 with `missing="zero"`."""
         return self._fill_missing(self.get_given_values(measure), measure)
 
-    def get_results(self, measure: str) -> Results:
+    def get_results(self, measure: str) -> MeasureValues:
         """Return a measure's values, without queries that have a missing value."""
         results, is_complete = self._get_all_values(measure)
         return results.select(np.flatnonzero(is_complete))
 
-    def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
+    def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, MeasureValues]]:
         """Return the key of each segment, and the values of its queries.
 
         A query is left out if a strategy has no value for the query.
@@ -150,7 +145,7 @@ class Grid:
         results, is_complete = self._get_all_values(measure)
         return [(key, results.select(places[is_complete[places]])) for key, places in self.segments]
 
-    def _get_all_values(self, measure: str) -> tuple[Results, Mask]:
+    def _get_all_values(self, measure: str) -> tuple[MeasureValues, Mask]:
         """Return the values of a measure, and the mask of queries without a missing value."""
         values = self.get_values(measure)
         name = f"measure {measure!r}"
@@ -161,17 +156,17 @@ class Grid:
         self._check_present(is_missing, measure, name)
         is_complete = np.logical_not(is_missing.any(axis=0))
         best, clusters, weights = self.best[measure], self.clusters, self.weights
-        results = Results(measure, self.queries, values, best, clusters, weights)
+        results = MeasureValues(measure, self.queries, values, best, clusters, weights)
         return results, is_complete
 
-    def get_directions(self, measures: Sequence[str]) -> dict[str, Best]:
+    def get_best_values(self, measures: Sequence[str]) -> dict[str, Best]:
         """Return which value of each measure is best; raise if that is unknown."""
-        return {name: check_direction(name, self.best[name]) for name in measures}
+        return {name: check_best(name, self.best[name]) for name in measures}
 
-    def list_results(self, min_strategies: int = 2) -> Iterator[Results]:
+    def list_results(self) -> Iterator[MeasureValues]:
         """Yield the values of each measure; raise if there are too few strategies or queries."""
-        if len(self.strategies) < min_strategies:
-            msg = f"there must be at least {min_strategies} strategies, got {len(self.strategies)}"
+        if len(self.strategies) < 2:  # noqa: PLR2004
+            msg = f"there must be at least 2 strategies, got {len(self.strategies)}"
             raise ValueError(msg)
         for measure in self.measures:
             results = self.get_results(measure)
@@ -201,7 +196,7 @@ class Grid:
         """
         if self.missing != "zero" or not np.isnan(values).any():
             return values
-        if check_direction(measure, self.best[measure]) == "lowest":
+        if check_best(measure, self.best[measure]) == "lowest":
             msg = (
                 f"`missing` must be 'error' or 'drop' for {measure!r}, whose lowest value is best, "
                 "got 'zero'"
@@ -233,6 +228,28 @@ class Grid:
             raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
 
 
+def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
+    """Return the common length of the lists in columns; 0 without lists."""
+    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
+    if lengths.n_unique() > 1:
+        msg = (
+            f"the lists of {argument} must all have the same length, as for a curve with a cutoff, "
+            f"got {lengths.min()} to {lengths.max()}"
+        )
+        raise ValueError(msg)
+    return lengths.max() or 0
+
+
+def spread_lists(lists: pl.Series, length: int) -> Any:
+    """Return lists of one length as rows of an array; NaN for null, and for a missing list."""
+    has_list = lists.is_not_null().to_numpy()
+    rows = lists.drop_nulls().cast(pl.List(pl.Float64))
+    points = np.full((len(lists), length), np.nan)
+    flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
+    points[has_list] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
+    return points
+
+
 def _find_nulls(values: pl.Series) -> Mask:
     """Return the mask of nulls, and of lists with a null."""
     are_null = values.is_null()
@@ -253,221 +270,66 @@ def _find_segments(
     return [*zip((part.head(1) for part in parts), np.split(indices, ends[:-1]), strict=True)]
 
 
-@dataclass(frozen=True)
-class Results:
-    """Values of one measure: a row per strategy and a column per query."""
+# Tables of statistics
 
-    measure: str
-    queries: pl.Series
-    values: Floats
-    best: Best | None = "highest"
-    """Best value: "highest", "lowest" or "none"; None if unknown."""
-    clusters: Integers | None = None
-    """The number of the cluster of each query; None if all queries are independent."""
-    weights: Floats | None = None
-    """The weight of each query; None if all queries count alike."""
 
-    @property
-    def n(self) -> int:
-        """Return the number of queries."""
-        return len(self.queries)
+EFFECTIVE = "effective_queries"
+"""Column of the effective number of weighted queries, or of weighted clusters."""
 
-    def select(self, indices: Integers) -> Results:
-        """Return the values of the queries at these indices."""
-        return replace(
-            self,
-            queries=self.queries[indices],
-            values=self.values[:, indices],
-            clusters=None if self.clusters is None else self.clusters[indices],
-            weights=None if self.weights is None else self.weights[indices],
-        )
 
-    @cached_property
-    def shares(self) -> Floats | None:
-        """Return the share of each query in the sum of weights; None if all are equal."""
-        if self.weights is None or not self.n or (self.weights == self.weights[0]).all():
-            return None
-        shares: Floats = self.weights / self.weights.sum()
-        return shares
+def check_free_names(reserved: Iterable[str], **keys: Columns | None) -> None:
+    """Raise if a key column has the name of another column of the result."""
+    columns = {*reserved}
+    for argument, key_columns in keys.items():
+        for name in [] if key_columns is None else check_column_names(argument, key_columns):
+            if name in columns:
+                msg = (
+                    f"`{argument}` must not have the name of a column of the result, got {name!r}"
+                    "\n\nHint: rename the column"
+                )
+                raise ValueError(msg)
 
-    @cached_property
-    def cluster_sizes(self) -> Integers:
-        """Return the number of queries of each cluster; without clusters, 1 for each query."""
-        if self.clusters is None:
-            return np.ones(self.n, np.int64)
-        return np.unique(self.clusters, return_counts=True)[1]
 
-    @property
-    def has_clusters(self) -> bool:
-        """Return whether a cluster has several queries."""
-        return len(self.cluster_sizes) < self.n
+TEXTS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.String())
+"""Types of text columns of statistics. Polars cannot infer these types if all values are null."""
 
-    @cached_property
-    def units(self) -> Results:
-        r"""Return one value per independent unit: a cluster, or a query without clusters.
 
-        The units have neither clusters nor weights. Let G be the number of clusters, and n the
-        number of queries. The value of a cluster is
+def make_table(
+    statistics: Mapping[str, Any] | Sequence[Mapping[str, Any]], **dtypes: pl.DataType
+) -> pl.DataFrame:
+    """Return statistics as a frame, with UInt32 counts and null for NaN.
 
-        .. math:: u_g = \bar x + \frac{G}{n} \sum_{q \in g} (x_q - \bar x)
+    `dtypes` specifies the types of columns that are not in `TEXTS`.
+    """
+    frame = pl.DataFrame(statistics, schema_overrides={**TEXTS, **dtypes}, infer_schema_length=None)
+    return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
-        The mean of these values is the mean :math:`\bar x` of all queries. Their standard deviation
-        divided by :math:`\sqrt G` is the cluster-robust standard error of this mean (Liang, Zeger
-        1986). If all clusters have the same size, :math:`u_g` is the mean of the cluster. With
-        weights, :math:`\bar x` is the weighted mean, the share of a query replaces 1 / n, and
-        `compute_deviation_factor` multiplies the sum. This is the linearised value of a ratio.
-        """
-        if not self.has_units:
-            return replace(self, clusters=None, weights=None)
-        mean = self.compute_means(self.values)[:, np.newaxis]
-        return self._merge(mean + len(self.cluster_sizes) * self.linearise(self.values - mean))
 
-    @property
-    def has_units(self) -> bool:
-        """Return whether units differ from queries: by clusters, or by weights."""
-        return self.has_clusters or self.shares is not None
+def make_measure_table(
+    measure: str,
+    segment: pl.DataFrame,
+    names: Sequence[pl.Series],
+    statistics: Mapping[str, Any],
+    **dtypes: pl.DataType,
+) -> pl.DataFrame:
+    """Return the statistics of a measure in a segment, preceded by key columns."""
+    strategy, *others = (each.name for each in names)
+    reserved = ["measure", *others, *statistics]
+    check_free_names(reserved, strategy=strategy, segments=segment.columns or None)
+    columns = make_table(statistics, **dtypes)
+    first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
+    repeated = first[[0] * columns.height].get_columns()
+    return pl.DataFrame([*repeated, *names, *columns])
 
-    def linearise(self, deviations: Floats) -> Floats:
-        """Return what each unit adds to the mean, from deviations of queries from the mean."""
-        if self.shares is None:
-            sums: Floats = self.sum_clusters(deviations) / self.n
-            return sums
-        factor = compute_deviation_factor(self.unit_shares)
-        weighted: Floats = factor * self.sum_clusters(self.shares * deviations)
-        return weighted
 
-    @cached_property
-    def unit_sizes(self) -> Any:
-        """Return the number of queries of each unit, or its sum of weights of mean 1."""
-        if self.shares is None:
-            return self.cluster_sizes
-        return self.sum_clusters(self.n * self.shares[np.newaxis])[0]
+def count_units(results: MeasureValues, length: int) -> dict[str, Any]:
+    """Return the columns `clusters` and `effective_queries` of a table with `length` rows.
 
-    @property
-    def unit_shares(self) -> Floats:
-        """Return the share of each unit in the sum of weights."""
-        shares: Floats = self.unit_sizes / self.n
-        return shares
-
-    @cached_property
-    def effective_number(self) -> float:
-        """Return the number of units; with weights, Kish's effective number of units."""
-        if self.shares is None:
-            return len(self.cluster_sizes)
-        return compute_effective_number(self.unit_shares)
-
-    def compute_means(self, values: Floats) -> Floats:
-        """Return the mean of each row of an array with one column per query."""
-        return compute_mean_and_std(values, self.shares)[0]
-
-    @cached_property
-    def totals(self) -> Results:
-        """Return the sum of each cluster, or the value of each query without clusters.
-
-        With weights, values are multiplied by weights of mean 1.
-        """
-        if self.shares is not None:
-            return self._merge(self.sum_clusters(self.n * self.shares * self.values))
-        if not self.has_clusters:
-            return replace(self, clusters=None, weights=None)
-        return self._merge(self.sum_clusters(self.values))
-
-    def sum_clusters(self, values: Any) -> Any:
-        """Return sums of an array with one column per query: one column per cluster."""
-        if self.clusters is None:
-            return values
-        starts = np.cumsum(self.cluster_sizes) - self.cluster_sizes
-        return np.add.reduceat(values[:, self._cluster_order], starts, axis=1)
-
-    @cached_property
-    def _cluster_order(self) -> Integers:
-        """Return the indices of queries, sorted by cluster."""
-        return np.argsort(self.clusters, kind="stable")  # type: ignore[arg-type]
-
-    def _merge(self, values: Floats) -> Results:
-        """Return results with one value per cluster."""
-        numbers = pl.Series(np.arange(values.shape[1]))
-        return replace(self, queries=numbers, values=values, clusters=None, weights=None)
-
-    def restrict(self, queries: pl.Series, *, inside: bool = True) -> Results:
-        """Keep only the given queries, or drop them if `inside` is False."""
-        is_selected = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
-        return self.select(is_selected.arg_true().to_numpy())
-
-    @cached_property
-    def floor(self) -> float:
-        """Return the minimum magnitude from which a tolerance is computed.
-
-        The tolerance of two values is `ROUNDING` times the larger magnitude of the two, or times
-        the floor if both magnitudes are below the floor. Values near 0 need a floor, since they may
-        be rounding errors of larger numbers. For example, 0.1 + 0.2 - 0.3 is 5.6e-17 instead of 0.
-        The floor is the largest magnitude of all values, but at most 1.
-        """
-        return min(1.0, float(np.abs(self.values).max(initial=0)))
-
-    @cached_property
-    def rounding(self) -> Floats:
-        """Return the largest tolerance of each query.
-
-        Two values of the query that are further apart never count as equal.
-        """
-        largest: Floats = np.abs(self.values).max(axis=0, initial=0)
-        return np.multiply(ROUNDING, np.maximum(self.floor, largest))
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Return whether a higher value is better; True if no value is best.
-
-        Raise if the best value is unknown.
-        """
-        return check_direction(self.measure, self.best) != "lowest"
-
-    @property
-    def sign(self) -> int:
-        """Return the factor that turns differences into gains: 1, or -1 if lower is better."""
-        return 1 if self.higher_is_better else -1
-
-    @property
-    def order(self) -> Floats:
-        """Return a number for each strategy, higher for a better mean.
-
-        Means that are equal up to rounding share a number. Without queries, all numbers are NaN.
-        """
-        count = len(self.values)
-        if not count or not self.n:
-            return np.full(count, np.nan)
-        # Mean differences from the first strategy are compared instead of means. If a query
-        # has the values 1e9 + 1 and 1e9 + 2, the large number 1e9 cancels in the difference. In
-        # means, 1e9 would add rounding error.
-        all_indices, first_indices = np.arange(count), np.zeros(count, dtype=np.int64)
-        means = self.compute_means(self.compute_differences(all_indices, first_indices))
-        rounding = self.compute_means(self.compute_tolerances(all_indices, first_indices))
-        ascending = np.argsort(means)
-        is_higher = np.diff(means[ascending]) > np.maximum(
-            rounding[ascending[1:]], rounding[ascending[:-1]]
-        )
-        ranks = np.empty(count)
-        ranks[ascending] = np.concatenate([[0], np.cumsum(is_higher)])
-        return ranks * self.sign
-
-    def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
-        """Return a tolerance per query, with one row per pair of strategies.
-
-        Two values are tied if they differ by at most their tolerance (see `floor`). The difference
-        of tied values counts as exactly 0, so 0 is returned in place of their tolerance.
-        """
-        x, y = self.values[a], self.values[b]
-        size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
-        tolerances: Floats = np.multiply(ROUNDING, size)
-        tolerances[np.abs(x - y) <= tolerances] = 0
-        return tolerances
-
-    def compute_differences(self, a: Integers, b: Integers) -> Floats:
-        """Return the differences of strategies, with one row per pair; 0 for ties."""
-        differences: Floats = self.values[a] - self.values[b]
-        # No tolerance is larger than `rounding`. So values can only be tied if their difference is
-        # at most `rounding`. Tolerances are computed only for pairs with such a nonzero difference.
-        may_be_tied = (np.abs(differences) <= self.rounding) & (differences != 0)
-        if len(rows := np.flatnonzero(may_be_tied.any(axis=1))):
-            differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
-        return differences
+    Without clusters or weights, the column is left out.
+    """
+    counts: dict[str, Any] = {}
+    if results.clusters is not None:
+        counts["clusters"] = np.full(length, len(results.cluster_sizes))
+    if results.weights is not None:
+        counts[EFFECTIVE] = np.full(length, float(results.effective_number))
+    return counts

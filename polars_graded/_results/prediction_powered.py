@@ -15,21 +15,20 @@ from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._results.best_values import ROUNDING, MeasureColumns
-from polars_graded._results.grid import Grid, Missing, Results, check_same_strategies
-from polars_graded._results.means import compute_mean_and_std
-from polars_graded._results.pairs import name_pairs
-from polars_graded._results.result_sets import ResultSet, ResultSets, open_results
+from polars_graded._results.grid import Grid, Missing, check_same_strategies, make_measure_table
+from polars_graded._results.keys import PassedKeys, find_repetition, warn_of_dependence
+from polars_graded._results.measure_values import (
+    MeasureColumns,
+    MeasureValues,
+    compute_mean_and_std,
+    name_pairs,
+)
+from polars_graded._results.result_sets import ResultSets, open_results
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
-from polars_graded._results.tables import make_measure_table
-from polars_graded._results.units import find_repetition, warn_of_dependence
-from polars_graded._sentences import format_count, format_p, format_short
+from polars_graded._sentences import format_count, format_p
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["prediction_powered_differences", "prediction_powered_means"]
-
-NORMAL_QUANTILE = 1.959963984540054
-"""Quantile of the normal distribution for a two-sided confidence of 0.95."""
 
 MIN_TRUSTED_QUERIES = 10
 """Minimum number of queries with trusted values for a reliable interval. A note reports fewer."""
@@ -40,7 +39,7 @@ MIN_FITTED_QUERIES = 4
 MIN_COMPARED_QUERIES = 5
 """Minimum number of queries with trusted values, and minimum number of other queries.
 
-With fewer, `_describe_selection` does not test whether the trusted queries are a random sample.
+With fewer, `_warn_of_selection` does not test whether the trusted queries are a random sample.
 """
 
 MAX_SELECTION_P = 0.001
@@ -135,14 +134,8 @@ def prediction_powered_means(
 
     The mean of all forty, as people would have judged them, is 0.375.
     """
-    results = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        segments=segments,
-        missing=missing,
-    )
+    keys = PassedKeys(query, strategy, segments=segments)
+    results = open_results(per_query, measures, keys, missing)
     return _estimate(results, trusted, grader, confidence)
 
 
@@ -214,14 +207,8 @@ def prediction_powered_differences(
     └──────────┴──────────┴────────────────────┴──────────────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    results = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        segments=segments,
-        missing=missing,
-    )
+    keys = PassedKeys(query, strategy, segments=segments)
+    results = open_results(per_query, measures, keys, missing)
     return _estimate(results, trusted, grader, confidence, (baseline, correction))
 
 
@@ -301,18 +288,6 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     return covariances
 
 
-def _warn_of_dependence(given: ResultSet) -> None:
-    """Warn if queries probably depend on each other; the hint makes one query of them."""
-    fixed = [given.keys.strategy, *given.keys.segments]
-    repetition = find_repetition(given.rows, given.keys.queries, fixed)
-    if repetition is not None:
-        name = repetition.column
-        columns = ", ".join(map(repr, [GRADER, *fixed, name]))
-        means = f".group_by({columns}).agg(pl.col(pl.Float64).mean()), query={name!r}"
-        hint = f"{means} counts each {name!r} once, if graders judge it as a whole"
-        warn_of_dependence(repetition, f". Intervals may be too short\n\nHint: {hint}")
-
-
 def _estimate(
     results: ResultSets,
     trusted: str,
@@ -327,7 +302,13 @@ def _estimate(
     results.check_grader("trusted", trusted)
     if model_name is not None:
         results.check_grader("grader", model_name)
-    _warn_of_dependence(results.by_grader[trusted])
+    judged = results.by_grader[trusted]
+    fixed = [judged.keys.strategy, *judged.keys.segments]
+    repetition = find_repetition(judged.rows, judged.keys.queries, fixed)
+    warn_of_dependence(
+        repetition,
+        ". Intervals may be too short\n\nHint: judge and average the queries that belong together",
+    )
     graders = {
         name: each.read_grid("ignore")
         for name, each in results.by_grader.items()
@@ -345,21 +326,13 @@ def _estimate(
             compute_corrected_means(*(each.values for each in shared.results))
             for shared in rows_of_segments
         ]
-        are_selected, selection_note = _describe_selection(trusted, model, rows_of_segments)
-        if selection_note is not None:
-            warn_the_caller(DataWarning.selection, selection_note)
+        _warn_of_selection(trusted, model, rows_of_segments)
         tests: list[dict[str, Any]] = [{} for _ in rows_of_segments]
         if compared is not None:
-            test_names = {"test": "t", "correction": compared[1]}
-            tests = [
-                test_names | each
-                for each in compute_tests(
-                    [means.both.outcome for means in corrected], compared[1], level
-                )
-            ]
-        for shared, means, test_columns, is_selected in zip(
-            rows_of_segments, corrected, tests, are_selected, strict=True
-        ):
+            names_of_test = {"test": "t", "correction": compared[1]}
+            outcomes = [means.both.outcome for means in corrected]
+            tests = [names_of_test | each for each in compute_tests(outcomes, compared[1], level)]
+        for shared, means, test_columns in zip(rows_of_segments, corrected, tests, strict=True):
             y, _, other = shared.results
             worth = y.n * (means.trusted.error / means.both.error) ** 2 - y.n
             columns = {
@@ -374,32 +347,11 @@ def _estimate(
                 "confidence": confidence,
                 **test_columns,
                 **_make_interval_columns(what, "ci", means.both, level),
-                "note": _describe_values(
-                    trusted, shared, means.correlation, worth, is_selected=is_selected
-                ),
+                "note": _describe_values(trusted, shared, worth),
             }
             rows = make_measure_table(y.measure, shared.segment, names, columns)
             tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
     return pl.concat(tables)
-
-
-def compute_median_width_change(estimates: pl.DataFrame) -> float | None:
-    """Return the median of w / w_0 - 1, where w and w_0 are interval widths.
-
-    w belongs to the estimate from both graders, and w_0 to the estimate from trusted values alone.
-    A median below 0 means that the model makes intervals narrower. Without intervals, the result is
-    None.
-    """
-    widths = pl.col("ci_high") - pl.col("ci_low")
-    trusted_widths = pl.col("trusted_high") - pl.col("trusted_low")
-    changes = (
-        estimates.filter(trusted_widths > 0)
-        .select(widths / trusted_widths - 1)
-        .to_series()
-        .drop_nulls()
-    )
-    median: Any = changes.median()
-    return None if median is None else float(median)
 
 
 def _make_interval_columns(
@@ -415,7 +367,7 @@ class SharedValues(NamedTuple):
 
     segment: pl.DataFrame
     """Value of each column of segments, in one row."""
-    results: tuple[Results, ...]
+    results: tuple[MeasureValues, ...]
     """Three sets of values. The first two contain the trusted values and the model's values for the
     queries that both judged. The third contains the model's values for all other queries."""
     n_trusted_only: int
@@ -465,97 +417,43 @@ def _find_shared_values(
             yield model, grid.strategies, shared
 
 
-def _describe_selection(
-    trusted: str, model: str, segments: list[SharedValues]
-) -> tuple[list[bool], str | None]:
-    """Return whether the trusted queries of each segment are no random sample, and a warning.
+def _warn_of_selection(trusted: str, model: str, segments: list[SharedValues]) -> None:
+    """Warn if the queries that the trusted grader judged are hardly a random sample.
 
     If the sample is random, the model's values for trusted queries and for other queries differ
     only by chance. Mann and Whitney's test compares these two groups of values, for each row of
-    each segment. The smallest p value is corrected by Bonferroni's method.
+    each segment. The p values are corrected by Bonferroni's method.
     """
     from scipy.stats import mannwhitneyu
 
     p_values = []
-    for shared in segments:
-        _, f, other_results = shared.results
-        p = np.ones(0)
+    for _, (_, f, other_results), _ in segments:
         if f.n >= MIN_COMPARED_QUERIES and other_results.n >= MIN_COMPARED_QUERIES:
             p = mannwhitneyu(f.values, other_results.values, axis=1).pvalue
-        p_values.append(np.nan_to_num(p, nan=1.0))
-    n_tests = sum(map(len, p_values))
-    lowest = [float(p.min(initial=1.0)) * n_tests for p in p_values]
-    are_selected = [n_tests > 0 and p <= MAX_SELECTION_P for p in lowest]
-    if not any(are_selected):
-        return are_selected, None
-    place = int(np.argmin(lowest))
-    segment, (_, f, other_results), _ = segments[place]
-    row = int(p_values[place].argmin())
-    names = "".join(f", {key} {value}" for key, value in segment.row(0, named=True).items())
-    mean_inside, mean_outside = (
-        format_short(each.values[row].mean()) for each in (f, other_results)
-    )
-    warning = (
-        f"queries that {trusted!r} judged are hardly a random sample: {model!r} has a mean of "
-        f"{mean_inside} in them and of {mean_outside} in "
-        f"{format_count(other_results.n, 'other queries')} "
-        f"(measure {f.measure!r}{names}, p {format_p(lowest[place])} by Mann and Whitney's "
-        "test), so that means and intervals may be wrong\n\n"
-        "Hint: draw queries at random, then judge them"
-    )
-    return are_selected, warning
-
-
-def _describe_gain(correlation: float, worth: float, n: int) -> str | None:
-    """Return a note if there is no gain in precision, or if the gain is uncertain.
-
-    The expected gain depends on the correlation of both graders' values. `worth` is above 0 if the
-    given values show a gain.
-    """
-    min_correlation = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
-    if not correlation > min_correlation:
-        text = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
-        verdict = "a gain is not certain" if worth > 0 else "there is no gain"
-        return (
-            f"{verdict}: the correlation is {text}, and a gain needs more than "
-            f"{min_correlation:.2f}"
+            p_values += np.nan_to_num(p, nan=1.0).tolist()
+    smallest_p = min(p_values, default=1.0) * len(p_values)
+    if p_values and smallest_p <= MAX_SELECTION_P:
+        measure = segments[0].results[0].measure
+        warn_the_caller(
+            DataWarning.selection,
+            f"queries that {trusted!r} judged are hardly a random sample: {model!r} has other "
+            f"values of {measure!r} in them than in the other queries (p {format_p(smallest_p)} "
+            "by Mann and Whitney's test), so that means and intervals may be wrong\n\n"
+            "Hint: draw queries at random, then judge them",
         )
-    if n > 3 and correlation < 1 - ROUNDING:  # noqa: PLR2004
-        z, margin = np.arctanh(correlation), NORMAL_QUANTILE / np.sqrt(n - 3)
-        low, high = np.tanh([z - margin, z + margin])
-        if low > min_correlation:
-            return None
-        return (
-            f"a gain is not certain: the correlation is {correlation:.2f} ({low:.2f} to {high:.2f} "
-            f"with 95 % confidence), and a gain needs more than {min_correlation:.2f}"
-        )
-    return None
 
 
-def _describe_values(
-    trusted: str, shared: SharedValues, correlations: Floats, worths: Floats, *, is_selected: bool
-) -> list[str | None]:
+def _describe_values(trusted: str, shared: SharedValues, worths: Floats) -> list[str | None]:
     """Return one text per row with its notes; None for a row without notes."""
     y, _, other_results = shared.results
-    common_texts = []
-    if is_selected:
-        common_texts.append(f"the queries that {trusted!r} judged are hardly a random sample")
-    if y.n < 2:  # noqa: PLR2004
-        subject = "no query was" if y.n == 0 else "only one query was"
-        common_texts.append(f"{subject} judged by {trusted!r}, so there is no interval")
-    elif y.n < MIN_TRUSTED_QUERIES:
-        common_texts.append(
-            f"only {y.n} queries judged by {trusted!r}, too few for a reliable interval"
-        )
+    texts = []
+    if y.n < MIN_TRUSTED_QUERIES:
+        count = format_count(y.n, "queries")
+        texts.append(f"{trusted!r} judged {count}, too few for a reliable interval")
     if shared.n_trusted_only:
         count = format_count(shared.n_trusted_only, "queries")
-        common_texts.append(f"left out: {count} that the model did not judge")
+        texts.append(f"left out: {count} that the model did not judge")
     if not other_results.n:
-        common_texts.append("the model judged no other queries, so it adds nothing")
-    notes: list[str | None] = []
-    for correlation, worth in zip(correlations, worths, strict=True):
-        texts = [_describe_gain(correlation, worth, y.n)] if other_results.n and y.n > 1 else []
-        if worth < 0:
-            texts.append("the model makes the estimate less precise")
-        notes.append("; ".join([*common_texts, *filter(None, texts)]) or None)
-    return notes
+        texts.append("the model judged no other queries, so it adds nothing")
+    imprecise = [*texts, "the model makes the estimate less precise"]
+    return ["; ".join(imprecise if worth < 0 else texts) or None for worth in worths]

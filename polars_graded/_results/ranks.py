@@ -10,13 +10,13 @@ import polars as pl
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Integers, Mask
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._results.best_values import MeasureColumns, check_has_best, find_places
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.grid import Grid, Missing
+from polars_graded._results.grid import EFFECTIVE, Grid, Missing, check_free_names
+from polars_graded._results.keys import PassedKeys
+from polars_graded._results.measure_values import MeasureColumns, check_has_best, find_places
 from polars_graded._results.result_sets import open_results
-from polars_graded._results.significance import TESTS, CorrectionName, Options, Progress, TestName
-from polars_graded._results.tables import EFFECTIVE, check_free_names
+from polars_graded._results.significance import CorrectionName, Options, TestName
 
 __all__ = ["rank_strategies"]
 
@@ -37,7 +37,6 @@ def rank_strategies(
     confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 10_000,
-    progress: Progress | None = None,
     cluster: Columns | None = None,
     weights: str | None = None,
     query: Columns | None = None,
@@ -59,9 +58,8 @@ def rank_strategies(
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader, segments, test, correction, confidence
-        As for `compare`, which compares all pairs. The test `"wilcoxon"` is refused, since ranks of
-        differences do not show which mean is higher.
-    seed, resamples, progress, cluster, weights
+        As for `compare`, which compares all pairs.
+    seed, resamples, cluster, weights
         As for `compare`.
 
     Returns
@@ -133,41 +131,15 @@ def rank_strategies(
     │ c        ┆ 0.375 ┆ 3    ┆ 2        ┆ 3         ┆ b     │
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
-    options = Options(test, correction, confidence, seed, resamples, progress)
-    check_test_of_means(options)
-    results = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        segments=segments,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-        grader=grader,
-    )
-    return results.stack(lambda each: _rank_results(each.with_best_values().read_grid(), options))
+    options = Options(test, correction, confidence, seed, resamples)
+    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
+    return results.stack(lambda each: rank_grid(each.with_best_values().read_grid(), options))
 
 
-def _rank_results(grid: Grid, options: Options) -> pl.DataFrame:
+def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
     """Return the ranks of strategies by all pairwise comparisons."""
-    return rank_grid(grid, options, compare_grid(grid, options))
-
-
-def check_test_of_means(options: Options) -> None:
-    """Raise if a test does not compare means."""
-    if TESTS[options.test].of_ranks:
-        msg = (
-            "`test` must be a test of means, because strategies are ranked by their means, got "
-            f"{options.test!r}, a test of ranks of differences\n\n"
-            "Hint: test='permutation' tests means without assuming a normal distribution"
-        )
-        raise ValueError(msg)
-
-
-def rank_grid(grid: Grid, options: Options, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the result of `rank_strategies` for a grid and its tested pairs."""
-    means = summarise_grid(grid, options.confidence)
+    means, pairs = summarise_grid(grid, options.confidence), compare_grid(grid, options)
     both = zip(
         *(each.partition_by("measure", *grid.segment_columns) for each in (means, pairs)),
         strict=True,
@@ -189,7 +161,7 @@ def _rank_segment(
     # Means that differ only by rounding errors share a rank.
     rank = find_places(means["mean"]).rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
-    is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
+    is_apart = pairs.select(is_significant(alpha)).to_series().to_numpy()
     is_better = np.zeros((means.height, means.height), dtype=bool)
     """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""
     ranks = rank.fill_null(0).to_numpy()

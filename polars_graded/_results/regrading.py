@@ -11,16 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import (
-    check_collected,
-    check_column_name,
-    check_column_names,
-    check_columns,
-    check_comparable,
-    check_level,
-    check_number,
-    check_whole_number,
-)
+from polars_graded._checks import check_column_name, check_column_names, check_columns, check_level
 from polars_graded._frames.arguments import Columns, Measures, parse_scalar_measures
 from polars_graded._frames.directions import name_columns
 from polars_graded._frames.evaluating import evaluate
@@ -31,18 +22,16 @@ from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.grid import ALL_QUERIES
-from polars_graded._results.keys import Keys
+from polars_graded._results.grid import ALL_QUERIES, check_free_names, make_measure_table
+from polars_graded._results.keys import Keys, check_independence
 from polars_graded._results.reliability import compute_tau_ap, compute_tau_b
 from polars_graded._results.result_sets import ResultSet
 from polars_graded._results.significance import Options
-from polars_graded._results.tables import check_free_names, make_measure_table
-from polars_graded._results.units import check_independence
-from polars_graded._warnings import DataWarning, warn_the_caller
+from polars_graded._warnings import DataWarning
 
 __all__ = ["robustness_to_grading", "unjudged_bounds"]
 
-Grading: TypeAlias = "str | pl.Expr | Mapping[float, float]"
+Grading: TypeAlias = "str | pl.Expr"
 
 AS_GIVEN = "as given"
 """Name of the grading with which all others are compared."""
@@ -98,14 +87,10 @@ def unjudged_bounds(
           values is null. If `value_if_best` is above `value` for some queries and below `value`
           for others, `low` and `high` each contain values of both gradings, so their means over
           queries belong to neither grading;
-        - `exact` (Boolean), true if no judgments can lead to values outside `low` and `high`;
+        - `exact` (Boolean), true if no judgments can lead to values outside `low` and `high`.
+          It is false if no grade of the frame is relevant for the measure and `max_grade` is not
+          passed, since the highest possible relevance is then unknown;
         - `residual` (Float64) of `rbp`, null for other measures and if `low` is null.
-
-    Warns
-    -----
-    DataWarning.unjudged
-        If no grade of the frame is relevant for a measure and `max_grade` is not specified. Then
-        the highest possible relevance is unknown, and both values are equal (except for `judged`).
 
     See Also
     --------
@@ -144,17 +129,6 @@ def unjudged_bounds(
     check_free_names(BOUND_COLUMNS, strategy=keys[0], query=keys[1:])
     max_grade = resolved.get("max_grade")
     best_grade: Any = rows.get_column(grade).max() if max_grade is None else max_grade
-    without_relevance = (
-        []
-        if max_grade is not None
-        else _find_measures_without_relevance(parsed_measures, best_grade, resolved)
-    )
-    if without_relevance:
-        warn_the_caller(
-            DataWarning.unjudged,
-            f"no grade is relevant for {', '.join(map(repr, without_relevance))}, so unjudged "
-            "documents cannot be relevant\n\nHint: max_grade= sets the highest grade of the scale",
-        )
     with warnings.catch_warnings():
         # Its hint is to call this function.
         warnings.simplefilter("ignore", DataWarning.unjudged)
@@ -181,9 +155,7 @@ def unjudged_bounds(
             depth = original.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
             # Moffat, Zobel 2008: what unjudged documents could add, plus p^d for ranks beyond d.
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
-        is_exact = has_both & (
-            name not in without_relevance and _has_exact_bounds(measure, resolved)
-        )
+        is_exact = has_both & _has_exact_bounds(measure, best_grade, resolved)
         rows_of_measure = original.select(
             pl.lit(name).alias("measure"),
             *keys,
@@ -198,34 +170,24 @@ def unjudged_bounds(
     return pl.concat(tables)
 
 
-def _find_measures_without_relevance(
-    measures: Mapping[str, Measure], best_grade: float | None, options: Mapping[str, Any]
-) -> list[str]:
-    """Return the measures for which no grade is relevant."""
-    irrelevant, relevant_from = options.get("irrelevant", 0.0), options.get("relevant_from")
+def _has_exact_bounds(
+    measure: Measure, best_grade: float | None, options: Mapping[str, Any]
+) -> bool:
+    """Return whether the bounds of a measure are exact.
 
-    def has_relevant_grade(threshold: float | None) -> bool:
-        levels = [level for level in (relevant_from, threshold) if level is not None]
-        return best_grade is not None and (
-            best_grade >= max(levels) if levels else best_grade > irrelevant
-        )
-
-    return [
-        name
-        for name, each in measures.items()
-        if not has_relevant_grade(each.options.get("threshold"))
-    ]
-
-
-def _has_exact_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
-    """Return whether the bounds of a measure are exact."""
-    definition = measure.definition
+    Without `max_grade`, they are not if the best given grade is not relevant.
+    """
+    definition, has_max_grade = measure.definition, options.get("max_grade") is not None
+    limits = [options.get("relevant_from"), measure.options.get("threshold")]
+    levels = [level for level in limits if level is not None]
+    has_relevant_grade = best_grade is not None and (
+        best_grade >= max(levels) if levels else best_grade > options.get("irrelevant", 0.0)
+    )
     depends_on_scale = definition.is_of_a_scale or measure.options.get("graded", False)
-    undefined = options.get("undefined_as", "default")
     return (
         not (definition.depends_on_missed or definition.may_fall or measure.function == JUDGED)
-        and not (depends_on_scale and options.get("max_grade") is None)
-        and undefined in ("default", None, 0)
+        and (has_max_grade or (has_relevant_grade and not depends_on_scale))
+        and options.get("undefined_as", "default") in ("default", None, 0)
     )
 
 
@@ -234,10 +196,8 @@ def robustness_to_grading(
     frame: pl.DataFrame | pl.LazyFrame,
     *measures: str,
     gradings: Mapping[str, Grading] | None = None,
-    moved: float = 0.1,
     confidence: float = 0.95,
     cluster: Columns | None = None,
-    seed: int = 0,
     **options: Any,
 ) -> pl.DataFrame:
     """Compare strategies under the given grades and other gradings.
@@ -246,8 +206,7 @@ def robustness_to_grading(
     grading.
 
     By default, neighbouring levels are merged in every way that leaves at least two levels, and get
-    the lowest of their grades; more than five levels raise an error. A last grading moves some
-    grades at random.
+    the lowest of their grades; more than five levels raise an error.
 
     Parameters
     ----------
@@ -256,23 +215,16 @@ def robustness_to_grading(
     *measures
         Measures with one value per query, as for `evaluate`.
     gradings
-        A mapping from names to other gradings: a column of the frame (such as the grades of another
-        grader), an expression, or a mapping from grades to new grades, in which other grades stay
-        the same. The default is described above.
-    moved
-        The probability with which the grade of a judged document moves by one level, up or down; an
-        end of the scale only moves inwards. For 0.1, the grading is called "10 % moved"; 0 leaves
-        it out. If `gradings` is passed, `moved` is ignored.
+        A mapping from names to other gradings: a column of the frame, such as the grades of another
+        grader, or an expression, such as `pl.col("grade").replace({1: 0})`. The default is
+        described above.
     confidence
         The paired t test with Holm's correction gives p values. A p value of at most
         1 - `confidence` makes a difference significant.
     cluster
         The columns of clusters of queries, as for `compare`, among the columns of `query`.
-    seed
-        The same seed moves the same grades.
     **options
-        The keywords of `evaluate`. With `strategy`, the grading of `moved` needs the column of
-        documents (`doc`) to move the grade of a document in the same way for all strategies.
+        The keywords of `evaluate`.
 
     Returns
     -------
@@ -308,7 +260,7 @@ def robustness_to_grading(
     >>> df = pl.DataFrame(
     ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}
     ... )
-    >>> gradings = {"1 is 0": {1: 0}}
+    >>> gradings = {"1 is 0": pl.col("grade").replace({1: 0})}
     >>> robustness = robustness_to_grading(df, "precision@2", by=["x", "y"], gradings=gradings)
     >>> robustness.select("grading", "strategy", "mean", "place", "tau")
     shape: (4, 5)
@@ -328,36 +280,16 @@ def robustness_to_grading(
     parsed_measures = parse_scalar_measures(measures)
     check_free_names(["grading"], strategy=strategy)
     check_level(confidence)
-    share = check_number("moved", moved, at_least=0, at_most=1)
     if cluster is not None:
         columns = check_column_names("cluster", cluster)
         check_columns("frame", columns, query, argument="cluster")
-    check_whole_number("seed", seed, at_least=0)
-    if gradings is None:
-        levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
-        regradings = _merge_levels(rows.get_column(grade), levels)
-        if share:
-            doc_column = resolved["doc"] or "doc"
-            document_columns = (
-                [*dict.fromkeys([*query, doc_column])]
-                if resolved.get("strategy") is not None
-                else []
-            )
-            check_columns("frame", document_columns, rows.columns)
-            check_comparable(document_columns, rows.schema)
-            regradings[f"{100 * share:g} % moved"] = _move_grades(
-                rows, grade, levels, share, document_columns, seed
-            )
-    else:
-        regradings = {
-            name: _apply_grading(rows, grade, name, each)
-            for name, each in _check_gradings(gradings).items()
-        }
+    grades = rows.get_column(grade)
+    regradings = _merge_levels(grades) if gradings is None else _apply_gradings(rows, gradings)
     requested = {name: measure.name for name, measure in parsed_measures.items()}
     evaluated = {AS_GIVEN: evaluate(rows, requested, **resolved)}
     check_independence(evaluated[AS_GIVEN], Keys(query, strategy, cluster=cluster))
-    for name, grades in regradings.items():
-        regraded = rows.with_columns(grades.alias(grade))
+    for name, new_grades in regradings.items():
+        regraded = rows.with_columns(new_grades.alias(grade))
         evaluated[name] = _evaluate_quietly(regraded, requested, resolved)
     conclusions = {
         name: _Conclusions(values, parsed_measures, strategy, query, confidence, cluster)
@@ -386,12 +318,12 @@ class _Conclusions:
         confidence: float,
         cluster: Columns | None,
     ) -> None:
-        directions = {name: measure.definition.best for name, measure in measures.items()}
+        best_values = {name: measure.definition.best for name, measure in measures.items()}
         keys = Keys(query, strategy, cluster=cluster)
-        self.grid = ResultSet(values, [directions], keys, "drop").read_grid("ignore")
+        self.grid = ResultSet(values, [best_values], keys, "drop").read_grid("ignore")
         options = Options("t", "holm", confidence)
         compared = compare_grid(self.grid, options)
-        is_finding = is_significant(compared.columns, options.level)
+        is_finding = is_significant(options.level)
         signs = compared.select(is_finding * pl.col("difference").sign().fill_null(0)).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
@@ -427,7 +359,7 @@ def _resolve_rows(
     The keywords contain the names of the computed columns in place of expressions. The keys are the
     columns of strategies and queries.
     """
-    rows = check_collected("frame", frame)
+    rows = frame.lazy().collect()
     grade = options.get("grade", "grade")
     if not isinstance(grade, str | pl.Expr):
         check_column_name("grade", grade)
@@ -458,19 +390,17 @@ def _evaluate_quietly(
 # Gradings
 
 
-def _merge_levels(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
+def _merge_levels(grades: pl.Series) -> dict[str, pl.Series]:
     """Return gradings that merge neighbouring levels, in every way.
 
     A grading merges at least two levels, and leaves at least two levels.
     """
-    if len(levels) > MAX_LEVELS:
+    levels = grades.drop_nulls().unique().sort().to_list()
+    if not 0 < len(levels) <= MAX_LEVELS:
         msg = (
-            f"there must be at most {MAX_LEVELS} levels to merge them in every way, got "
-            f"{len(levels)}\n\nHint: pass the gradings to try as `gradings`"
+            f"there must be 1 to {MAX_LEVELS} levels to merge them in every way, got {len(levels)}"
+            "\n\nHint: pass the gradings to try as `gradings`"
         )
-        raise ValueError(msg)
-    if not levels:
-        msg = f"{grades.name!r} must have a grade, got none"
         raise ValueError(msg)
     gradings = {}
     for splits in product([True, False], repeat=len(levels) - 1):
@@ -485,70 +415,23 @@ def _merge_levels(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Seri
     return dict(sorted(gradings.items(), key=lambda item: -item[0].count(",")))
 
 
-def _move_grades(
-    rows: pl.DataFrame,
-    grade: str,
-    levels: Sequence[Any],
-    share: float,
-    document_columns: Sequence[str],
-    seed: int,
-) -> pl.Series:
-    """Return the grades, some of them moved up or down by one level.
-
-    Each document is drawn with the probability `share`. The grade of a drawn document moves in all
-    of its rows.
-    """
-    document = (
-        pl.struct(document_columns).rank("dense") - 1
-        if document_columns
-        else pl.int_range(pl.len())
-    )
-    level_index = pl.col(grade).rank("dense").cast(pl.Int64) - 1
-    documents = rows.select(
-        document.cast(pl.Int64).alias("document"), level_index.alias("level_index")
-    )
-    rng = np.random.default_rng(seed)
-    count = documents.select(pl.col("document").max().fill_null(-1) + 1).item()
-    # Draw per document and not per row, so that a grade moves equally for all strategies.
-    steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
-    step = pl.lit(pl.Series(steps, dtype=pl.Int64)).gather("document")
-    last_index = max(len(levels) - 1, 0)
-    # A step that would leave the scale goes the other way.
-    is_inside = (pl.col("level_index") + step).is_between(0, last_index)
-    moved_index = pl.col("level_index") + pl.when(is_inside).then(step).otherwise(-step)
-    level_indices = documents.select(moved_index.clip(0, last_index)).to_series()
-    return pl.Series(grade, levels, dtype=rows.schema[grade]).gather(level_indices)
-
-
-def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
-    """Return the gradings; raise unless they are a mapping with valid names."""
+def _apply_gradings(rows: pl.DataFrame, gradings: Any) -> dict[str, pl.Series]:
+    """Return the grades of the rows under each of the gradings."""
     if not isinstance(gradings, Mapping):
         msg = f"`gradings` must be a mapping from names to gradings, got {gradings!r}"
         raise TypeError(msg)
-    for name in gradings:
-        if not isinstance(name, str):
-            msg = f"`gradings` must have strings as names, got {name!r}"
+    grades = {}
+    for name, grading in gradings.items():
+        if not isinstance(grading, str | pl.Expr):
+            msg = f"grading {name!r} must be a column or an expression, got {grading!r}"
             raise TypeError(msg)
-    if AS_GIVEN in gradings:
-        msg = f"`gradings` must not have the name {AS_GIVEN!r}, which is that of the given grades"
-        raise ValueError(msg)
-    return gradings
-
-
-def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> pl.Series:
-    """Return the grades of the rows under another grading."""
-    if isinstance(grading, Mapping):
-        for number in (*grading, *grading.values()):
-            check_number(f"gradings[{name!r}]", number)
-        return rows.get_column(grade).cast(pl.Float64).replace(dict(grading))
-    if isinstance(grading, pl.Expr):
-        grades = rows.select(grading).to_series()
-        if len(grades) != len(rows):
-            msg = f"grading {name!r} must give one grade per row, got {len(grades)} for {len(rows)}"
+        if isinstance(grading, str):
+            check_columns("frame", [grading], rows.columns)
+        grades[name] = rows.select(grading).to_series()
+        if name == AS_GIVEN or len(grades[name]) != len(rows):
+            msg = (
+                f"grading {name!r} must give one grade per row, under another name than "
+                f"{AS_GIVEN!r}, got {len(grades[name])} for {len(rows)}"
+            )
             raise ValueError(msg)
-        return grades
-    if isinstance(grading, str):
-        check_columns("frame", [grading], rows.columns)
-        return rows.get_column(grading)
-    msg = f"a grading must be a column, an expression or a mapping of grades, got {grading!r}"
-    raise TypeError(msg)
+    return grades

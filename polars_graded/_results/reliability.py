@@ -1,8 +1,9 @@
-"""Stability of orders of strategies, with fewer queries or other measures."""
+"""Reliability of results: orders of strategies in samples of queries, power, numbers of queries."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -19,19 +20,36 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.arguments import Columns
+from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._results.best_values import MeasureColumns, list_named_columns
-from polars_graded._results.grid import Grid, Missing, Results, check_same_strategies
-from polars_graded._results.means import compute_central_interval, compute_mean
-from polars_graded._results.pairs import split_into_parts
+from polars_graded._results.grid import (
+    EFFECTIVE,
+    Grid,
+    Missing,
+    check_same_strategies,
+    count_units,
+    make_table,
+)
+from polars_graded._results.keys import PassedKeys
+from polars_graded._results.measure_values import (
+    MeasureColumns,
+    MeasureValues,
+    Pairs,
+    compute_central_interval,
+    compute_mean,
+    list_named_columns,
+    split_into_parts,
+)
 from polars_graded._results.result_sets import ResultSet, ResultSets, open_results
-from polars_graded._results.tables import make_table
 
-__all__ = ["order_stability", "rank_correlation", "swap_rate"]
+__all__ = ["order_stability", "power_curve", "queries_needed", "rank_correlation", "swap_rate"]
 
 MAX_BLOCK_NUMBERS = 2**20
 """Maximum number of values in one array of a block of samples, 8 MB."""
+
+MAX_QUERIES = 2**40
+"""Maximum number of queries to search for, far more than any data set contains."""
 
 DEFAULT_SIZE_COUNT = 10
 """Maximum number of sizes of samples if the caller passes none."""
@@ -123,16 +141,8 @@ def swap_rate(
     step = check_number("width", width, above=0)
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
-    results = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-        grader=grader,
-    )
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
     return results.stack(lambda each: _count_swaps(each.read_grid(), sizes, step, draws, seed))
 
 
@@ -171,7 +181,6 @@ def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
     sizes: int | Sequence[int] | None = None,
-    method: Literal["kendall", "ap"] = "kendall",
     samples: int = 1000,
     confidence: float = 0.95,
     cluster: Columns | None = None,
@@ -190,9 +199,6 @@ def order_stability(
         As for `compare`.
     sizes
         The numbers of queries to draw; by default up to ten numbers from 5 to all.
-    method
-        The correlation of a sample's order with the order in all queries, as for
-        `rank_correlation`. `"ap"` gives more weight to the top of the sample's order.
     samples
         The number of samples for each size.
     confidence
@@ -209,7 +215,7 @@ def order_stability(
 
         - `measure` (String), `strategies` and `queries` (UInt32), the numbers of strategies and of
           queries in a sample;
-        - `tau` (Float64, from -1 to 1), the mean correlation over the samples;
+        - `tau` (Float64, from -1 to 1), Kendall's correlation, the mean over the samples;
         - `tau_low` and `tau_high` (Float64, from -1 to 1), quantiles of the correlation;
         - `confidence` (Float64), as passed.
 
@@ -249,25 +255,16 @@ def order_stability(
     │ ap      ┆ 2          ┆ 3       ┆ 1.0 ┆ 1.0     ┆ 1.0      ┆ 0.95       │
     └─────────┴────────────┴─────────┴─────┴─────────┴──────────┴────────────┘
     """
-    check_choice("method", method, ("kendall", "ap"))
     draws = check_whole_number("samples", samples)
     check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
-    results = open_results(
-        per_query,
-        measures,
-        query=query,
-        strategy=strategy,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-        grader=grader,
-    )
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
 
     def list_stabilities(each: ResultSet) -> pl.DataFrame:
         return make_table(
             [
-                compute_stability(values, size, draws, method, confidence, seed)
+                _compute_stability(values, size, draws, confidence, seed)
                 for values in each.read_grid().list_results()
                 for size in _choose_sizes(sizes, values.units.n)
             ]
@@ -276,21 +273,16 @@ def order_stability(
     return results.stack(list_stabilities)
 
 
-def compute_stability(
-    results: Results,
-    size: int,
-    draws: int,
-    method: Literal["kendall", "ap"] = "kendall",
-    confidence: float = 0.95,
-    seed: int = 0,
+def _compute_stability(
+    results: MeasureValues, size: int, draws: int, confidence: float, seed: int
 ) -> dict[str, Any]:
     """Return the row of `order_stability` for one measure and one size."""
-    correlation = _compute_taus_b if method == "kendall" else _compute_taus_ap
-    samples = _draw_samples(results, size, draws, seed)
-    correlations = [
-        correlation(_compute_signs(results, indices), results.order) for indices in samples
-    ]
-    tau = np.concatenate(correlations)
+    tau = np.concatenate(
+        [
+            _compute_taus_b(_compute_signs(results, indices), results.order)
+            for indices in _draw_samples(results, size, draws, seed)
+        ]
+    )
     low, high = compute_central_interval(tau, confidence)
     return {
         "measure": results.measure,
@@ -317,7 +309,7 @@ def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[
     ]
 
 
-def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
+def _draw_samples(results: MeasureValues, size: int, samples: int, seed: int) -> Iterator[Integers]:
     """Yield blocks of samples: indices of units, drawn without replacement."""
     rng = np.random.default_rng(seed)
     n, count = results.units.n, len(results.values)
@@ -326,7 +318,7 @@ def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Itera
         yield rng.permuted(indices, axis=1)[:, :size]
 
 
-def _compute_differences(results: Results, indices: Integers) -> Floats:
+def _compute_differences(results: MeasureValues, indices: Integers) -> Floats:
     """Return the difference of means of each pair, with one row per sample of units.
 
     A difference within rounding errors is exactly 0.
@@ -343,25 +335,12 @@ def _compute_differences(results: Results, indices: Integers) -> Floats:
     return differences
 
 
-def _compute_signs(results: Results, indices: Integers) -> Floats:
+def _compute_signs(results: MeasureValues, indices: Integers) -> Floats:
     """Return signs of pairs, with one row per sample and one column per pair.
 
     The sign is 1 if the first strategy of the pair is better, -1 if the second is, and 0 for a tie.
     """
     return np.sign(_compute_differences(results, indices)) * results.sign
-
-
-def _compute_taus_ap(signs: Floats, full_order: Floats) -> Floats:
-    """Return τ_AP between each sample's order and the order from all queries.
-
-    The value is NaN if all strategies are tied in the sample or over all queries.
-    """
-    count = len(full_order)
-    square = np.zeros((len(signs), count, count))
-    a, b = np.triu_indices(count, 1)
-    square[:, a, b], square[:, b, a] = signs, -signs
-    n_beaten = (square > 0).sum(axis=2).astype(np.float64)
-    return np.array([compute_tau_ap(sample, full_order) for sample in n_beaten])
 
 
 # Correlations of orders
@@ -454,9 +433,8 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    results = open_results(
-        per_query, measures, query=query, strategy=strategy, missing=missing, grader=grader
-    )
+    keys = PassedKeys(query, strategy)
+    results = open_results(per_query, measures, keys, missing, grader)
     if len(results.by_grader) > 1:
         return _correlate_graders(results, reference, method)
     chosen = results.only
@@ -467,7 +445,7 @@ def rank_correlation(
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
-    pairs = _list_pairs([*order], reference)
+    pairs = _pair_names([*order], reference)
     return make_table(
         {
             "measure": [name for name, _ in pairs],
@@ -484,7 +462,7 @@ def _correlate_graders(results: ResultSets, reference: str | None, method: str) 
     Queries that only one of the two graders judged are left out.
     """
     rows = []
-    for x, y in _list_pairs([str(name) for name in results.by_grader], reference):
+    for x, y in _pair_names([str(name) for name in results.by_grader], reference):
         sets = results.by_grader[x], results.by_grader[y]
         grids = [one.restrict(other).read_grid("ignore") for one, other in (sets, sets[::-1])]
         strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
@@ -509,7 +487,7 @@ def _correlate_graders(results: ResultSets, reference: str | None, method: str) 
     return make_table(rows).sort("measure", maintain_order=True)
 
 
-def _list_pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
+def _pair_names(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
     """Return pairs of names: each name with the reference, or each pair once."""
     if reference is None:
         return list(combinations(names, 2))
@@ -580,3 +558,315 @@ def compute_tau_ap(x: Floats, reference: Floats) -> float:
     n_above, n_agree = is_above.sum(axis=1), is_above_in_both.sum(axis=1)
     below_top = n_above > 0
     return 2 * compute_mean(n_agree[below_top] / n_above[below_top]) - 1
+
+
+# Power and numbers of queries
+
+
+@checks_keywords
+def queries_needed(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: MeasureColumns,
+    difference: float = 0.02,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    cluster: Columns | None = None,
+    weights: str | None = None,
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
+) -> pl.DataFrame:
+    r"""Return the number of queries that make a difference significant.
+
+    The result also contains the smallest difference that the given queries can show.
+
+    The test is the paired t test. For strategies i and j, :math:`s_{ij}^2` is the variance, over
+    the queries, of the difference between i and j. The mean of these variances over all pairs is
+    :math:`s^2`. For a difference :math:`\delta`, the power of n queries follows from the noncentral
+    t distribution with n - 1 degrees of freedom:
+
+    .. math:: P \big( |T| > t_{n-1, 1 - \alpha / 2} \big) \qquad
+        T \sim t_{n-1} (\delta \sqrt n / s) \qquad s^2 = \operatorname{mean}_{i < j} s_{ij}^2
+
+    As text: ``P(|T| > t(1 - alpha / 2, n - 1)), T ~ noncentral t(n - 1, difference * sqrt(n) / s)``
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, missing, grader
+        As for `compare`.
+    difference
+        The difference of means to look for, above 0, in the unit of the measure.
+    power
+        The probability that such a difference is found significant, between 0 and 1.
+    confidence
+        1 - α, where α is the level of significance. For m comparisons with Bonferroni's correction,
+        pass 1 - α / m.
+    cluster
+        The columns of clusters, as for `compare`. Clusters then take the place of queries: n is
+        their number, and :math:`s / \sqrt n` is the cluster-robust standard error. The result has
+        the numbers of `clusters` (UInt32) and of `clusters_needed` in place of `queries_needed`.
+    weights
+        The column of weights of queries, as for `compare`. Then n is the effective number of
+        queries, and the result has `effective_queries` (Float64) and `effective_queries_needed`,
+        queries of equal weight, in place of `queries_needed`.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, in the order of the measures:
+
+        - `measure` (String);
+        - `queries` (UInt32), the number of given queries;
+        - `std` (Float64), the value of s;
+        - `difference` (Float64), as passed;
+        - `queries_needed` (UInt64), the smallest number of queries that shows `difference` with the
+          requested power;
+        - `power` (Float64), the power of the given queries for `difference`;
+        - `smallest_difference` (Float64), the smallest difference that the given queries show with
+          the requested power.
+
+        `queries_needed` is null above :math:`2^{40}` queries. `smallest_difference` is null if
+        `confidence` is so high and the queries are so few that the power cannot be computed.
+
+    See Also
+    --------
+    trust.power_curve : The power of any number of queries.
+
+    Notes
+    -----
+    A variance estimated from few queries is uncertain. With 25 queries, the standard error of s is
+    about 15 %, and the standard error of `queries_needed` is about 30 %. Do not pass the observed
+    difference as `difference`, but the smallest difference that would matter. The power for an
+    observed difference adds nothing to the p value of this difference (Hoenig, Heisey 2001).
+
+    References
+    ----------
+    Sakai: Topic set size design, Information Retrieval Journal, 2016. Webber, Moffat, Zobel:
+    Statistical power in retrieval experimentation, 2008. Cohen: Statistical power analysis for the
+    behavioral sciences, 1988. Hoenig, Heisey: The abuse of power, 2001.
+
+    Examples
+    --------
+    The differences are 0.25, 0.25, 0 and 0.25, with a standard deviation of 0.125. The difference
+    to detect is half of this deviation:
+
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 2,
+    ...         "ap": [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0],
+    ...     }
+    ... )
+    >>> queries_needed(per_query, "ap", difference=0.0625).select(
+    ...     "std", "queries_needed", pl.col("power", "smallest_difference").round(4)
+    ... )
+    shape: (1, 4)
+    ┌───────┬────────────────┬────────┬─────────────────────┐
+    │ std   ┆ queries_needed ┆ power  ┆ smallest_difference │
+    │ ---   ┆ ---            ┆ ---    ┆ ---                 │
+    │ f64   ┆ u64            ┆ f64    ┆ f64                 │
+    ╞═══════╪════════════════╪════════╪═════════════════════╡
+    │ 0.125 ┆ 34             ┆ 0.1113 ┆ 0.266               │
+    └───────┴────────────────┴────────┴─────────────────────┘
+    """
+    target = check_number("difference", difference, above=0)
+    target_power = check_number("power", power, above=0, below=1)
+    level = check_level(confidence)
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
+
+    def list_needs(each: ResultSet) -> pl.DataFrame:
+        grid = each.read_grid()
+        rows = [compute_needs(pairs, target, target_power, level) for pairs in _list_pairs(grid)]
+        return make_table(rows, **{f"{_name_units(grid)}_needed": pl.UInt64()})
+
+    return results.stack(list_needs)
+
+
+def _list_pairs(grid: Grid) -> Iterator[Pairs]:
+    """Yield all pairs for each measure; raise if there are too few strategies or queries."""
+    for results in grid.list_results():
+        yield Pairs(results, *find_pairs(grid.strategies))
+
+
+def _name_units(grid: Grid | MeasureValues) -> str:
+    """Return the name of the units whose number decides, as in columns of results."""
+    if grid.weights is not None:
+        return EFFECTIVE
+    return "queries" if grid.clusters is None else "clusters"
+
+
+def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
+    """Return the row of a measure in the result of `queries_needed`."""
+    std, n = _compute_pooled_std(pairs)
+    effect = difference / std
+    return {
+        "measure": pairs.results.measure,
+        "queries": pairs.n,
+        **{name: numbers.item() for name, numbers in count_units(pairs.results, 1).items()},
+        "std": std,
+        "difference": difference,
+        f"{_name_units(pairs.results)}_needed": find_min_queries(effect, power, level),
+        "power": float(compute_power(n, effect, level)),
+        "smallest_difference": _find_smallest_effect(n, power, level) * std,
+    }
+
+
+@checks_keywords
+def power_curve(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: MeasureColumns,
+    queries: Sequence[int] | None = None,
+    difference: float = 0.02,
+    confidence: float = 0.95,
+    cluster: Columns | None = None,
+    weights: str | None = None,
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
+) -> pl.DataFrame:
+    """Return the power to show a difference, for several numbers of queries.
+
+    The power is the probability that the difference is found significant.
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, difference, confidence, missing, grader
+        As for `queries_needed`.
+    queries
+        The numbers of queries, each at least 2. Let n be the number of given queries. The default
+        is up to thirty numbers, from 5 to the larger of 20 and 4 n. The result always contains n,
+        too.
+    cluster, weights
+        As for `queries_needed`. The numbers are then those of clusters, or of queries of equal
+        weight, and the column `clusters` or `effective_queries` takes the place of `queries`.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure and number of queries:
+
+        - `measure` (String), `queries` (UInt64) and `power` (Float64);
+        - `at_hand` (Boolean), true for the number of given queries;
+        - `difference` (Float64), as passed.
+
+    See Also
+    --------
+    charts.sample_size_curves : Chart of the power, with the number of given queries marked.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 2,
+    ...         "ap": [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0],
+    ...     }
+    ... )
+    >>> curve = power_curve(per_query, "ap", queries=[33, 34], difference=0.0625)
+    >>> curve.drop("measure").with_columns(pl.col("power").round(4))
+    shape: (3, 4)
+    ┌─────────┬────────┬─────────┬────────────┐
+    │ queries ┆ power  ┆ at_hand ┆ difference │
+    │ ---     ┆ ---    ┆ ---     ┆ ---        │
+    │ u64     ┆ f64    ┆ bool    ┆ f64        │
+    ╞═════════╪════════╪═════════╪════════════╡
+    │ 4       ┆ 0.1113 ┆ true    ┆ 0.0625     │
+    │ 33      ┆ 0.7954 ┆ false   ┆ 0.0625     │
+    │ 34      ┆ 0.8078 ┆ false   ┆ 0.0625     │
+    └─────────┴────────┴─────────┴────────────┘
+    """
+    level, target = check_level(confidence), check_number("difference", difference, above=0)
+    numbers = [
+        check_whole_number("queries", number, at_least=2, at_most=MAX_QUERIES)
+        for number in ([] if queries is None else check_list("queries", queries))
+    ]
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
+    return results.stack(lambda each: _list_powers(each.read_grid(), numbers, target, level))
+
+
+def _list_powers(
+    grid: Grid, numbers: Sequence[int], difference: float, level: float
+) -> pl.DataFrame:
+    """Return the power at several numbers of queries, by measure."""
+    tables, units = [], _name_units(grid)
+    for pairs in _list_pairs(grid):
+        std, n = _compute_pooled_std(pairs)
+        counts = np.unique([*(numbers or np.geomspace(5, max(20, 4 * n), 30).astype(int)), n])
+        columns = {
+            "measure": [pairs.results.measure] * len(counts),
+            units: counts,
+            "power": compute_power(counts, difference / std, level),
+            "at_hand": counts == n,
+            "difference": [difference] * len(counts),
+        }
+        dtype = pl.UInt64() if grid.weights is None else pl.Float64()
+        tables.append(make_table(columns, **{units: dtype}))
+    return pl.concat(tables)
+
+
+def compute_power(n: Any, effect: Any, alpha: float) -> Any:
+    """Return the power of the two-sided paired t test with n queries.
+
+    The effect is in standard deviations. The power is P(|T| > t(1 - α/2, n - 1)), where T follows
+    the noncentral t distribution with n - 1 degrees of freedom and the shift effect · √n.
+    """
+    from scipy.special import nctdtr, stdtrit  # faster to import than scipy.stats
+
+    n = np.asarray(n, dtype=np.float64)
+    limit = stdtrit(n - 1, alpha / 2)
+    shift = effect * np.sqrt(n)
+    # The power is P(T > -limit) + P(T < limit); `limit` is negative. The first probability equals
+    # P(T < limit) for `-shift`. scipy may return NaN for the second if it is close to 0, so NaN
+    # counts as 0.
+    return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
+
+
+def _compute_pooled_std(pairs: Pairs) -> tuple[float, float]:
+    """Return s, the square root of the mean variance of all pairs, and the number of units n.
+
+    The variance of a pair is n times the squared standard error of its mean difference. So it is
+    the variance of its differences over queries or clusters. With weights, n is the effective
+    number of units.
+    """
+    units, n = pairs.units, pairs.results.effective_number
+    std = float(np.sqrt(n / units.n * (units.statistics.std**2).mean()))
+    if not std:
+        msg = (
+            f"measure {pairs.results.measure!r} must have differences that vary, to compute the "
+            "number of queries that it needs, got the same differences for all queries"
+        )
+        raise ValueError(msg)
+    return std, n
+
+
+def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
+    """Return the smallest number of queries with at least this power.
+
+    Return None if `MAX_QUERIES` queries have less power.
+    """
+    numbers = range(2, MAX_QUERIES + 1)
+    index = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
+    return numbers[index] if index < len(numbers) else None
+
+
+def _find_smallest_effect(n: float, power: float, alpha: float) -> float:
+    """Return the smallest effect that n queries show with this power.
+
+    The effect is in standard deviations. Return NaN if the power cannot be computed.
+    """
+    from scipy.optimize import brentq
+
+    if power <= alpha:  # if the effect is 0, the power is alpha
+        return 0.0
+    upper = 1.0  # doubled until the effect is between 0 and `upper`
+    while (achieved := compute_power(n, upper, alpha)) < power:
+        upper *= 2
+    if np.isnan(achieved):  # scipy has no value for so small an alpha with so few queries
+        return float("nan")
+    return float(
+        brentq(lambda effect: compute_power(n, effect, alpha) - power, 0, upper, xtol=1e-13)
+    )

@@ -6,17 +6,17 @@ import json
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_column_names, check_columns, check_frame
+from polars_graded._checks import check_columns
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.request import SETTINGS
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import find_keys
+from polars_graded._results.keys import PassedKeys
 from polars_graded._versions import __version__
 from polars_graded._writing import write_atomically
 
@@ -91,11 +91,10 @@ def write_results(
     └──────────┴───────┴─────┴──────────────────┘
     """
     file = _check_file(path)
-    frame = check_frame("per_query", per_query).lazy().collect()
-    # Only the columns of queries are needed here. Since a column of strategies is given,
-    # `find_keys` raises no error if it cannot tell which column holds the strategies.
-    query, _ = find_keys(frame, query=query, strategy="strategy")
-    columns = check_column_names("query", query)
+    frame = per_query.lazy().collect()
+    # Only the columns of queries are needed here. Since a column of strategies is given, there is
+    # no error if it is unknown which column holds the strategies.
+    columns = PassedKeys(query, "strategy").find(frame).queries
     check_columns("per_query", columns, frame.schema, argument="query")
     metadata: dict[str, Any] = {METADATA_KEY: __version__, "query": columns}
     metadata["queries"] = frame.select(columns).n_unique()
@@ -214,8 +213,6 @@ def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
     """Return the rows of a CSV file, with measures as numbers, and its metadata."""
-    with file.open("rb") as opened:
-        _check_line_lengths(str(file), opened, ",")
     frame = pl.read_csv(file, infer_schema=False)
     settings = read_settings(frame)
     metadata = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
@@ -257,36 +254,3 @@ def _check_file(path: str | PathLike[str]) -> Path:
         msg = f"a file of results must be a .parquet or .csv file, got {file}"
         raise ValueError(msg)
     return file
-
-
-def _check_line_lengths(file: str, opened: IO[bytes], separator: str) -> None:
-    """Raise if a line has fewer values than the header.
-
-    Polars reads missing values as null, so the last line of a file that was cut off would change
-    its meaning. In a file with quotes, only the last line is checked, since a quoted value can
-    contain separators and line ends.
-    """
-    options: Any = {"infer_schema": False, "truncate_ragged_lines": True}
-    width = pl.read_csv(opened, separator=separator, n_rows=0, **options).width
-    opened.seek(0)
-    lines = pl.read_csv(opened, separator="\x1f", has_header=False, quote_char=None, **options)
-    lines = lines.select(pl.first().alias("line")).with_row_index("number", 1).drop_nulls("line")
-    opened.seek(0)
-    n_values = pl.col("line").str.count_matches(separator, literal=True) + 1
-    quotes = pl.col("line").str.count_matches('"', literal=True)
-    if lines.select(quotes.sum() > 0).item():
-        is_within_quotes = lines.head(-1).select(quotes.sum() % 2 == 1).item()
-        lines = lines.clear() if is_within_quotes or lines.height == 1 else lines.tail(1)
-        n_values = pl.col("line").map_elements(
-            lambda line: (
-                pl.read_csv(line.encode(), separator=separator, has_header=False, **options).width
-            ),
-            return_dtype=pl.UInt32,
-        )
-    short = lines.with_columns(n_values.alias("values")).filter(pl.col("values") < width)
-    for number, line, n in short.head(1).iter_rows():
-        msg = (
-            f"{file} must have {width} values in each line, as in its header, got {n} in line "
-            f"{number}: {line!r}"
-        )
-        raise ValueError(msg)

@@ -14,19 +14,23 @@ from polars_graded._checks import (
     check_column_name,
     check_columns,
     check_comparable,
-    check_frame,
     first_few,
     hint_at_maker,
 )
-from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER, check_graders_named
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._measuring.names import Measure
-from polars_graded._results.best_values import MeasureColumns, find_direction, list_named_columns
 from polars_graded._results.grid import Grid, Missing, format_first_keys
-from polars_graded._results.keys import Keys, check_segment_columns, collect_column_names, find_keys
-from polars_graded._results.tables import check_named_once
-from polars_graded._results.units import check_independence, read_clusters, read_weights
+from polars_graded._results.keys import (
+    Keys,
+    PassedKeys,
+    check_independence,
+    check_named_once,
+    collect_column_names,
+    read_clusters,
+    read_weights,
+)
+from polars_graded._results.measure_values import MeasureColumns, find_best, list_named_columns
 from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -81,7 +85,7 @@ class ResultSet:
         if self.measures:
             return self
         numbers, _ = self.find_measures()
-        chosen = [name for name in numbers if find_direction(name) in ("highest", "lowest")]
+        chosen = [name for name in numbers if find_best(name) in ("highest", "lowest")]
         return replace(self, measures=chosen or numbers)
 
     def restrict(self, other: ResultSet) -> ResultSet:
@@ -207,33 +211,23 @@ class ResultSets:
 
 
 def open_results(
-    per_query: Any,
-    measures: Sequence[MeasureColumns] = (),
-    *,
-    query: Columns | None = None,
-    strategy: str | None = None,
-    segments: Columns | None = None,
-    cluster: Columns | None = None,
-    weights: str | None = None,
+    rows: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[MeasureColumns],
+    keys: PassedKeys,
     missing: Missing = "error",
     grader: str | None = None,
 ) -> ResultSets:
     """Find the key columns of a frame of results, and split it by grader.
 
-    `segments` names columns other than `strategy` and `query`, with one exception: if several
-    columns form the query, `segments` may also name some of them, but not all.
+    `keys.segments` names columns other than the strategy and the query, with one exception: if
+    several columns form the query, it may also name some of them, but not all.
     """
     __tracebackhide__ = True
-    rows = check_frame("per_query", per_query)
     check_choice("missing", missing, get_args(Missing))
-    query, strategy = find_keys(
-        rows, measures, query=query, strategy=strategy, segments=segments, weights=weights
-    )
-    keys = Keys(query, strategy, check_segment_columns(segments), cluster, weights)
-    columns = collect_column_names(*measures)
+    found_keys = keys.find(rows, measures)
     results = {
-        name: ResultSet(part, measures, keys, missing)
-        for name, part in split_by_grader(rows, keys, columns).items()
+        name: ResultSet(part, measures, found_keys, missing)
+        for name, part in split_by_grader(rows, found_keys, collect_column_names(*measures)).items()
     }
     return ResultSets(results).select(grader)
 

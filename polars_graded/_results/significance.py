@@ -18,16 +18,12 @@ from numpy.random import Generator
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.best_values import ROUNDING
-from polars_graded._results.grid import Results
-from polars_graded._results.means import MIN_VALUES, divide
-from polars_graded._results.pairs import Pairs, split_into_parts
-from polars_graded._sentences import COMPARES_RANKS, conjugate, name_one
+from polars_graded._results.measure_values import MIN_VALUES, MeasureValues, Pairs, split_into_parts
+from polars_graded._sentences import conjugate, format_count, name_one
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
+TestName: TypeAlias = Literal["t", "permutation", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
-Progress: TypeAlias = Callable[[Sequence[int]], Iterable[int]]
 Ends: TypeAlias = "tuple[Floats, Floats]"
 """Lower ends and upper ends of intervals, one per pair; NaN for a pair without an interval."""
 Interval: TypeAlias = "Callable[[Floats], Ends]"
@@ -42,19 +38,6 @@ MAX_KEPT_STATISTICS = 2**23
 MAX_RESAMPLES = 2**22
 """Maximum number of resamples, so that the statistics of one pair fit in memory."""
 
-MAX_TIED_EXACT_QUERIES = 13
-"""Maximum number of queries for the exact distribution of tied ranks, as in scipy."""
-
-RANK_COLUMN = "rank_biserial"
-"""Column of the rank-biserial correlation, whose sign is the direction of a rank test."""
-
-MAX_EXACT_QUERIES = 50
-"""Maximum number of queries for the exact distribution of untied ranks, as in scipy."""
-
-
-UNIT_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
-"""Tests that allow for clusters of several queries, and for weights."""
-
 MIN_CLUSTERS = 20
 """Minimum number of clusters for a t test. With fewer, it finds false differences too often."""
 
@@ -68,7 +51,6 @@ class Options:
     confidence: float = 0.95
     seed: int = 0
     resamples: int = 10_000
-    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         """Raise if an argument of the user is invalid."""
@@ -83,11 +65,6 @@ class Options:
         check_level(self.confidence)
         check_whole_number("seed", self.seed, at_least=0)
         check_whole_number("resamples", self.resamples, at_most=MAX_RESAMPLES)
-        if not (self.progress is None or callable(self.progress)):
-            msg = (
-                f"`progress` must be a function of a sequence, such as tqdm, got {self.progress!r}"
-            )
-            raise TypeError(msg)
 
     @property
     def correction(self) -> CorrectionName:
@@ -100,10 +77,6 @@ class Options:
     def level(self) -> float:
         """Return the level of significance."""
         return check_level(self.confidence)
-
-    def show_progress(self, blocks: Sequence[int]) -> Iterable[int]:
-        """Return the blocks, wrapped in the progress bar if there is one."""
-        return blocks if self.progress is None else self.progress(blocks)
 
 
 @dataclass(frozen=True)
@@ -119,14 +92,8 @@ class PairedTest:
     """Function that takes the numbers of queries, strategies and resamples, and returns the
     smallest p to expect. Random resamples can give a smaller p by chance."""
     simultaneous: bool = False
-    """True if the p values hold for all pairs together and need no correction."""
-    of_ranks: bool = False
-    """True for a test of ranks, whose direction can differ from the sign of the mean difference."""
-
-    @property
-    def short_words(self) -> str:
-        """Return the name without its relative clause, for the middle of a sentence."""
-        return self.words.partition(",")[0]
+    """True if the p values hold for all pairs together and need no correction. Such a test allows
+    for neither clusters of several queries nor weights."""
 
 
 class Outcome(NamedTuple):
@@ -136,10 +103,7 @@ class Outcome(NamedTuple):
     interval: Interval
     """Intervals of the mean difference."""
     agreeing: Interval
-    """Intervals that exclude 0 if and only if p is at most the level; NaN for a test of ranks."""
-    rank_biserial: Floats | None = None
-    """Sum of the signed ranks, divided by the sum of their absolute values; None if the test uses
-    no ranks."""
+    """Intervals that exclude 0 if and only if p is at most the level."""
 
 
 def run_test(pairs: Pairs, options: Options) -> Outcome:
@@ -147,21 +111,15 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
 
     The independent units are queries, or clusters of queries.
     """
-    test, unknown = TESTS[options.test], np.full(len(pairs), np.nan)
-    if options.test not in UNIT_TESTS:
-        condition = ""
-        if pairs.results.has_clusters:
-            condition = "if a `cluster` has several queries"
-        elif pairs.results.shares is not None:
-            condition = "if `weights` differ"
-        if condition:
-            tests = "'t', 'permutation' or 'bootstrap'"
-            msg = f"`test` must be {tests} {condition}, got {options.test!r}"
-            raise ValueError(msg)
+    if TESTS[options.test].simultaneous and pairs.results.has_units:
+        has_clusters = pairs.results.has_clusters
+        condition = "a `cluster` has several queries" if has_clusters else "`weights` differ"
+        msg = f"`test` must be 't' or 'permutation' if {condition}, got {options.test!r}"
+        raise ValueError(msg)
     if pairs.units.n < 2:  # noqa: PLR2004
-        ranks = unknown if test.of_ranks else None
-        return Outcome(unknown, _make_unknown_intervals, _make_unknown_intervals, ranks)
-    return test.run(pairs, options)
+        unknown = np.full(len(pairs), np.nan)
+        return Outcome(unknown, _make_unknown_intervals, _make_unknown_intervals)
+    return TESTS[options.test].run(pairs, options)
 
 
 def _make_unknown_intervals(levels: Floats) -> Ends:
@@ -234,54 +192,6 @@ def estimate_differences(pairs: Pairs) -> Estimate:
     return Estimate.of(mean, std, pairs.units.n, pairs.results.effective_number)
 
 
-def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
-    """Return the outcome of the signed rank test, with Student's intervals."""
-    from scipy.stats import rankdata
-
-    p, rank_biserial = np.empty((2, len(pairs)))
-    per_pair = max(pairs.n, 2**pairs.n if pairs.n <= MAX_TIED_EXACT_QUERIES else 0)
-    for part in pairs.split(per_pair):
-        differences = pairs.round_differences(part)
-        zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
-        # Differences of 0 have the lowest ranks. Their number is subtracted from all ranks, so that
-        # the ranks of the other differences begin with 1. The sign of 0 is 0, so the signed rank of
-        # a difference of 0 is 0.
-        ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
-        p[part] = _compute_p_of_ranks(ranks)
-        rank_biserial[part] = divide(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
-    interval = estimate_differences(pairs).compute_ends
-    return Outcome(p, interval, _make_unknown_intervals, rank_biserial)
-
-
-def _compute_p_of_ranks(ranks: Floats) -> Floats:
-    """Return the p value of each row of signed ranks.
-
-    It is exact for few queries, and comes from a normal distribution for more, as in scipy.
-    """
-    from scipy.special import ndtr
-    from scipy.stats import wilcoxon
-
-    n = ranks.shape[1]
-    count = np.count_nonzero(ranks, axis=1)
-    positive = np.where(ranks > 0, ranks, 0).sum(axis=1)
-    squares = (ranks**2).sum(axis=1)  # four times the variance of `positive`, also with ties
-    z = np.zeros(len(ranks))
-    np.divide(positive - count * (count + 1) / 4, np.sqrt(squares) / 2, out=z, where=count > 0)
-    p: Floats = 2 * ndtr(-np.abs(z))
-    # The squares sum to 1² + ... + n² only without ties and zeros.
-    is_untied = squares == n * (n + 1) * (2 * n + 1) / 6
-    if n <= MAX_EXACT_QUERIES and is_untied.any():
-        p[is_untied] = wilcoxon(ranks[is_untied], axis=1, method="exact").pvalue
-    if n <= MAX_TIED_EXACT_QUERIES and not is_untied.all():
-        # Each of the 2ⁿ columns selects the differences that are positive under one sign vector.
-        sizes = np.abs(ranks[~is_untied])
-        sums = sizes @ (np.arange(2**n) >> np.arange(n)[:, np.newaxis] & 1)
-        rank_sums = positive[~is_untied][:, np.newaxis]
-        tails = (sums <= rank_sums).mean(axis=1), (sums >= rank_sums).mean(axis=1)
-        p[~is_untied] = np.minimum(1, 2 * np.minimum(*tails))
-    return np.where(count == 0, 1, p)
-
-
 def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     """Return the outcome of Fisher's randomisation test, with Student's intervals.
 
@@ -301,14 +211,14 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     n_extreme = flips.count_rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), n_extreme))
-    for part, blocks in _split_draws(
-        pairs, flips.count, options, _list_signs if is_exact else _draw_signs
-    ):
+    for part in pairs.split(units + flips.count, MAX_KEPT_STATISTICS):
         differences = pairs.compute_differences(part)
         rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
         sums = np.empty((len(differences), flips.count))
         n_kept, sum_of_signs = np.empty((2, flips.count))
-        for block, signs in blocks:
+        rng = np.random.default_rng(options.seed)  # the same signs for every part
+        for block in split_into_parts(flips.count, units, MAX_BLOCK_NUMBERS):
+            signs = (_list_signs if is_exact else _draw_signs)(block, units, rng)
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
             sum_of_signs[block] = signs.sum(axis=1)
@@ -335,45 +245,6 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
         )
 
     return Outcome(p, student.compute_ends, compute_agreeing)
-
-
-def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
-    """Return the outcome of the studentised bootstrap.
-
-    The intervals are symmetric about the mean difference. For a pair without variation, p is 1 if
-    the mean difference is 0, and NaN otherwise. Clusters of queries are drawn as a whole.
-    """
-    pairs = pairs.units
-    n = pairs.n
-    draws = Resamples(options.resamples, is_exact=False)
-    n_extreme = draws.count_rejecting(options.level) + 1
-    mean, std, *_ = pairs.statistics
-    varies, error = std > 0, estimate_differences(pairs).error
-    p = np.where(varies | (mean != 0), np.nan, 1)
-    largest = np.empty((len(pairs), n_extreme))
-    for part, blocks in _split_draws(pairs, draws.count, options, resample_queries):
-        scale = np.where(varies[part], std[part], 1)[:, np.newaxis]
-        deviations = (pairs.compute_differences(part) - mean[part, np.newaxis]) / scale
-        t = np.empty((len(deviations), draws.count))
-        for block, weights in blocks:
-            means = deviations @ weights.T / n
-            squares = deviations**2 @ weights.T / n
-            variance = squares - means**2
-            variance[variance <= ROUNDING * squares] = 0
-            # If all deviations in a resample are 0, t is 0. If all are equal but not 0, t is
-            # infinite.
-            t[:, block] = np.abs(means) / np.sqrt(np.where(variance > 0, variance, 1) / (n - 1))
-            t[:, block][(variance == 0) & (np.abs(means) > ROUNDING)] = np.inf
-        observed = np.abs(mean[part]) / error[part]
-        is_larger = t >= observed[:, np.newaxis] * (1 - ROUNDING)
-        p[part] = np.where(varies[part], draws.compute_p(is_larger.sum(axis=1)), p[part])
-        largest[part] = _take_largest(t, n_extreme)
-
-    def compute_interval(levels: Floats) -> Ends:
-        margin = _replace_infinite(draws.find_distances(largest, levels)) * error
-        return _center_intervals(mean, margin, ROUNDING * np.abs(mean))
-
-    return Outcome(p, compute_interval, compute_interval)
 
 
 def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
@@ -418,18 +289,6 @@ def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
 
 
-def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
-    """Return the smallest p to expect of the bootstrap.
-
-    A resample that draws a single query n times has an infinite t, unless the difference of this
-    query equals the mean difference. At least two queries differ from the mean difference, so at
-    least 2 of the nⁿ resamples are as extreme as the data. This gives p = 2 / nⁿ. p is also at
-    least 1 / (resamples + 1), since the data count as one resample.
-    """
-    # Logarithms avoid an overflow.
-    return max(2 * math.exp(-n * math.log(n)), 1 / (resamples + 1))
-
-
 def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
     """Return the smallest p to expect of the randomised Tukey test.
 
@@ -444,20 +303,12 @@ def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float
 
 TESTS: Mapping[TestName, PairedTest] = {
     "t": PairedTest(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
-    "wilcoxon": PairedTest(
-        _run_wilcoxon,
-        f"Wilcoxon's signed rank test, which {COMPARES_RANKS}",
-        "Wilcoxon's test of ranks",
-        lambda n, *_: 2.0 ** (1 - n) if n <= MAX_TIED_EXACT_QUERIES else 0.0,
-        of_ranks=True,
-    ),
     "permutation": PairedTest(
         _run_permutation,
         "Fisher's randomisation test",
         "randomisation test",
         _compute_min_p_of_signs,
     ),
-    "bootstrap": PairedTest(_run_bootstrap, "the bootstrap", "bootstrap", _compute_min_p_of_draws),
     "randomised_tukey": PairedTest(
         _run_randomised_tukey,
         "the randomised Tukey test, whose p values hold for all pairs simultaneously",
@@ -469,106 +320,43 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield warnings that p cannot be small enough, or that p is missing."""
-    test, resamples, level = TESTS[options.test], options.resamples, options.level
-    size = sum(map(len, segments))
-    has_clusters = any(each.results.has_clusters for each in segments)
-    noun = "clusters" if has_clusters else "queries"
+    """Yield warnings that p values cannot be small enough, are too small, or are missing."""
+    test, measure = TESTS[options.test], segments[0].results.measure
+    noun = "clusters" if any(each.results.has_clusters for each in segments) else "queries"
     testable = [each.units for each in segments if each.units.n > 1]
     if not testable:
         return
-    sizes_of_segments = [(each.n, len(each.results.values)) for each in testable]
-    min_p_values = [test.compute_min_p(*sizes, resamples) for sizes in sizes_of_segments]
-    p_values = np.repeat(min_p_values, [len(each) for each in testable])
-    smallest_p = correct_p_values(options.correction, p_values).min()
-    if smallest_p > level:
-        n, strategies = sizes_of_segments[int(np.argmin(min_p_values))]
-        lacks_queries = test.compute_min_p(n, strategies, MAX_RESAMPLES) == min(min_p_values)
-        # The correction multiplies p by this factor. It is computed from a tiny p, since a
-        # corrected p cannot exceed 1.
-        tiny = 1e-12
-        factor = correct_p_values(options.correction, np.full_like(p_values, tiny)).min() / tiny
-        n_needed = math.ceil(factor / level)
-        most = min(n_needed, MAX_RESAMPLES)
-        lowest = [test.compute_min_p(*sizes, most) for sizes in sizes_of_segments]
-        lowest_p = np.repeat(lowest, [len(each) for each in testable])
-        lowest_corrected = correct_p_values(options.correction, lowest_p).min()
-        if lowest_corrected > level:
-            # Even with so many resamples, p cannot be small enough.
-            lacks_queries, min_p_values, smallest_p = True, lowest, lowest_corrected
-        count, hint = f"{resamples} resamples", f"resamples={n_needed}"
-        if n_needed > MAX_RESAMPLES:
-            hint = "a test without resamples"
-        if lacks_queries:
-            count, hint = f"{n} {noun}", f"more {noun}"
-        clause = write_weak_test(options, count, min(min_p_values))
-        if smallest_p > min(min_p_values):
-            words = CORRECTIONS[options.correction].words
-            clause += f", or {smallest_p:.3g} if {words} for {size} pairs"
-        pairs_hint = ", or fewer pairs," if min(min_p_values) <= level else ""
-        yield f"{clause}\n\nHint: {hint}{pairs_hint} can show a difference"
-    smallest = min(each.n for each in testable)
-    if has_clusters and options.test == "t" and smallest < MIN_CLUSTERS:
+    p_values = [
+        test.compute_min_p(each.n, len(each.results.values), options.resamples)
+        for each in testable
+        for _ in range(len(each))
+    ]
+    smallest_p = correct_p_values(options.correction, np.array(p_values)).min()
+    n = max(each.n for each in testable)
+    if smallest_p > options.level:
         yield (
-            f"with {smallest} clusters the t test finds differences too often\n\n"
+            "no difference, however large, can be expected to be significant at "
+            f"{options.level:.3g}: with {n} {noun}, {options.resamples} resamples and "
+            f"{format_count(len(p_values), 'pairs')}, the smallest corrected p value is "
+            f"{smallest_p:.3g}\n\n"
+            f"Hint: more {noun}, more resamples, fewer pairs or test='t' can show a difference"
+        )
+    if options.test != "t":
+        return
+    fewest = min(each.n for each in testable)
+    if noun == "clusters" and fewest < MIN_CLUSTERS:
+        yield (
+            f"with {fewest} clusters the t test finds differences too often\n\n"
             "Hint: cluster= names the column of independent units, such as the search term "
             "and not the device; test='permutation' does not find differences too often"
         )
-    constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in testable]
-    n_constant = np.count_nonzero(np.concatenate(constant))
-    if n_constant and options.test in ("t", "bootstrap") and testable[0].results.best != "none":
-        subject = "the difference is" if size == 1 else f"{n_constant} of {size} differences are"
+    is_constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in testable]
+    if count := int(np.count_nonzero(is_constant)):
         yield (
-            f"{subject} the same in every {name_one(noun)} of {testable[0].results.measure!r}: "
-            f"without variation {test.words} has no p value\n\n"
+            f"{format_count(count, 'differences')} {conjugate(count, 'are')} the same in every "
+            f"{name_one(noun)} of {measure!r}: without variation {test.words} has no p value\n\n"
             "Hint: test='permutation' needs no variation"
         )
-
-
-def find_missing_intervals(
-    segments: Sequence[Pairs], statistics: Sequence[Mapping[str, Any]], options: Options
-) -> Iterator[str]:
-    """Yield a warning if differences that vary have a p value and no interval.
-
-    `statistics` contains the columns of the result for each segment.
-    """
-    if TESTS[options.test].of_ranks:
-        return
-    n_missing = sum(
-        int(
-            (
-                (segment.statistics.std > 0)
-                & ~np.isnan(columns["p_value"])
-                & (np.isnan(columns["ci_low"]) | np.isnan(columns["simultaneous_low"]))
-            ).sum()
-        )
-        for segment, columns in zip(segments, statistics, strict=True)
-    )
-    if n_missing:
-        size = sum(map(len, segments))
-        subject = (
-            "the difference has"
-            if size == 1
-            else f"{n_missing} of {size} differences {conjugate(n_missing, 'have')}"
-        )
-        yield (
-            f"{subject} no interval for {segments[0].results.measure!r}: with so few queries that "
-            f"differ, {TESTS[options.test].short_words} rejects no mean difference, however "
-            "large\n\nHint: more queries, or test='t', can give an interval"
-        )
-
-
-def write_weak_test(options: Options, count: str, smallest_p: float) -> str:
-    """Return a clause which says that no difference can be expected to be significant.
-
-    The clause says "expected", since random resamples can give a smaller p value by chance.
-    `count` is a number of queries, clusters or resamples with its noun, such as "5 queries".
-    """
-    return (
-        "no difference, however large, can be expected to be significant at "
-        f"{options.level:.3g}: with {count} the smallest p value to expect of "
-        f"{TESTS[options.test].short_words} is {smallest_p:.3g}"
-    )
 
 
 def warn_of_tests(messages: Iterable[str]) -> None:
@@ -618,9 +406,10 @@ class Resamples:
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
         """Return the largest distance with p above the level, for each pair.
 
-        Each resample has a distance, such as |t| in the bootstrap. To compute p for a distance d,
-        the resamples whose distance is d or more count as extreme. If p is above the level for
-        every d, the result is infinite. Callers compute ends of intervals from the result.
+        Each resample has a distance, such as the range of means in the randomised Tukey test. To
+        compute p for a distance d, the resamples whose distance is d or more count as extreme. If p
+        is above the level for every d, the result is infinite. Callers compute ends of intervals
+        from the result.
 
         Each row of `largest` belongs to a pair. It contains the largest distances of the resamples,
         in descending order.
@@ -640,50 +429,18 @@ def _take_largest(values: Floats, count: int) -> Floats:
     return -np.sort(-values[:, -count:], axis=1)
 
 
-def _split_draws(
-    pairs: Pairs, count: int, options: Options, draw: Callable[[slice, int, Generator], Integers]
-) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
-    """Yield slices of the pairs, each with all resamples in blocks.
-
-    The resamples are the same for every slice.
-    """
-    parts = list(pairs.split(pairs.n + count, MAX_KEPT_STATISTICS))
-    steps = list(split_into_parts(count, pairs.n, MAX_BLOCK_NUMBERS))
-    progress = iter(options.show_progress(range(len(parts) * len(steps))))
-
-    def draw_blocks() -> Iterator[tuple[slice, Floats]]:
-        rng = np.random.default_rng(options.seed)
-        for block in steps:
-            next(progress)
-            yield block, draw(block, pairs.n, rng).astype(np.float64)
-
-    for part in parts:
-        yield part, draw_blocks()
-    for _ in progress:  # exhaust the iterator, so that a progress bar closes at 100 %
-        pass
-
-
-def _list_signs(block: slice, n: int, _rng: Generator) -> Integers:
+def _list_signs(block: slice, n: int, _rng: Generator) -> Floats:
     """Return a block of the 2ⁿ vectors of n signs, with one row per vector."""
-    return 2 * (np.arange(block.start, block.stop)[:, np.newaxis] >> np.arange(n) & 1) - 1
+    bits = np.arange(block.start, block.stop)[:, np.newaxis] >> np.arange(n) & 1
+    return (2 * bits - 1).astype(np.float64)
 
 
-def _draw_signs(block: slice, n: int, rng: Generator) -> Integers:
+def _draw_signs(block: slice, n: int, rng: Generator) -> Floats:
     """Return random vectors of n signs, with one row per vector."""
-    return 2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1
+    return (2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1).astype(np.float64)
 
 
-def resample_queries(block: slice, n: int, rng: Generator) -> Integers:
-    """Return how often each query is drawn, with one row per resample.
-
-    Each resample draws n of n queries, with replacement.
-    """
-    rows = block.stop - block.start
-    indices = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
-    return np.bincount(indices.ravel(), minlength=rows * n).reshape(rows, n)
-
-
-def _draw_ranges(results: Results, options: Options) -> Floats:
+def _draw_ranges(results: MeasureValues, options: Options) -> Floats:
     """Return the range of the strategies' means after each shuffle.
 
     A shuffle permutes the values of each query among the strategies.
@@ -694,16 +451,15 @@ def _draw_ranges(results: Results, options: Options) -> Floats:
     bits = strategies.bit_length()
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
-    blocks = list(split_into_parts(options.resamples, values.size, MAX_BLOCK_NUMBERS))
-    for index in options.show_progress(range(len(blocks))):
-        rows = len(ranges[blocks[index]])
+    for block in split_into_parts(options.resamples, values.size, MAX_BLOCK_NUMBERS):
+        rows = block.stop - block.start
         # In each query, each strategy gets a random number whose last bits are its index. Sorting
         # these numbers shuffles the strategies, in half the time of permuting indices.
         numbers = rng.integers(0, 2**63, (rows, n, strategies)) >> bits << bits
         numbers |= np.arange(strategies)
         numbers.sort(axis=2)
         shuffled = (numbers & (2**bits - 1)) + rows_before
-        ranges[blocks[index]] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
+        ranges[block] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
     return ranges
 
 
@@ -852,6 +608,5 @@ def compute_tests(
     for index, outcome in enumerate(outcomes):
         low, high = outcome.agreeing(levels[index])
         ends = {"simultaneous_low": low, "simultaneous_high": high}
-        ranks = {} if outcome.rank_biserial is None else {RANK_COLUMN: outcome.rank_biserial}
-        tests.append({"p_value": outcome.p, **ranks, **ends, "p_corrected": p_corrected[index]})
+        tests.append({"p_value": outcome.p, **ends, "p_corrected": p_corrected[index]})
     return tests

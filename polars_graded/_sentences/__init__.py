@@ -8,15 +8,12 @@ charts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Sequence
 from typing import Any
 
 MAX_NAME_LETTERS = 40
 """Maximum number of letters of a shortened name, unless a caller passes another."""
 
-COMPARES_RANKS = "compares ranks, not means"
-"""Words that follow the name of a test of ranks in a sentence."""
 
 BOTH = 2
 """Number of things for which sentences say "both"."""
@@ -28,9 +25,6 @@ SINGULAR_NOUNS = {
     "more queries": "more query",
 }
 """Singulars of nouns whose plural does not just add an s at the end."""
-
-MIN_END_LETTERS = 4
-"""Minimum number of letters that a name keeps at each end when it is shortened."""
 
 
 def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
@@ -44,82 +38,10 @@ def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
 
 
 def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> list[str]:
-    """Return names in one line each, shortened but still different.
-
-    If a name is too long, the words that all names share at their beginning become "…". Names that
-    are still too long lose their middle. If two names would then be equal, long names keep the
-    words in which they differ, and the words that they share are shortened. If two names are still
-    equal, no name is shortened.
-    """
+    """Return names in one line each, shortened; unshortened if two of them would become equal."""
     lines = [" ".join(str(name).split()) or "''" for name in names]
-    if all(len(line) <= max_letters for line in lines):
-        return lines
-    words = {line: re.split("([-_/ ])", line) for line in lines}
-    short = [
-        shorten_name(line, max_letters) for line in _drop_shared_start(words, lines, max_letters)
-    ]
-    if len({*short}) < len({*lines}):
-        words = {line: each for line, each in words.items() if len(line) > max_letters}
-        start = _count_equal(words.values())
-        end = _count_equal([each[start:][::-1] for each in words.values()])
-        shared = _find_shared_words([*words.values()])
-        short = [
-            line if line not in words else _keep_words(words[line], start, end, max_letters, shared)
-            for line in lines
-        ]
+    short = [shorten_name(line, max_letters) for line in lines]
     return short if len({*short}) == len({*lines}) else lines
-
-
-def _drop_shared_start(
-    words: Mapping[str, Sequence[str]], lines: Sequence[str], max_letters: int
-) -> list[str]:
-    """Return names with "…" in place of words that all names share at their beginning.
-
-    As few words are dropped as necessary, and the last word of a name stays.
-    """
-    short = [*lines]
-    shortest = min(map(len, words.values()))
-    n_shared = min(_count_equal(words.values()), shortest - 1) if len(words) > 1 else 0
-    for n in range(2, n_shared + 1, 2):  # words and separators alternate
-        short = ["…" + "".join(words[line][n:]) for line in lines]
-        if max(map(len, short)) <= max_letters:
-            break
-    return short
-
-
-def _count_equal(lists: Iterable[Sequence[str]]) -> int:
-    """Count the words that all lists share at the beginning."""
-    return len([*takewhile(lambda each: len({*each}) == 1, zip(*lists, strict=False))])
-
-
-def _find_shared_words(names: Sequence[Sequence[str]]) -> set[int]:
-    """Return the indices at which all names have the same word.
-
-    The set is empty if the names differ in their number of words.
-    """
-    if len({len(words) for words in names}) != 1:
-        return set()
-    return {index for index, words in enumerate(zip(*names, strict=True)) if len({*words}) == 1}
-
-
-def _keep_words(
-    words: Sequence[str], start: int, end: int, max_letters: int, shared: Collection[int]
-) -> str:
-    """Return a name with its first `start` and its last `end` words shortened.
-
-    If the words in between are too long, those at the indices in `shared` become "…".
-    """
-    middle = range(start, len(words) - end)
-    before, after = "".join(words[:start]), "".join(words[len(words) - end :])
-    kept = "".join(words[index] for index in middle)
-    if len(kept) > max_letters:
-        kept = "".join("…" if index in shared else words[index] for index in middle)
-        kept = re.sub("…+", "…", kept)
-    n_letters = max(2 * MIN_END_LETTERS, max_letters - len(kept) - 2)
-    head, tail = n_letters // 2, n_letters - n_letters // 2
-    before = before if len(before) <= head + 1 else f"{before[:head]}…"
-    after = after if len(after) <= tail + 1 else f"…{after[-tail:]}"
-    return before + kept + after
 
 
 def escape_markdown(text: Any) -> str:

@@ -68,7 +68,6 @@ class Units(NamedTuple):
 
     n: int
     changed: int
-    more: int | None
     noun: str
     effective_changed: float
     """Number of changed units, which with weights is the effective number."""
@@ -76,11 +75,10 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Units:
         """Return the independent units of a row."""
-        n, changed, more, noun = "queries", "changed", "more_queries", "queries"
+        n, changed = "queries", "changed"
         if "clusters" in row:
-            n, changed, more, noun = "clusters", "changed_clusters", "more_clusters", "clusters"
-        effective = row.get(EFFECTIVE_CHANGED, row[changed])
-        return cls(row[n], row[changed], row[more], noun, effective)
+            n, changed = "clusters", "changed_clusters"
+        return cls(row[n], row[changed], n, row.get(EFFECTIVE_CHANGED, row[changed]))
 
 
 def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int) -> str:
@@ -110,7 +108,7 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int)
         "worse": f"{new} is worse than {old} by {amount}, beyond the margin of {margin}",
         WITHIN: f"{new} is worse than {old} by {amount}, by less than the margin of {margin}",
         BEYOND: f"{new} is worse than {old} by {amount}, perhaps by more than the margin of "
-        f"{margin}{_write_more_queries(row)}",
+        f"{margin}",
     }[verdict]
 
 
@@ -137,20 +135,7 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_ch
     return (
         f"the interval of the difference {difference} ({interval}) reaches beyond the margin of "
         f"{margin}"
-        f"{_write_more_queries(row)}"
     )
-
-
-def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Write how many more queries would probably decide the verdict; "" with weights."""
-    if EFFECTIVE_CHANGED in row:
-        return ""
-    units = Units.of(row)
-    n, noun = units.more, units.noun
-    if n is not None:
-        more = f"{format_count(n, f'more {noun}')} {conjugate(n, 'decide')}"
-        return f"; if the difference stays the same, {more} in about 4 of 5 cases"
-    return f"; the number of further {noun} that would decide is unknown or unrealistic"
 
 
 def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -> Iterator[str]:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from polars_graded._measuring.names import Measure
 from polars_graded._sentences import (
     capitalise,
     format_count,
     format_number,
-    format_percent,
     format_short,
     shorten_name,
     shorten_names,
@@ -61,10 +60,6 @@ IN_WORDS = {
     "tau_ap": "τ of average precision",
 }
 """Words for measures whose names stay unclear when spaces replace the underscores."""
-
-SMALLEST_CHANGE = 0.005
-"""Minimum relative change of interval widths that a note reports. If the change is smaller, the
-note calls the widths equal."""
 
 
 class Drawn(NamedTuple):
@@ -240,39 +235,9 @@ def write_correlations(tau: float, r: float) -> str:
     return "" if math.isnan(tau) else f"τ {tau:.2f}, r {r:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
-def write_width_change(median: float | None) -> list[str]:
-    """Return a note that compares the widths of two kinds of intervals.
-
-    One kind is computed from trusted grades alone, the other from trusted grades and a model's
-    grades. `median` is the median relative change of the width: -0.2 if intervals of the second
-    kind are 20 % narrower.
-    """
-    if median is None:
-        return []
-    if abs(median) < SMALLEST_CHANGE:
-        return ["intervals from both are as wide as from trusted grades alone (median)"]
-    comparison = "narrower" if median < 0 else "wider"
-    share = format_percent(abs(median), 0)
-    return [f"intervals from both are {share} {comparison} than from trusted grades alone (median)"]
-
-
-def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
-    """Return words to complete the title "Power to find …" of a chart.
-
-    - One amount: "a difference of 0.02 (10 % of the range of means)".
-    - Several amounts with one share: "a difference of 10 % of the range of means".
-    - Several amounts without a common share: "differences of 0.01 to 0.02".
-    """
-    share = _format_span(shares, format_percent)
-    share = f"{share} of the range of means" if share else ""
-    if len({format_short(amount) for amount in amounts}) == 1:
-        return f"a difference of {format_short(amounts[0])}" + (f" ({share})" if share else "")
-    if share and " to " not in share and len(shares) == len(amounts):
-        return f"a difference of {share}"
-    return f"differences of {_format_span(amounts, format_short)}"
-
-
-def _format_span(values: Sequence[float], form: Any) -> str:
-    """Return text such as "1 to 3", or "1" if all formatted values are equal."""
-    ends = [form(end) for end in (min(values), max(values))] if values else []
-    return " to ".join(dict.fromkeys(ends))
+def write_target(amounts: Sequence[float]) -> str:
+    """Return words to complete the title "Power to find …": "a difference of 0.02"."""
+    texts = [*dict.fromkeys(format_short(amount) for amount in sorted(amounts))]
+    if len(texts) > 1:
+        return f"differences of {texts[0]} to {texts[-1]}"
+    return f"a difference of {texts[0]}" if texts else "a difference"

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from polars_graded._sentences import (
-    COMPARES_RANKS,
     capitalise,
     conjugate,
     format_count,
@@ -25,9 +24,6 @@ Sentence: TypeAlias = list[TextOrStrategy]
 
 ALPHA = 0.05
 """Level of significance of the report; its intervals have the confidence 1 - ALPHA."""
-
-POWER = 0.8
-"""Probability that the recommended number of queries shows the true difference."""
 
 MAX_NAMED_STRATEGIES = 3
 """Maximum number of strategies that a sentence names; the others are counted."""
@@ -58,8 +54,6 @@ class RankCoverage(NamedTuple):
 class Tested(NamedTuple):
     """Describe the test that compared the pairs of strategies."""
 
-    name: str
-    """Test and correction for a title; the test alone if there is a single pair."""
     test: str
     """Test, in words."""
     correction: str
@@ -67,7 +61,6 @@ class Tested(NamedTuple):
     is_corrected: bool
     is_joint: bool
     """True if all intervals hold simultaneously with the stated confidence."""
-    of_ranks: bool
     baseline: int | None
     """Index of the strategy that all others are compared with; None if every pair is compared."""
     pairs: int
@@ -89,22 +82,6 @@ class Tested(NamedTuple):
     def covers_several(self) -> bool:
         """Return whether the intervals hold for several pairs together."""
         return self.is_joint and self.pairs > 1
-
-    @property
-    def n_tested_together(self) -> int:
-        """Return the number of pairs that are tested together.
-
-        It is 1 if neither p values nor intervals account for the number of pairs.
-        """
-        return self.pairs if self.covers_several or self.is_corrected else 1
-
-    @property
-    def words(self) -> str:
-        """Return the test and the correction of p values in words."""
-        if self.correction_in_words == "none":
-            return self.test
-        each = f" for the {self.pairs} pairs of each measure" if self.is_corrected else ""
-        return f"{self.test}; p values {self.correction_in_words}{each}"
 
     def settings(self, strategies: Sequence[str]) -> dict[str, str]:
         """Return the settings of the comparison as names and texts."""
@@ -223,12 +200,6 @@ def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
 # The verdict of the report
 
 
-class QueriesNeeded(NamedTuple):
-    """Number of queries that would show a difference; None if above 2**40."""
-
-    queries: int | None
-
-
 class Facts(NamedTuple):
     """Findings for the verdict on one measure."""
 
@@ -244,8 +215,6 @@ class Facts(NamedTuple):
     """Comparison of the leader with the baseline. Without a baseline, or if the baseline leads, it
     is the comparison of the leader with the second strategy. None if several strategies share the
     lead, or if there is only one strategy."""
-    needed: QueriesNeeded | None
-    """Queries that would show the difference of `lead_pair`; None if it was not computed."""
     may_be_first: Sequence[int]
     """Strategies for which no other strategy is significantly better."""
 
@@ -304,16 +273,17 @@ def write_details(facts: Facts) -> Sentence:
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
     """Write the interval of a lead.
 
-    The interval agrees with the corrected p. If no such interval exists, as for a test of ranks,
-    write the interval of the difference without correction. If neither exists, return "".
+    The interval agrees with the corrected p. If no such interval exists, write the interval of the
+    difference without correction. If neither exists, return "".
     """
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
-    scope = tested.correction_in_words
-    if tested.covers_several:
-        scope = f"simultaneous for {format_part(tested.pairs, tested.pairs, 'pairs')}"
-    scope = f", {scope}" if tested.n_tested_together > 1 and low is not None else ""
+    scope = ""
     if low is None:
         low, high = pair["ci_low"], pair["ci_high"]
+    elif tested.covers_several:
+        scope = f", simultaneous for {format_part(tested.pairs, tested.pairs, 'pairs')}"
+    elif tested.is_corrected and tested.pairs > 1:
+        scope = f", {tested.correction}"
     if low is None:
         return ""
     if (side == "below") == (leader == pair["strategy"]):
@@ -322,10 +292,7 @@ def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tes
 
 
 def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
-    """State whether a lead is significant, and the number of wins.
-
-    If p exceeds `ALPHA`, also state how many queries would show the lead.
-    """
+    """State whether a lead is significant, and the number of wins."""
     tested, n = facts.tested, facts.measure["queries"]
     wins, losses = pair["wins"], pair["losses"]
     if leader != pair["strategy"]:
@@ -337,38 +304,14 @@ def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
         why = "one query is too few for a test" if n == 1 else "it could not be tested"
         return [f"The difference in the headline is undecided: {why}. ", *counts]
     if pair["significant"]:
-        by = f"; the test {COMPARES_RANKS}" if tested.of_ranks else ""
-        return [f"The difference in the headline is significant ({p}{by}). ", *counts]
-    if pair["p_corrected"] <= ALPHA:
-        why = f"the signed ranks favour the other strategy ({p})"
-        return [f"The difference in the headline is undecided: {why}. ", *counts]
-    return [
-        f"The difference in the headline is undecided ({p}). ",
-        *counts,
-        *_write_more_queries(facts, n),
-    ]
+        return [f"The difference in the headline is significant ({p}). ", *counts]
+    return [f"The difference in the headline is undecided ({p}). ", *counts]
 
 
 def _write_p(name: str, value: float | None) -> str:
     """Return text such as "p = 0.0123" or "corrected p < 0.001"."""
     text = format_p(value)
     return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
-
-
-def _write_more_queries(facts: Facts, n: int) -> Sentence:
-    """State how many queries would show a difference of the observed size."""
-    if facts.needed is None:
-        return []
-    supposed = "If the true difference is as large as the observed one,"
-    total = facts.needed.queries
-    if total is None:
-        return [f"{supposed} only an unrealistic number of queries would show it. "]
-    if total <= n:
-        return []
-    count = facts.tested.n_tested_together
-    level = f"{ALPHA:g} / {count}" if count > 1 else f"{ALPHA:g}"
-    chance = f"with a probability of {format_percent(POWER)} (paired t test at {level})"
-    return [f"{supposed} {total:,} queries ({total - n:,} more) would show it {chance}. "]
 
 
 def _write_others(facts: Facts, leader: int) -> Sentence:

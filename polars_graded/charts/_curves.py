@@ -22,10 +22,15 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Keys, collect_column_names, find_keys
-from polars_graded._results.mean_intervals import CLUSTER, WEIGHT
-from polars_graded._results.tables import EFFECTIVE
-from polars_graded._results.units import check_independence
+from polars_graded._results.grid import EFFECTIVE
+from polars_graded._results.keys import (
+    CLUSTER,
+    WEIGHT,
+    Keys,
+    PassedKeys,
+    check_independence,
+    collect_column_names,
+)
 from polars_graded._sentences import format_count, format_percent, shorten_name, titles
 
 IDEAL_DASH = [4, 3]
@@ -243,7 +248,7 @@ def _draw_curves(
     frame = check_collected("frame", frame)
     has_lists = any(isinstance(dtype, pl.List) for dtype in frame.schema.values())
     if query is None and has_lists and strategy in frame.columns:
-        query, _ = find_keys(frame, strategy=strategy, weights=weights)
+        query = PassedKeys(strategy=strategy, weights=weights).find(frame).query
     query_columns = check_column_names("query", "query" if query is None else query)
     frame, query = chart_rows.join_query_columns("frame", frame, query_columns, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
@@ -543,8 +548,7 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
 
     - Rows of `trust.power_curve`: the power to find a difference, which the title states. The large
       point marks the number of queries in the data. The line reaches the dashed target at the
-      number of queries that `trust.queries_needed` computes. To compare measures on different
-      scales, pass `unit="range"` to `power_curve`.
+      number of queries that `trust.queries_needed` computes.
     - Rows of `trust.order_stability`: the mean rank correlation τ between the order of strategies
       from a sample of queries and the order from all queries. A band contains τ of most samples.
 
@@ -608,14 +612,12 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
         y = alt.Y("tau:Q", title=f"τ to the order from all {units}", **axes.bound_axis(ends))
         look = {"band": ("tau_low", "tau_high"), "tooltips": axes.format_decimals("tau")}
     else:
-        numbers = ["power", "difference", "share_of_range"]
+        numbers = ["power", "difference"]
         options["positions"] = [units, "at_hand"]
         table = chart_rows.build_result_rows("curve", curve, *numbers, **options)
         table, ends = table.with_columns(pl.col("at_hand").cast(pl.Boolean)), (0.0, 1.0)
-        given = table.filter("at_hand")
-        amounts, shares = (given[name].drop_nulls().to_list() for name in numbers[1:])
-        target = titles.write_target(amounts, shares) if amounts else "a difference"
-        headline = f"Power to find {target}"
+        amounts = table.filter("at_hand")["difference"].drop_nulls().to_list()
+        headline = f"Power to find {titles.write_target(amounts)}"
         note = f"● the {UNITS[units]} at hand; dashed: power {power:g}"
         y = alt.Y("power:Q", title="power", **axes.bound_axis(ends))
         at_hand = alt.Chart().transform_filter("datum.at_hand")

@@ -19,12 +19,10 @@ from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._results.best_values import MeasureColumns
 from polars_graded._results.grid import Missing
-from polars_graded._results.keys import Keys
-from polars_graded._results.mean_intervals import WEIGHT, add_units, compute_mean_interval
+from polars_graded._results.keys import WEIGHT, Keys, PassedKeys, add_units, check_independence
+from polars_graded._results.measure_values import MeasureColumns, compute_mean_interval
 from polars_graded._results.result_sets import ResultSet, open_results
-from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_count, format_percent, shorten_names, titles
 from polars_graded.charts._queries import build_compared_queries
 
@@ -129,16 +127,9 @@ def explore(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    results = open_results(
-        per_query,
-        [] if measure is None else [measure],
-        query=query,
-        strategy=strategy,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-        grader=grader,
-    ).only
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    measures = [] if measure is None else [measure]
+    results = open_results(per_query, measures, keys, missing, grader).only
     strategy = results.keys.strategy
     confidence = check_number("confidence", confidence, above=0, below=1)
     check_independence(results.rows, results.keys)

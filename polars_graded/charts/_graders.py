@@ -32,8 +32,6 @@ def agreement(
     *,
     query: str | Sequence[str] = "query",
     doc: str | None = DEFAULT_DOC,
-    grader: str | None = None,
-    grade: str = "grade",
 ) -> Chart:
     """Draw a heat map of the grades of two graders.
 
@@ -44,10 +42,10 @@ def agreement(
     Parameters
     ----------
     frame
-        A wide or a long frame, as for `polars_graded.agreement`.
+        A column of grades per grader, as for `polars_graded.agreement`.
     one, other
-        Two graders; if one is trusted, pass it first.
-    query, doc, grader, grade
+        The columns of two graders; if one is trusted, pass it first.
+    query, doc
         As for `polars_graded.agreement`.
 
     Returns
@@ -77,8 +75,7 @@ def agreement(
     │ 1   ┆ 1     ┆ 1         ┆ 1.0   ┆ true  │
     └─────┴───────┴───────────┴───────┴───────┘
     """
-    rows, names = collect_grades(frame, [one, other], query, doc, grader, grade)
-    both = rows.select(one=names[0], other=names[1]).drop_nulls()
+    both = collect_grades(frame, [one, other], query, doc).select(one=one, other=other).drop_nulls()
     chart_rows.check_not_empty("frame", both, "one")
     all_grades = pl.concat([both["one"], both["other"]]).unique().sort()
     chart_rows.check_count("grades", len(all_grades), MAX_AGREEMENT_GRADES)
@@ -182,7 +179,7 @@ def grading_profile(
     >>> df = pl.DataFrame(
     ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}
     ... )
-    >>> gradings = {"1 is 0": {1: 0}}
+    >>> gradings = {"1 is 0": pl.col("grade").replace({1: 0})}
     >>> robustness = robustness_to_grading(df, "precision@2", by=["x", "y"], gradings=gradings)
     >>> drawn = grading_profile(robustness).data
     >>> drawn.select("grading", "strategy", "mean", "correlation")

@@ -129,7 +129,7 @@ def _add_other_sides(pairs: pl.DataFrame, segments: list[str], level: float) -> 
     Measures, segments and panels keep their order.
     """
     keys = [name for name in ("measure", *segments, "panel") if name in pairs.columns]
-    significant = is_significant(pairs.columns, level).alias("significant")
+    significant = is_significant(level).alias("significant")
     one = pairs.with_columns(significant)
     one = one.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
     other = one.with_columns(

@@ -17,18 +17,22 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._results.best_values import MeasureColumns, list_named_columns
 from polars_graded._results.comparing import differences
 from polars_graded._results.grid import Missing
-from polars_graded._results.mean_intervals import (
+from polars_graded._results.keys import (
     WEIGHT,
+    PassedKeys,
     add_units,
-    compute_mean_interval,
+    check_independence,
     list_unit_columns,
+)
+from polars_graded._results.measure_values import (
+    MeasureColumns,
+    compute_mean_interval,
+    list_named_columns,
 )
 from polars_graded._results.reliability import compute_correlations
 from polars_graded._results.result_sets import open_results
-from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_count, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
@@ -135,16 +139,8 @@ def precision_histogram(
     │ 3        ┆ b     ┆ -0.25      ┆ bm25   │
     └──────────┴───────┴────────────┴────────┘
     """
-    results = open_results(
-        per_query,
-        [measure],
-        query=query,
-        strategy=strategy,
-        cluster=cluster,
-        weights=weights,
-        missing=missing,
-        grader=grader,
-    ).only
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, [measure], keys, missing, grader).only
     query_columns, strategy = results.keys.queries, results.keys.strategy
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     # Queries of the same name in several segments are several queries.
@@ -301,7 +297,13 @@ def _draw_mean() -> list[alt.Chart]:
 
 
 def build_compared_queries(
-    per_query: pl.DataFrame, measure: MeasureColumns, a: Any, b: Any, query: str, **options: Any
+    per_query: pl.DataFrame,
+    measure: MeasureColumns,
+    a: Any,
+    b: Any,
+    query: str,
+    order: str = "difference",
+    **options: Any,
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Return the compared queries, and the names of strategies and measure.
 
@@ -317,7 +319,7 @@ def build_compared_queries(
     if table.is_empty():
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
-    if options.get("order") == "query":
+    if order == "query":
         in_natural_order = in_order(table[query]).to_frame()
         table = in_natural_order.join(table, on=query, nulls_equal=True, maintain_order="left")
     is_won = pl.col("winner").is_not_null()

@@ -16,7 +16,6 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._results.best_values import find_direction_of_rows
 from polars_graded._results.findings import (
     count_directions,
     describe_agreement,
@@ -26,7 +25,7 @@ from polars_graded._results.findings import (
     name_tests,
 )
 from polars_graded._results.keys import collect_column_names
-from polars_graded._results.prediction_powered import compute_median_width_change
+from polars_graded._results.measure_values import find_best_of_rows
 from polars_graded._sentences import (
     format_any,
     format_part,
@@ -270,7 +269,7 @@ def comparison_forest(
     "model alone" and "both" shows the bias of the model.
 
     Intervals are from `simultaneous_low` to `simultaneous_high`, which agree with the corrected p.
-    Without them, as for the Wilcoxon test, each single difference has its interval from `ci_low` to
+    Without them, each single difference has its interval from `ci_low` to
     `ci_high`, which may disagree with p.
 
     Parameters
@@ -280,8 +279,7 @@ def comparison_forest(
         null interval is not drawn. `rope=` is a shaded region.
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`. A null
-        `p_corrected` is not significant. For a test that compares ranks, the signs of
-        `rank_biserial` and `difference` must also be equal.
+        `p_corrected` is not significant.
     panel, strategy
         The columns of panels and of strategies, as for every chart. By default, each measure has a
         panel, and in a comparison by segments each segment. `panel` may be None. For prediction-
@@ -338,7 +336,6 @@ def comparison_forest(
     notes = titles.write_subtitle(facts, "difference of mean" if value == "difference" else "mean")
     if are_estimates:
         notes = [f"{titles.count_queries(facts)} with trusted grades"] * bool(facts.queries)
-        notes += titles.write_width_change(compute_median_width_change(table))
     pair = (
         pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline") if versus else pl.col("strategy")
     )
@@ -352,7 +349,7 @@ def comparison_forest(
         has_agreeing = {*AGREEING_ENDS} <= {*table.columns} and table[AGREEING_ENDS[0]].count()
         ends = AGREEING_ENDS if has_agreeing else ends
         label = pl.lit(f"{name_p(table)} ≤ {level:g}")
-        significance = pl.when(is_significant(table.columns, level)).then(label)
+        significance = pl.when(is_significant(level)).then(label)
         table = table.with_columns(significance=significance.otherwise(pl.lit(UNDECIDED)))
     if panel is not None:
         unique = ["pair", "panel", *([source] if source is not None else [])]
@@ -399,7 +396,7 @@ def _find_sides(comparison: pl.DataFrame) -> list[tuple[Any, int, str]]:
     There are no words if a measure has no better side, or if measures have different ones.
     """
     measures = comparison.partition_by("measure", maintain_order=True)
-    directions = {find_direction_of_rows(rows) for rows in measures}
+    directions = {find_best_of_rows(rows) for rows in measures}
     words = ["worse", "better"]
     if comparison["baseline"].n_unique() > 1:
         words = ["second better", "first better"]
@@ -493,7 +490,6 @@ def _describe_marks(table: pl.DataFrame, ends: tuple[str, str], level: float) ->
         confidence = chart_rows.find_confidence(table)
         share = "" if confidence is None else f"{format_percent(confidence)} "
         marks.append(f"line: {share}interval")
-        # The Wilcoxon test compares ranks, so that no interval of means agrees with it.
         if ends == AGREEING_ENDS:
             marks[0] += f", {describe_agreement(table)}"
         elif "significance" in table.columns:

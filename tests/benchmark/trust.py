@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_graded.trust import discriminative_power, order_stability, power_curve, swap_rate
+from polars_graded import compare
+from polars_graded.trust import order_stability, power_curve, swap_rate
 
 from .table import Row, Sizes, timed
 
@@ -23,7 +24,7 @@ SECONDS = 3
 """What 10,000 resamples may take."""
 
 STATISTICS = {
-    "discriminative_power, 10,000 resamples": (discriminative_power, SECONDS),
+    "compare, permutation test, 10,000 resamples": (partial(compare, test="permutation"), SECONDS),
     "power_curve": (power_curve, SECONDS),
     "order_stability, 10 sizes, 1,000 samples": (order_stability, None),
     "swap_rate, 10 sizes, 1,000 samples": (swap_rate, None),

@@ -1,18 +1,33 @@
-"""Check that the two results that `gate` compares were measured alike."""
+"""Pair strategies with their baselines for `gate`, and check that both were measured alike."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+import numpy as np
 import polars as pl
 
-from polars_graded._checks import TEXT_TYPES, check_choice
+from polars_graded._checks import (
+    TEXT_TYPES,
+    check_choice,
+    check_column_name,
+    check_column_names,
+    check_columns,
+    check_frame,
+    first_few,
+)
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS
-from polars_graded._measuring.definitions import NOTHING
+from polars_graded._frames.strategies import find_index
+from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
-from polars_graded._results.result_files import read_settings
+from polars_graded._results.grid import Grid, order_strategies
+from polars_graded._results.keys import check_independence
+from polars_graded._results.measure_values import list_declared_measures, name_pairs
+from polars_graded._results.result_files import cast_measures, read_results, read_settings
+from polars_graded._results.result_sets import ResultSet, check_one_grader, split_by_grader
 from polars_graded._sentences import format_count
 
 Change: TypeAlias = Literal["same", "changed"]
@@ -25,6 +40,156 @@ SCALE = ("irrelevant", "max_grade", "relevant_from", "undefined_as", "condensed"
 
 MAX_NAMED_QUERIES = 3
 """Maximum number of queries that an error names."""
+
+
+class Matched(NamedTuple):
+    """Pairs of a strategy and its baseline, with the grid of all values."""
+
+    grid: Grid
+    a: Integers
+    """Indices of the strategies in the grid."""
+    b: Integers
+    """Indices of their baselines."""
+    names: Sequence[pl.Series]
+    """Names of the strategies, and names of their baselines, as in the given results."""
+    notes: str
+    """Differences that an argument allowed, and conditions that could not be checked."""
+
+
+def pair_with_baseline(results: ResultSet, baseline: Any, changes: Mapping[str, str]) -> Matched:
+    """Return each strategy with its baseline.
+
+    The baseline is another strategy of the same results, or comes from other results. Raise if
+    queries probably depend on each other and `cluster` is not passed.
+    """
+    rows = results.rows.lazy().collect()
+    results = replace(results, rows=rows)
+    if isinstance(baseline, Path):
+        return _pair_with_results(results, rows, read_results(baseline), changes)
+    if hasattr(baseline, "columns"):
+        older = check_frame("baseline", baseline).lazy().collect()
+        return _pair_with_results(results, rows, older, changes)
+    grid = results.read_grid("refuse")
+    baseline_index = find_index(grid.strategies, baseline)
+    a = np.array([place for place in range(len(grid.strategies)) if place != baseline_index])
+    if not len(a):
+        msg = f"there must be a strategy to compare with the baseline {baseline!r}, got none"
+        raise ValueError(msg)
+    declared = list_declared_measures(results.measures)
+    formulas = {name: declared.get(name) for name in grid.measures}
+    is_baseline = pl.col(results.keys.strategy) == pl.lit(baseline)
+    both = rows.filter(~is_baseline), rows.filter(is_baseline)
+    comparable = check_same_conditions(
+        *both, results.keys.identity, formulas, changes, is_other_file=False
+    )
+    b = np.full(len(a), baseline_index)
+    names = name_pairs(grid.strategies, a, b)
+    return Matched(grid, a, b, names, comparable.notes)
+
+
+def _pair_with_results(
+    results: ResultSet, rows: pl.DataFrame, older: pl.DataFrame, changes: Mapping[str, str]
+) -> Matched:
+    """Return each strategy with its baseline in older results.
+
+    If the older results contain one strategy, all new strategies are compared with this strategy.
+    Otherwise each new strategy is compared with the older strategy of the same name. `rows` are the
+    collected rows of the new results.
+    """
+    keys = results.keys
+    name, queries, identity = keys.strategy, keys.queries, keys.identity
+    check_independence(rows, keys, keys.segments, decides=True)
+    weight_columns = [] if keys.weights is None else [check_column_name("weights", keys.weights)]
+    measure_columns, _ = results.find_measures()
+    clusters = [] if keys.cluster is None else check_column_names("cluster", keys.cluster)
+    check_columns("per_query", clusters, rows.schema, argument="cluster")
+    check_columns("per_query", weight_columns, rows.schema, argument="weights")
+    key_columns = [*dict.fromkeys([name, *identity, *clusters])]
+    columns = [*dict.fromkeys([*key_columns, *weight_columns, *measure_columns])]
+    older = _join_query_columns(older, rows, identity, [*clusters, *weight_columns])
+    older = cast_measures(older, measure_columns, key_columns)
+    graders = [*split_by_grader(older, keys, measure_columns)]
+    check_one_grader(
+        "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one grader"
+    )
+    check_columns("baseline", columns, older.schema)
+    strategies = order_strategies(rows[name])
+    rows, older = unify_keys(rows, older, key_columns)
+    cast_strategies, older_strategies = (
+        strategies.cast(rows.schema[name]),
+        order_strategies(older[name]),
+    )
+    _check_same_names(cast_strategies, older_strategies)
+    places = [
+        0 if len(older_strategies) == 1 else find_index(older_strategies, each)
+        for each in cast_strategies
+    ]
+    baselines = older_strategies[places].alias("baseline")
+    older = older.filter(pl.col(name).is_in(baselines.implode()))
+    declared = list_declared_measures(results.measures)
+    formulas = {name: declared.get(name) for name in measure_columns}
+    comparable = check_same_conditions(rows, older, identity, formulas, changes, is_other_file=True)
+    check_queries(comparable, rows, older, queries)
+    text = pl.col(name).cast(pl.String)
+    both = [
+        rows.select(columns).with_columns(text),
+        older.select(columns).with_columns(text + BASELINE_SUFFIX),
+    ]
+    together = pl.concat(both, how="vertical_relaxed")
+    grid = replace(results, rows=together).read_grid("ignore")
+    a, b = (
+        np.array([find_index(grid.strategies, each) for each in names])
+        for names in (
+            cast_strategies.cast(pl.String),
+            baselines.cast(pl.String) + BASELINE_SUFFIX,
+        )
+    )
+    return Matched(grid, a, b, [strategies, baselines], comparable.notes)
+
+
+def _join_query_columns(
+    older: pl.DataFrame, rows: pl.DataFrame, identity: Sequence[str], columns: Sequence[str]
+) -> pl.DataFrame:
+    """Return older results with the clusters and weights of the new results.
+
+    A query that only the older results have keeps its older values.
+    """
+    stated = [name for name in columns if name not in identity]
+    if not stated or not {*identity} <= {*older.columns}:
+        return older
+    by_query, older = unify_keys(rows.select(*identity, *stated).unique(), older, identity)
+    by_query = by_query.rename({name: f"new {name}" for name in stated})
+    joined = older.join(by_query, on=identity, how="left", nulls_equal=True, maintain_order="left")
+    values = [
+        pl.coalesce(
+            f"new {name}",
+            *([pl.col(name).cast(rows.schema[name], strict=False)] if name in older else []),
+        ).alias(name)
+        for name in stated
+    ]
+    return joined.with_columns(values).drop(by_query.columns[len(identity) :])
+
+
+BASELINE_SUFFIX = " of the baseline"
+"""Suffix that distinguishes older strategies from new strategies with the same names."""
+
+
+def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
+    """Raise if a new strategy lacks an older strategy of the same name.
+
+    A single older strategy may have any name, because all new strategies are compared with it.
+    """
+    unmatched = [each for each in strategies if each not in older.to_list()]
+    if len(older) > 1 and unmatched:
+        msg = (
+            "`baseline` must have one strategy, or all compared strategies under the same names, "
+            f"got {first_few(older.to_list())}, but not {first_few(unmatched)}\n\n"
+            f"Hint: baseline=older.filter(pl.col({older.name!r}) == {older[0]!r}) has one strategy"
+        )
+        raise ValueError(msg)
+
+
+# Conditions of measuring
 
 
 @dataclass
@@ -161,39 +326,26 @@ def _check_judgments(
 
     If a measure needs further columns of documents, such as subtopics, these are compared too.
     """
-    shared = [each for each in rows.columns if each in older.columns]
-    columns = [JUDGMENTS] if JUDGMENTS in shared else []
-    if not columns:
-        # Without fingerprints, only measures that depend on judgments alone can show differences
-        # in judgments, for example `n_relevant`.
-        comparability.unchecked.append("judgments")
-        columns = [each for each in shared if _is_of_judgments(each)]
-    measures = (Measure.parsed(formula or column) for column, formula in formulas.items())
-    if any(measure is not None and measure.definition.inputs for measure in measures):
-        if DOCUMENTS in shared:
-            columns.append(DOCUMENTS)
-        else:
-            comparability.unchecked.append("further columns of documents")
-    for column in columns:
-        # The same gains, summed in another order, may differ by a rounding error.
-        value = pl.col(column).round(9) if rows.schema[column].is_float() else pl.col(column)
+    needs_documents = any(
+        measure is not None and measure.definition.inputs
+        for measure in map(Measure.parsed, (text or column for column, text in formulas.items()))
+    )
+    compared = {JUDGMENTS: "judgments"}
+    if needs_documents:
+        compared[DOCUMENTS] = "documents or columns of documents"
+    for column, noun in compared.items():
+        if column not in rows.columns or column not in older.columns:
+            comparability.unchecked.append(noun)
+            continue
         now, then = (
-            frame.select(*queries, value).unique(maintain_order=True) for frame in (rows, older)
+            frame.select(*queries, column).unique(maintain_order=True) for frame in (rows, older)
         )
         joined = now.join(then, on=queries, nulls_equal=True, suffix=" then")
         differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
         n, changed = (each.select(queries).n_unique() for each in (joined, joined.filter(differs)))
         if changed:
-            what = "documents or columns of documents" if column == DOCUMENTS else "judgments"
-            evidence = "" if column in (JUDGMENTS, DOCUMENTS) else f", as {column!r} shows"
-            difference = f"other {what} in {changed:,} of {format_count(n, 'queries')}{evidence}"
+            difference = f"other {noun} in {changed:,} of {format_count(n, 'queries')}"
             comparability.refuse_or_allow("judgments", difference)
-
-
-def _is_of_judgments(column: str) -> bool:
-    """Return whether a column is a measure that depends on judgments only."""
-    parsed = Measure.parsed(column)
-    return parsed is not None and parsed.definition.depth == NOTHING
 
 
 Settings: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]
