@@ -27,7 +27,7 @@ from polars_graded._results.significance import (
     Options,
     TestName,
 )
-from polars_graded._sentences import escape_markdown, format_count
+from polars_graded._sentences import escape_markdown, format_range
 
 __all__ = ["paper_table"]
 
@@ -202,12 +202,12 @@ def _write_caption(
 
     With one pair per measure, no p value is corrected.
     """
-    queries = _format_range(means["queries"], "queries")
+    queries = format_range(means["queries"].to_list(), "queries")
     if "clusters" in means.columns:
-        queries += f" in {_format_range(means['clusters'], 'clusters')}"
+        queries += f" in {format_range(means['clusters'].to_list(), 'clusters')}"
     if EFFECTIVE in means.columns:
         effective = means[EFFECTIVE].drop_nulls().round().cast(pl.UInt32)
-        queries += f", weighted ({_format_range(effective, 'effective queries')})"
+        queries += f", weighted ({format_range(effective.to_list(), 'effective queries')})"
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
     corrected = f", p values {correction.words}"
     if test.simultaneous or is_one_pair:
@@ -220,12 +220,6 @@ def _write_caption(
         why = f"one {single} cannot be tested" if single else "there is nothing to test"
         return f"{text}; no difference is tested: {why}."
     return f"{text}; {meaning} (p of at most {options.level:g}) by {test.words}{corrected}."
-
-
-def _format_range(counts: pl.Series, noun: str) -> str:
-    """Return the smallest and the largest count with their noun, or the only one."""
-    lowest, highest = counts.unique().sort().gather([0, -1])
-    return ("" if lowest == highest else f"{lowest:,} to ") + format_count(highest, noun)
 
 
 # Formats

@@ -81,6 +81,12 @@ def format_count(n: int, things: str) -> str:
     return f"{n:,} {name_one(things) if n == 1 else things}"
 
 
+def format_range(counts: Sequence[int], things: str) -> str:
+    """Return text such as "50 queries" or "40 to 50 queries"."""
+    lowest, highest = min(counts), max(counts)
+    return ("" if lowest == highest else f"{lowest:,} to ") + format_count(highest, things)
+
+
 def format_any(n: int, things: str) -> str:
     """Return "either measure" for two measures, and "any of 3 measures" for three."""
     return f"either {name_one(things)}" if n == 2 else f"any of {n:,} {things}"  # noqa: PLR2004

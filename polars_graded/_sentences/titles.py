@@ -14,6 +14,7 @@ from polars_graded._sentences import (
     capitalise,
     format_count,
     format_number,
+    format_range,
     format_short,
     shorten_name,
     shorten_names,
@@ -153,16 +154,10 @@ def count_queries(drawn: Drawn) -> str:
         return ""
     unit = "comparisons" if [*drawn.measures] == ["preference"] else "queries"
     unit = f"weighted {unit}" if drawn.are_weighted else unit
-    text = _format_range(drawn.queries, unit)
+    text = format_range(drawn.queries, unit)
     if not drawn.clusters or [*drawn.clusters] == [*drawn.queries]:
         return text
-    return f"{text} in {_format_range(drawn.clusters, 'clusters')}"
-
-
-def _format_range(numbers: Sequence[int], unit: str) -> str:
-    """Return text such as "50 queries" or "40 to 50 queries" for ascending numbers."""
-    low, high = numbers[0], numbers[-1]
-    return format_count(high, unit) if low == high else f"{low:,} to {high:,} {unit}"
+    return f"{text} in {format_range(drawn.clusters, 'clusters')}"
 
 
 # Titles
