@@ -28,7 +28,7 @@ from polars_graded._checks import (
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ranking import check_grade
 
 __all__ = [
@@ -63,7 +63,7 @@ STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}
 """Number of swaps that turn the ideal order into the ranking of each strategy of `example`."""
 
 
-@checks_keywords
+@checks_call
 def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.DataFrame:
     """Return rankings of known quality: grades and three strategies.
 
@@ -106,7 +106,7 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
     )
 
 
-@checks_keywords
+@checks_call
 def worked_example(paper: str) -> pl.DataFrame:
     """Return the example that a paper works out by hand.
 
@@ -199,7 +199,7 @@ EXAMPLES: dict[str, Callable[[], pl.DataFrame]] = {
 }
 
 
-@checks_keywords
+@checks_call
 def reference_rankings(
     queries: int = 1, *, documents: int = 100, levels: int = 5, uniform: bool = True, seed: int = 0
 ) -> pl.DataFrame:
@@ -264,7 +264,7 @@ def reference_rankings(
     return _number_rankings(n_queries, n_documents).with_columns(pl.Series("grade", grades))
 
 
-@checks_keywords
+@checks_call
 def swapped_rankings(
     rankings: pl.DataFrame,
     swaps: int | Iterable[int],
@@ -362,7 +362,7 @@ def _swap_scores(lengths: Integers, swaps: Integers, rng: np.random.Generator) -
     return scores
 
 
-@checks_keywords
+@checks_call
 def popularity_rankings(
     queries: int = 1000, *, documents: int = 100, imbalance: float = 0.0, seed: int = 0
 ) -> pl.DataFrame:
@@ -452,7 +452,7 @@ def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
     return ascending.last_values() > find_median_and_upper_whisker(ascending, 1.5)[1]
 
 
-@checks_keywords
+@checks_call
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:
     """Return grades from ranks: for rank r, the number of cuts that are >= r.
 
@@ -498,7 +498,7 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     ).alias("grade")
 
 
-@checks_keywords
+@checks_call
 def simulated_log(
     lists: int = 10_000,
     *,

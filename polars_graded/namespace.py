@@ -14,7 +14,7 @@ from polars_graded._measuring.expression import measure_one, measure_several, ra
 from polars_graded._measuring.foreign_names import find_own_measures
 from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, StrictTieRule, TieRule
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
 from polars_graded._measuring.ranking import Ranking
@@ -4209,7 +4209,7 @@ class Graded:
         return self._one("ndcng_curve", n, gain=gain, discount=discount, base=base, ties=ties)
 
 
-@checks_keywords
+@checks_call
 def graded(column: str | pl.Expr) -> Graded:
     """Return the `.graded` namespace of a column, for type checkers.
 

@@ -22,7 +22,7 @@ from polars_graded._checks import (
     check_level,
     pack_query,
 )
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import collect_column_names
 
 KEYS = ["query", "doc"]
@@ -236,7 +236,7 @@ def takes_log(
     first, *others = declared.parameters.values()
     call.__signature__ = declared.replace(parameters=[first.replace(annotation="Any"), *others])  # type: ignore[attr-defined]
     decorated: Any = call
-    return checks_keywords(decorated)
+    return checks_call(decorated)
 
 
 def refuse(

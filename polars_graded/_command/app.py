@@ -33,7 +33,7 @@ from polars_graded._command.outputs import (
     write_tables,
     write_text,
 )
-from polars_graded._command.rankings import Rankings, Texts, parse_names, select_keywords
+from polars_graded._command.rankings import RankingOptions, Texts, parse_names, select_keywords
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
@@ -111,7 +111,7 @@ class Gate:
 
 @Parameter(name="*", group=Group("Queries"))
 @dataclass(frozen=True)
-class Queries:
+class QueryOptions:
     """Options for columns of the files that have one value per query."""
 
     cluster: Texts = None
@@ -143,11 +143,11 @@ class Queries:
         return values
 
 
-BUILT_IN, ALL_PAIRS, ALIKE = Rankings(), Comparison(), Queries()
+BUILT_IN, ALL_PAIRS, ALIKE = RankingOptions(), Comparison(), QueryOptions()
 
 
 @dataclass(frozen=True)
-class Results:
+class Evaluation:
     """Values of every query, and how they were measured."""
 
     values: pl.DataFrame
@@ -161,7 +161,9 @@ class Results:
     """Keywords that describe the frame to `evaluate`."""
 
     @classmethod
-    def measure(cls, rankings: Rankings, measures: Sequence[str], queries: Queries) -> Results:
+    def measure(
+        cls, rankings: RankingOptions, measures: Sequence[str], queries: QueryOptions
+    ) -> Evaluation:
         """Evaluate rankings; the results know how they were measured."""
         names = parse_names(measures)
         frame, keywords = rankings.read(pg.evaluate)
@@ -183,9 +185,9 @@ class Results:
 
 @app.command
 def evaluate(
-    rankings: Rankings = BUILT_IN,
+    rankings: RankingOptions = BUILT_IN,
     *,
-    queries: Queries = ALIKE,
+    queries: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -201,7 +203,7 @@ def evaluate(
         chart of the means, .md or .tex for a table with significant differences.
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
-    results = Results.measure(rankings, measure, queries)
+    results = Evaluation.measure(rankings, measure, queries)
     keys, keywords = results.keys, results.keywords
     texts, options = [], keys | vars(queries)
 
@@ -239,10 +241,10 @@ def format_means(summary: pl.DataFrame, index: list[str]) -> str:
 
 @app.command
 def compare(
-    rankings: Rankings = BUILT_IN,
+    rankings: RankingOptions = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    queries: Queries = ALIKE,
+    queries: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -257,7 +259,7 @@ def compare(
         chart of the differences, .md or .tex for a table with significant differences.
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
-    results = Results.measure(rankings, measure, queries)
+    results = Evaluation.measure(rankings, measure, queries)
     options = vars(comparison) | vars(queries) | results.keys
     table = pg.compare(results.values, results.measures, **options)
     columns = ["grader", "measure", *(queries.segments or []), results.keys["strategy"]]
@@ -274,10 +276,10 @@ def compare(
 
 @app.command
 def gate(
-    rankings: Rankings = BUILT_IN,
+    rankings: RankingOptions = BUILT_IN,
     *,
     options: Gate,
-    queries: Queries = ALIKE,
+    queries: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> int:
@@ -299,7 +301,7 @@ def gate(
     baseline = Path(options.baseline) if is_file else options.baseline
     try:
         with print_warnings() as warnings:
-            results = Results.measure(rankings, measure, queries)
+            results = Evaluation.measure(rankings, measure, queries)
             keywords = vars(options) | vars(queries) | {"baseline": baseline} | results.keys
             verdicts = pg.gate(results.values, results.measures, **keywords)
     except ERRORS as error:
@@ -318,10 +320,10 @@ def gate(
 
 @app.command
 def report(
-    rankings: Rankings = BUILT_IN,
+    rankings: RankingOptions = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    queries: Queries = ALIKE,
+    queries: QueryOptions = ALIKE,
     title: str = "Strategies compared",
     measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
@@ -340,7 +342,7 @@ def report(
     """
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.inputs, PAGE, *RESULTS)
-    results = Results.measure(rankings, measure, queries)
+    results = Evaluation.measure(rankings, measure, queries)
     keywords = results.keywords | vars(comparison) | vars(queries) | results.keys
     keywords["title"] = title
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame}
@@ -354,10 +356,10 @@ def report(
 
 @app.command
 def similarity(
-    rankings: Rankings = BUILT_IN,
+    rankings: RankingOptions = BUILT_IN,
     *,
     baseline: str | None = None,
-    queries: Queries = ALIKE,
+    queries: QueryOptions = ALIKE,
     measure: Measures = SIMILARITIES,
     output: Outputs = None,
 ) -> None:
@@ -385,13 +387,13 @@ def similarity(
     summary = pl.concat([pg.summarise(pair, numbers, **options) for pair in pairs])
     columns = [keys["strategy"], "measure", *(queries.segments or [])]
     print_text(format_table(summary.select(*columns, *SHOWN_STATISTICS)))
-    results = Results(values, numbers, [], keys, frame, keywords)
+    results = Evaluation(values, numbers, [], keys, frame, keywords)
     write_outputs(output, results.writers | write_charts(lambda: pg.charts.strategy_bars(summary)))
 
 
 @app.command
 def fuse(
-    rankings: Rankings = BUILT_IN,
+    rankings: RankingOptions = BUILT_IN,
     *,
     method: str = "rrf",
     normalise: str = "min_max",

@@ -26,7 +26,7 @@ Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
 
 @Parameter(name="*", group=Group("Rankings"))
 @dataclass(frozen=True)
-class Rankings:
+class RankingOptions:
     """Options for files of rankings, with the names of the public functions' arguments."""
 
     files: list[Path] | None = None

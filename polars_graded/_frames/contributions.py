@@ -8,7 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import check_comparable, check_whole_number
+from polars_graded._checks import (
+    check_column_name,
+    check_columns,
+    check_comparable,
+    check_whole_number,
+)
 from polars_graded._frames.directions import check_directions
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import Groups
@@ -92,10 +97,12 @@ def compute_added_by_rank(
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
-    request, opened = request.open_frame(frame, **others)
-    doc = request.choose_document(doc, opened.collect_schema())
-    check_comparable([doc], opened.collect_schema())
-    rows = select_queries(request, opened, queries)
+    request, schema = request.of_frame(frame), frame.collect_schema()
+    for argument, column in others.items():
+        check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
+    doc = request.choose_document(doc, schema)
+    check_comparable([doc], schema)
+    rows = select_queries(request, frame, queries)
     texts = (pl.col(column).cast(pl.String).fill_null("null") for column in request.query)
     query = pl.concat_str(*texts, separator=", ").alias("query")
     parts, values = [], []

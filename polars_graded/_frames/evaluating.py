@@ -19,13 +19,13 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import check_queries_are_together, scan_frames
 from polars_graded._frames.values import finish_requests, gather, group_rows
 from polars_graded._measuring.document_columns import DEFAULT_DOC
-from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
+from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
 
 
 @returns_lazy_for_lazy
-@partial(checks_keywords, keeps=find_engine)
+@partial(checks_call, keeps=find_engine)
 def evaluate(
     frame: Any,
     *measures: Measures,

@@ -13,7 +13,7 @@ from polars_graded._frames.evaluating import measure_eagerly
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
-from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
+from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.ties import TiesArgument
 
 Method: TypeAlias = Literal[
@@ -72,7 +72,7 @@ def _count_lists(scores: Sequence[pl.Expr]) -> pl.Expr:
 
 
 @returns_lazy_for_lazy
-@checks_keywords
+@checks_call
 def fuse(
     frame: Any,
     *,
@@ -198,7 +198,7 @@ def fuse(
         raise ValueError(msg)
     factors = _parse_weights(request, method, weights)
     offset = check_number("k", k, at_least=0)
-    request, opened = request.open_frame(frame)
+    request = request.of_frame(frame)
     if check_column_name("name", name) in request.columns:
         msg = f"`name` must not be a column that is used, got {name!r}"
         raise ValueError(msg)
@@ -213,14 +213,14 @@ def fuse(
             raise ValueError(msg)
         return result
 
-    if isinstance(opened, pl.DataFrame):
-        return fuse_rows(opened)
-    schema = pl.Schema({**opened.collect_schema(), name: pl.Float64()})
+    if isinstance(frame, pl.DataFrame):
+        return fuse_rows(frame)
+    schema = pl.Schema({**frame.collect_schema(), name: pl.Float64()})
     # Ranks depend on all rows of a query, so Polars must not move a filter before the fusion.
     no_pushdown: Any = dict.fromkeys(
         ("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False
     )
-    return opened.map_batches(fuse_rows, schema=schema, **no_pushdown)
+    return frame.map_batches(fuse_rows, schema=schema, **no_pushdown)
 
 
 def _parse_weights(request: Request, method: str, weights: Any) -> dict[str, float]:

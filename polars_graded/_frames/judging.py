@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._checks import check_column_name, check_column_names, check_number, pack_query
 from polars_graded._frames.inputs import build_grader_table, build_run_table, gather_subtopics
 from polars_graded._frames.joining import join_rows
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 
 __all__ = ["join_judgments"]
 
@@ -32,7 +32,7 @@ def join_judgments(
 ) -> pl.LazyFrame: ...
 @overload
 def join_judgments(run: Any, judgments: Any, **options: Unpack[_Options]) -> pl.DataFrame: ...
-@checks_keywords
+@checks_call
 def join_judgments(
     run: Any,
     judgments: Any,

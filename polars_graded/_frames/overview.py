@@ -17,7 +17,7 @@ from polars_graded._frames.rows import Groups
 from polars_graded._frames.values import Gathered
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -37,7 +37,7 @@ STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
 """Names of temporary columns, which no frame has."""
 
 
-@checks_keywords
+@checks_call
 def overview(
     frame: Any,
     *,
@@ -140,8 +140,8 @@ def overview(
         undefined_as=undefined_as,
         condensed=condensed,
     )
-    request, opened = request.open_frame(frame)
-    rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
+    request = request.of_frame(frame)
+    rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
     groups = Groups.of(rows, request.keys, request.document_columns)
     check_directions(request, groups)
     gathered = Gathered(request)
@@ -211,7 +211,7 @@ def _divide_sums(part: pl.Expr, total: pl.Expr) -> pl.Expr:
     return pl.when(total > 0).then(part / total)
 
 
-@checks_keywords
+@checks_call
 def side_by_side(
     frame: Any,
     of: Any,
@@ -293,9 +293,9 @@ def side_by_side(
         condensed=condensed,
     )
     check_whole_number("n", n)
-    request, opened = request.open_frame(frame)
-    doc = request.choose_document(doc, opened.collect_schema())
-    rows = select_queries(request, opened, [of])
+    request = request.of_frame(frame)
+    doc = request.choose_document(doc, frame.collect_schema())
+    rows = select_queries(request, frame, [of])
     ranked, tied = [*rank_rows_of_strategies(request, rows)], {}
     last = min(n, max(rows.get_column(RANK).count() for _, rows in ranked))
     table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()

@@ -13,7 +13,7 @@ from polars_graded._checks import check_choice, check_flag, first_few
 from polars_graded._frames.file_formats import JUDGMENTS, RUNS, parse_file
 from polars_graded._frames.files import File, Paths, list_files
 from polars_graded._frames.letor import read_documents
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["read_letor", "read_qrels", "read_run"]
@@ -22,7 +22,7 @@ Runs: TypeAlias = "Paths | Mapping[str, Paths]"
 NamedBy: TypeAlias = Literal["tag", "file"]
 
 
-@checks_keywords
+@checks_call
 def read_letor(paths: Paths) -> pl.DataFrame:
     r"""Read LETOR files: graded documents with their features, in SVMlight's format.
 
@@ -73,7 +73,7 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     return _cast_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
 
 
-@checks_keywords
+@checks_call
 def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     r"""Read judgments (qrels) of TREC, MS MARCO or BEIR, or from JSON.
 
@@ -140,7 +140,7 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     return _cast_whole_grades(pl.concat(tables))
 
 
-@checks_keywords
+@checks_call
 def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     r"""Read runs of TREC, MS MARCO or BEIR, or from JSON.
 

@@ -16,7 +16,6 @@ from polars_graded._checks import (
     check_columns,
     check_comparable,
     check_flag,
-    check_frame,
 )
 from polars_graded._frames.arguments import (
     NO_GRADE,
@@ -351,19 +350,6 @@ class Request:
         """Return all columns in `by`: the scores and the columns that follow them to break ties."""
         return [name for columns in self.by.values() for name in columns]
 
-    def open_frame(self, frame: Any, **others: str) -> tuple[Self, pl.DataFrame | pl.LazyFrame]:
-        """Return the request for a frame of any kind, and the frame as a Polars frame.
-
-        `others` contains further arguments that name columns.
-        """
-        __tracebackhide__ = True
-        frame = check_frame("frame", frame)
-        request = self.of_frame(frame)
-        schema = frame.collect_schema()
-        for argument, column in others.items():
-            check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
-        return request, frame
-
     def of_frame(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:
         """Return the request for a frame, with the columns that are found in it.
 
@@ -415,7 +401,7 @@ class Request:
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the column of documents of a frame."""
-        request = self.with_selected_columns(schema)
+        request = self
         others = {*self.keys, self.grade, *(columns[0] for columns in request.by.values())}
         if self.doc == DEFAULT_DOC:
             doc = find_document_column(schema, others) or request.find_text_tie_column(schema)

@@ -35,7 +35,7 @@ from polars_graded._measuring.definitions import SIMILARITIES, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import Integers
-from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
+from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning
 
@@ -302,7 +302,7 @@ def _(request: PairRequest) -> GatheredPairs:
 
 
 @returns_lazy_for_lazy
-@partial(checks_keywords, keeps=find_engine)
+@partial(checks_call, keeps=find_engine)
 def similarity(
     frame: Any,
     *measures: Measures,

@@ -68,7 +68,7 @@ def returns_lazy_for_lazy(function: Callable[Concatenate[Any, Given], Any]) -> F
     return cast("FrameFunction[Given]", function)
 
 
-def checks_keywords(
+def checks_call(
     function: Callable[Given, Result],
     forwarded_to: Callable[..., Any] | None = None,
     keeps: Callable[[Any], object] = lambda _: False,

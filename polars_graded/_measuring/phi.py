@@ -20,7 +20,6 @@ from polars_graded._checks import (
     check_column,
     check_column_names,
     check_columns,
-    check_frame,
     check_increasing,
     check_number,
     check_whole_number,
@@ -37,7 +36,7 @@ from polars_graded._measuring.kernels.phi import (
     repeat_points,
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
@@ -71,7 +70,7 @@ def phi_relevance(
     return lists.explode(empty_as_null=False)
 
 
-@checks_keywords
+@checks_call
 def phi_control_points(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
@@ -129,7 +128,7 @@ def phi_control_points(
     return _tabulate(frame, score, query, source, source.points_of)
 
 
-@checks_keywords
+@checks_call
 def phi_curve(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
@@ -243,7 +242,6 @@ def _tabulate(
     """Return the points that `kernel` returns per query, one row per point."""
     keys = [] if query is None else check_column_names("query", query)
     columns = [*keys, score]
-    frame = check_frame("frame", frame)
     check_columns("frame", columns, frame.collect_schema())
     if score in keys:
         msg = f"`score` and `query` must be different columns, got {score!r} for both"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_graded._checks import check_frame
+from polars_graded._checks import check_column_name, check_columns, check_frame
 from polars_graded._drawing.chart_rows import format_names, join_query_columns
 from polars_graded._frames.arguments import Columns, parse_by, selects_columns
 from polars_graded._frames.contributions import check_sum
@@ -70,13 +70,15 @@ class RankedFrame:
             options["strategy"] = strategy
         columns = {} if titles is None else {"titles": titles}
         request = Request.of(["n_relevant"], query=query, **options)
-        request, opened = request.open_frame(frame, **columns)
+        request = request.of_frame(frame)
+        for column in columns.values():
+            check_columns("frame", [check_column_name("titles", column)], schema, argument="titles")
         if doc == DEFAULT_DOC and request.document is None:
             doc = None
         if doc is not None:
             doc = columns["doc"] = request.choose_document(doc, schema)
         used = dict.fromkeys([*request.input_columns, *columns.values()])
-        rows = opened.lazy().select(*used).collect()
+        rows = frame.lazy().select(*used).collect()
         rows, query = join_query_columns("frame", rows, query, strategy)
         rows = rows.with_columns(pl.col(query).cast(pl.String).fill_null("null"))
         return cls(rows, {**options, "query": query}, doc, titles)

@@ -15,7 +15,7 @@ from polars_graded._drawing import chart_rows
 from polars_graded._frames.arguments import By, Columns, Descending, Grade
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.document_columns import DEFAULT_DOC
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._results.grid import Grid, Missing, order_strategies
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-@checks_keywords
+@checks_call
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,

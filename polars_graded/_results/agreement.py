@@ -20,7 +20,7 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.distinct_keys import check_distinct
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.grid import make_table
 from polars_graded._results.keys import check_named_once, find_repetition, warn_of_dependence
@@ -54,7 +54,7 @@ UNBOUNDED_COEFFICIENTS = ("difference",)
 """Coefficients without a maximum."""
 
 
-@checks_keywords
+@checks_call
 def agreement(
     frame: Any,
     *graders: Columns,

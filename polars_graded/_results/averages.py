@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.inputs import GRADER
-from polars_graded._measuring.keywords import checks_keywords, returns_lazy_for_lazy
+from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.names import Measure
 from polars_graded._results.grid import check_free_names
 from polars_graded._results.keys import WEIGHT, Keys, check_segment_columns, read_weights
@@ -19,7 +19,7 @@ __all__ = ["average_curves"]
 
 
 @returns_lazy_for_lazy  # type: ignore[arg-type]
-@partial(checks_keywords, forwarded_to=evaluate)
+@partial(checks_call, forwarded_to=evaluate)
 def average_curves(
     frame: Any,
     *curves: str,

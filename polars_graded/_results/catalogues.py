@@ -24,7 +24,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import Groups
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._results.grid import check_free_names
 
@@ -34,7 +34,7 @@ ITEM, USER, POPULARITY = (f"polars_graded: {name}" for name in ("item", "user", 
 """Names of temporary columns, which no frame of a user contains."""
 
 
-@checks_keywords
+@checks_call
 def catalogue(
     frame: Any,
     *,
@@ -174,7 +174,7 @@ def catalogue(
     return table.sort(pl.col("measure").cast(pl.Enum(names)), maintain_order=True)
 
 
-@checks_keywords
+@checks_call
 def catalogue_curve(
     frame: Any,
     *,
@@ -305,7 +305,7 @@ def _recommend(
     The recommendations are ranked and checked as by `evaluate`.
     """
     check_whole_number("n", n)
-    request, opened = request.open_frame(frame)
+    request = request.of_frame(frame)
     doc = request.document
     if doc is None:
         msg = (
@@ -313,8 +313,8 @@ def _recommend(
             "Hint: doc= names the column of the recommended items"
         )
         raise ValueError(msg)
-    catalogue_items = _read_items(opened, items, doc, popularity)
-    rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
+    catalogue_items = _read_items(frame, items, doc, popularity)
+    rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
     groups = Groups.of(rows, request.keys, request.document_columns)
     check_directions(request, groups)
     Duplicates([request]).check(groups)

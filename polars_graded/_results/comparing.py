@@ -16,7 +16,7 @@ from polars_graded._checks import check_choice, check_level, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.grid import (
     ALL_QUERIES,
     EFFECTIVE,
@@ -62,7 +62,7 @@ GEOMETRIC_FLOOR = 1e-5
 """Value that replaces smaller ones in a geometric mean, as in trec_eval."""
 
 
-@checks_keywords
+@checks_call
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -188,7 +188,7 @@ def compare(
     return results.stack(lambda each: compare_grid(each.read_grid(), options, baseline, margin))
 
 
-@checks_keywords
+@checks_call
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -278,7 +278,7 @@ def summarise(
     return results.stack(lambda each: summarise_grid(each.read_grid(), confidence))
 
 
-@checks_keywords
+@checks_call
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
     measure: MeasureColumns,
@@ -503,7 +503,7 @@ def _compute_summary(results: MeasureValues, confidence: float) -> dict[str, Any
 # Differences that vary between segments
 
 
-@checks_keywords
+@checks_call
 def compare_segments(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,

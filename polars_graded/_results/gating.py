@@ -19,7 +19,7 @@ import polars as pl
 from polars_graded._checks import check_choice, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.baselines import Change, Matched, pair_with_baseline
 from polars_graded._results.grid import EFFECTIVE, Missing, make_measure_table
@@ -62,7 +62,7 @@ MIN_CHANGED_QUERIES = 25
 used."""
 
 
-@checks_keywords
+@checks_call
 def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -223,7 +223,7 @@ def decide_verdicts(
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
 
 
-@partial(checks_keywords, forwarded_to=gate)
+@partial(checks_call, forwarded_to=gate)
 def assert_no_worse(
     per_query: Any,
     *measures: MeasureColumns,

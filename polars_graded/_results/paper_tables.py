@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_flag, check_whole_number
 from polars_graded._frames.arguments import Columns
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import find_single_unit, is_significant
 from polars_graded._results.grid import EFFECTIVE, Missing
@@ -34,7 +34,7 @@ __all__ = ["paper_table"]
 Format = Literal["markdown", "latex"]
 
 
-@checks_keywords
+@checks_call
 def paper_table(
     per_query: Any,
     *measures: MeasureColumns,

@@ -14,7 +14,7 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.grid import Grid, Missing, check_same_strategies, make_measure_table
 from polars_graded._results.keys import PassedKeys, find_repetition, warn_of_dependence
 from polars_graded._results.measure_values import (
@@ -46,7 +46,7 @@ MAX_SELECTION_P = 0.001
 """Maximum corrected p value for a warning that queries are hardly a random sample."""
 
 
-@checks_keywords
+@checks_call
 def prediction_powered_means(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -139,7 +139,7 @@ def prediction_powered_means(
     return _estimate(results, trusted, grader, confidence)
 
 
-@checks_keywords
+@checks_call
 def prediction_powered_differences(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,

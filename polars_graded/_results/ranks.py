@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Integers, Mask
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.grid import EFFECTIVE, Grid, Missing, check_free_names
@@ -27,7 +27,7 @@ LETTERS = "abcdefghijklmnoprstuvwxyz"
 """Names of groups, and of strategies in a table. "q" is left out: it has no superscript form."""
 
 
-@checks_keywords
+@checks_call
 def rank_strategies(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,

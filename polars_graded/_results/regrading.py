@@ -18,7 +18,7 @@ from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.definitions import DOCUMENT_INPUTS
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare_grid
 from polars_graded._results.findings import is_significant
@@ -46,7 +46,7 @@ MAX_LEVELS = 5
 """Maximum number of levels that are merged in every way. More levels raise an error."""
 
 
-@partial(checks_keywords, forwarded_to=evaluate)
+@partial(checks_call, forwarded_to=evaluate)
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Any
 ) -> pl.DataFrame:
@@ -191,7 +191,7 @@ def _has_exact_bounds(
     )
 
 
-@partial(checks_keywords, forwarded_to=evaluate)
+@partial(checks_call, forwarded_to=evaluate)
 def robustness_to_grading(
     frame: pl.DataFrame | pl.LazyFrame,
     *measures: str,
@@ -363,17 +363,12 @@ def _resolve_rows(
     grade = options.get("grade", "grade")
     if not isinstance(grade, str | pl.Expr):
         check_column_name("grade", grade)
-    request_options: dict[str, Any] = {**options}
-    for name in DOCUMENT_INPUTS:
-        request_options.pop(name, None)
-    schema = evaluate(rows.lazy(), "n_relevant", **request_options).collect_schema()
-    request_options.pop("consecutive", None)
-    request = Request.of(["n_relevant"], **request_options).with_document_column(
-        rows.collect_schema()
-    )
+    others = {*DOCUMENT_INPUTS, "consecutive", "fingerprint"}
+    request_options: Any = {name: options[name] for name in options if name not in others}
+    request = Request.of(["n_relevant"], **request_options).of_frame(rows)
     rows, keywords = name_columns(request, rows)
-    keys = [name for name in schema if name != "n_relevant"]
-    return rows, {**options, **keywords, "doc": request.doc}, keys
+    keywords = {**options, **keywords, "doc": request.doc, "fingerprint": None}
+    return rows, keywords, request.result_keys
 
 
 def _evaluate_quietly(

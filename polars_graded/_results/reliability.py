@@ -22,7 +22,7 @@ from polars_graded._checks import (
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.grid import (
     EFFECTIVE,
     Grid,
@@ -55,7 +55,7 @@ DEFAULT_SIZE_COUNT = 10
 """Maximum number of sizes of samples if the caller passes none."""
 
 
-@checks_keywords
+@checks_call
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -176,7 +176,7 @@ def _count_swaps(
     return pl.concat(tables)
 
 
-@checks_keywords
+@checks_call
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -346,7 +346,7 @@ def _compute_signs(results: MeasureValues, indices: Integers) -> Floats:
 # Correlations of orders
 
 
-@checks_keywords
+@checks_call
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -563,7 +563,7 @@ def compute_tau_ap(x: Floats, reference: Floats) -> float:
 # Power and numbers of queries
 
 
-@checks_keywords
+@checks_call
 def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
@@ -713,7 +713,7 @@ def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -
     }
 
 
-@checks_keywords
+@checks_call
 def power_curve(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,

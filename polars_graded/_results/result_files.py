@@ -14,7 +14,7 @@ import polars.selectors as cs
 from polars_graded._checks import check_columns
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.request import SETTINGS
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import PassedKeys
 from polars_graded._versions import __version__
@@ -29,7 +29,7 @@ Within the metadata, the same key holds the version of polars_graded.
 FORMATS = (".parquet", ".csv")
 
 
-@checks_keywords
+@checks_call
 def write_results(
     per_query: Any, path: str | PathLike[str], *, query: Columns | None = None
 ) -> None:
@@ -125,7 +125,7 @@ def write_results(
         frame.with_columns(*([lists] if curves else []), times).write_csv(part)
 
 
-@checks_keywords
+@checks_call
 def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     r"""Read a file that `write_results` or the command has written.
 

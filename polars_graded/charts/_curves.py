@@ -20,7 +20,7 @@ from polars_graded._drawing import axes, chart_rows, curve_rows, lines, panels, 
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.grid import EFFECTIVE
 from polars_graded._results.keys import (
@@ -43,7 +43,7 @@ UNITS = {"queries": "queries", "clusters": "clusters", EFFECTIVE: "effective que
 """Words for the columns of numbers that `sample_size_curves` draws."""
 
 
-@checks_keywords
+@checks_call
 def dcg_curves(
     frame: Frame,
     curve: str | None = None,
@@ -151,7 +151,7 @@ def dcg_curves(
     )
 
 
-@checks_keywords
+@checks_call
 def recall_precision_curves(
     frame: Frame,
     curve: str | None = None,
@@ -372,7 +372,7 @@ def _draw_background(table: pl.DataFrame, position: str) -> list[alt.Chart]:
     return layers
 
 
-@checks_keywords
+@checks_call
 def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = None) -> Chart:
     """Draw click-through rates by rank with their intervals.
 
@@ -453,7 +453,7 @@ def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = No
     return panels.draw_panels(layers, table, panel, headline, notes, encoding=shared)
 
 
-@checks_keywords
+@checks_call
 def catalogue_curves(
     curve: Frame,
     *,
@@ -540,7 +540,7 @@ def catalogue_curves(
     )
 
 
-@checks_keywords
+@checks_call
 def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | None = None) -> Chart:
     """Draw what more queries are worth: power, or a stable order of strategies.
 

@@ -18,7 +18,7 @@ from polars_graded._checks import check_number
 from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.arguments import Columns
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.grid import Missing
 from polars_graded._results.keys import WEIGHT, Keys, PassedKeys, add_units, check_independence
 from polars_graded._results.measure_values import MeasureColumns, compute_mean_interval
@@ -48,7 +48,7 @@ VALUES = ("value_a", "value_b", "difference")
 """Columns whose means are drawn."""
 
 
-@checks_keywords
+@checks_call
 def explore(
     per_query: Frame,
     a: Any,

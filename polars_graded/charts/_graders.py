@@ -15,7 +15,7 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.document_columns import DEFAULT_DOC
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.agreement import collect_grades
 from polars_graded._results.regrading import AS_GIVEN
 from polars_graded._sentences import format_count, shorten_name, titles
@@ -24,7 +24,7 @@ MAX_AGREEMENT_GRADES = 30
 """Maximum number of grades in a chart of agreement; with more, printed shares are illegible."""
 
 
-@checks_keywords
+@checks_call
 def agreement(
     frame: Frame,
     one: str,
@@ -121,7 +121,7 @@ def agreement(
     )
 
 
-@checks_keywords
+@checks_call
 def grading_profile(
     robustness: Frame,
     *,

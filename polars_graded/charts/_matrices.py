@@ -12,7 +12,7 @@ from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.findings import is_significant, name_p
 from polars_graded._sentences import titles
@@ -25,7 +25,7 @@ UNDECIDED_OPACITY = 0.25
 """Opacity of differences that are not significant."""
 
 
-@checks_keywords
+@checks_call
 def comparison_matrix(
     comparison: Frame,
     *,
@@ -153,7 +153,7 @@ def _encode_cells(
     return alt.Encoding(x=alt.X(**x, **columns), y=alt.Y(**y, **rows), fill=fill)
 
 
-@checks_keywords
+@checks_call
 def similarity_matrix(frame: Frame, measure: str) -> Chart:
     """Draw the mean similarity of each pair of strategies as a matrix.
 

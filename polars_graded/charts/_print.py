@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from polars_graded._checks import check_whole_number
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 
 PRINT_COLOURS = [
     *("#440154", "#35b779", "#31688e", "#b5de2b", "#482878"),
@@ -23,7 +23,7 @@ FONT_SIZE = 8
 """Size of most texts on paper, in points."""
 
 
-@checks_keywords
+@checks_call
 def for_print(
     chart: Any, *, width: int | None = None, font: str = "Helvetica, Arial, sans-serif"
 ) -> Any:

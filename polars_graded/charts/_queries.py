@@ -16,7 +16,7 @@ from polars_graded._drawing.chart_rows import MAX_DRAWN_ROWS, Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import in_order
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import differences
 from polars_graded._results.grid import Missing
 from polars_graded._results.keys import (
@@ -49,7 +49,7 @@ MAX_CELLS_PER_AXIS = 40
 """Maximum number of cells of a density along one axis."""
 
 
-@checks_keywords
+@checks_call
 def precision_histogram(
     per_query: Frame,
     measure: MeasureColumns,
@@ -333,7 +333,7 @@ def build_compared_queries(
     return table.with_row_index("position", offset=1), chart_rows.format_names([a, b]), name
 
 
-@checks_keywords
+@checks_call
 def measure_agreement(
     frame: Frame,
     x: str,

@@ -15,7 +15,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.arguments import By, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
 from polars_graded._measuring.document_columns import DEFAULT_DOC
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._sentences import format_count, shorten_names, titles
@@ -44,7 +44,7 @@ MAX_TILE_LETTERS, MAX_TOOLTIP_LETTERS = 80, 300
 """Maximum numbers of letters of a title on a tile and in a tooltip."""
 
 
-@checks_keywords
+@checks_call
 def rankings(
     frame: Frame,
     of: Any,

@@ -14,7 +14,7 @@ from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._sentences import format_count, shorten_name
 from polars_graded.namespace import graded
@@ -32,7 +32,7 @@ LEFT_NAMES = ("'left'", "'right'"), ("8", "-8")
 """Alignment and offset in pixels of a name near the left edge, and of other names."""
 
 
-@checks_keywords
+@checks_call
 def relevance_function(
     frame: Frame,
     score: str,

@@ -15,7 +15,7 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.findings import (
     count_directions,
     describe_agreement,
@@ -50,7 +50,7 @@ AGREEING_ENDS = "simultaneous_low", "simultaneous_high"
 corrected p values."""
 
 
-@checks_keywords
+@checks_call
 def strategy_bars(
     summary: Frame,
     *,
@@ -138,7 +138,7 @@ def strategy_bars(
     return panels.draw_rows(layers, table, panel, headline, notes, marks, sharing, encoding=shared)
 
 
-@checks_keywords
+@checks_call
 def strategy_ranks(
     ranks: Frame,
     *,
@@ -247,7 +247,7 @@ def _write_first(ranks: pl.DataFrame) -> str:
     return verdicts.write_title([finding], tests)
 
 
-@checks_keywords
+@checks_call
 def comparison_forest(
     comparison: Frame,
     *,
