@@ -174,6 +174,19 @@ def test_other_json_is_refused_with_the_forms_that_are_read(text, got):
         read_run(text.encode())
 
 
+def test_lines_of_queries_with_their_documents_are_read():
+    """As Sentence Transformers writes predictions."""
+    lines = [
+        {"query_id": "q1", "query": "dew", "results": [{"corpus_id": "d1", "score": 0.5}]},
+        {"query_id": "q2", "query": "sky", "results": []},
+        {"query_id": "q3", "query": "ice", "results": [{"corpus_id": n, "score": 1} for n in "ab"]},
+    ]
+    expected = [("q1", "d1", 0.5), ("q3", "a", 1.0), ("q3", "b", 1.0)]
+    for text in ("".join(json.dumps(line) + "\n" for line in lines), json.dumps(lines)):
+        run = read_run(text.encode())
+        assert run.select("query", "doc", "score").rows() == expected
+
+
 # Several tags in a file
 
 

@@ -131,9 +131,9 @@ def _read_json(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.Da
     """Return the rows of JSON: a list of objects, an object per line, or a mapping of queries."""
     try:
         if first_line.startswith("["):
-            return pl.read_json(io.BytesIO(text), infer_schema_length=None)
+            return _spread_lists(pl.read_json(io.BytesIO(text), infer_schema_length=None), kind)
         if _is_record(first_line, kind):
-            return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
+            return _spread_lists(pl.read_ndjson(io.BytesIO(text), infer_schema_length=None), kind)
         mapping = json.loads(text)
         if kind is RUNS:
             table = build_run_table(mapping, "query", "doc", None).table
@@ -151,11 +151,27 @@ def _read_json(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.Da
 
 
 def _is_record(line: str, kind: FileKind) -> bool:
-    """Return whether a line is a JSON object with the fields of one document."""
+    """Return whether a line is a JSON object of a document, or of a query and its documents."""
     try:
-        return {"query", "doc"} <= {*_find_names(json.loads(line), kind)}
+        record = json.loads(line)
     except ValueError:
         return False
+    names = _find_names(record, kind)
+    return "query" in names and ("doc" in names or any(map(_is_list_of_objects, record.values())))
+
+
+def _is_list_of_objects(value: object) -> bool:
+    """Return whether a value of JSON is a list of objects."""
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def _spread_lists(table: pl.DataFrame, kind: FileKind) -> pl.DataFrame:
+    """Return one row per document, also if each row has a query and the list of its documents."""
+    of_objects = cs.list(cs.struct())
+    lists = table.select(of_objects).columns
+    if len(lists) != 1 or "doc" in _find_names(table.columns, kind):
+        return table
+    return table.explode(lists, empty_as_null=False, keep_nulls=False).unnest(lists)
 
 
 def _make_empty_table(kind: FileKind) -> pl.DataFrame:
