@@ -22,7 +22,7 @@ from polars_graded._door import find_engine
 
 pa = needed("pyarrow")
 
-from polars_graded._frames.engines.arrow import Worker, prepare  # noqa: E402
+from polars_graded._frames.engines.arrow import Worker, build_result_schema, convert_schema  # noqa: E402
 from polars_graded._frames.request import Request  # noqa: E402
 
 NAMED = [row.name for row in ROWS]
@@ -62,7 +62,10 @@ def expected():
 
 
 def worker_of(frame, *measures, **options):
-    return Worker(*prepare(Request.of(measures, **options), frame.to_arrow().schema, "Arrow"))
+    given = frame.to_arrow().schema
+    rows = pl.LazyFrame(schema=convert_schema(given))
+    request = Request.of(rows, measures, **options)
+    return Worker(request, build_result_schema(request, given, "Arrow"))
 
 
 def unpickled(worker):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -177,10 +177,6 @@ def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, t
     return strategies
 
 
-SELECTED = "selected columns"
-"""Name of the entry of `by` before the columns of a frame are known."""
-
-
 def selects_columns(by: Any) -> bool:
     """Return whether `by` selects columns: a selector, several columns or a pattern."""
     entries = by if isinstance(by, list | tuple) else [by]
@@ -193,6 +189,23 @@ def selects_columns(by: Any) -> bool:
         or (isinstance(each, str) and each.startswith("^") and each.endswith("$"))
         for each in entries
     )
+
+
+def select_scores(
+    by: Any, schema: Mapping[str, pl.DataType], others: Collection[str | None]
+) -> list[str]:
+    """Return the columns of a frame that `by` selects, without `others`."""
+    try:
+        names = pl.LazyFrame(schema=schema).select(by).collect_schema().names()
+    except pl.exceptions.ColumnNotFoundError as error:
+        problem = str(error).partition("\n")[0]
+        msg = f"`by` must select columns of `frame`, which has {', '.join(schema)}: {problem}"
+        raise pl.exceptions.ColumnNotFoundError(msg) from None
+    scores = [name for name in names if name not in others]
+    if not scores:
+        msg = f"`by` must select at least one column of `frame`, got none of {', '.join(schema)}"
+        raise ValueError(msg)
+    return scores
 
 
 def parse_descending(

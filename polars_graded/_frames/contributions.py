@@ -96,8 +96,7 @@ def compute_added_by_rank(
     of the measure for each `query` and `strategy`.
     """
     check_whole_number("n", n)
-    request = Request.of([measure.name], **options)
-    request, schema = request.of_frame(frame), frame.collect_schema()
+    request, schema = Request.of(frame, [measure.name], **options), frame.collect_schema()
     for argument, column in others.items():
         check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
     doc = request.choose_document(doc, schema)

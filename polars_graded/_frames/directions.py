@@ -23,21 +23,6 @@ def check_directions(request: Request, groups: Groups) -> None:
     directions = Directions(request)
     directions.add(groups)
     directions.check()
-    check_stacked_names(request, groups.keys)
-
-
-def check_stacked_names(request: Request, frame: pl.DataFrame) -> None:
-    """Raise if `descending` names a strategy that the whole frame does not contain."""
-    if request.strategy is None or request.compares_pairs or frame.is_empty():
-        return
-    names = frame.get_column(request.strategy).unique(maintain_order=True).cast(pl.String).to_list()
-    for name in request.stacked_directions:
-        if name not in names:
-            msg = (
-                f"`descending` must name strategies of {request.strategy!r}, which are "
-                f"{first_few(names)}, got {name!r}{did_you_mean(name, filter(None, names))}"
-            )
-            raise ValueError(msg)
 
 
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -84,12 +69,21 @@ class Directions:
                 facts = collect_rank_facts(groups.lists(column), strategies, others)
                 self.facts.setdefault((name, column), []).append(facts)
 
-    def check(self) -> None:
+    def check(self, *, are_all: bool = True) -> None:
         """Raise if a column looks like ranks and no direction is passed for it.
 
-        Raise also if a single `descending=False` covers ranks and scores alike.
+        Raise also if a single `descending=False` covers ranks and scores alike, or if `descending`
+        names a strategy that the frame lacks, unless the parts are not all parts of the frame.
         """
         request = self.request
+        names = [*map(str, self.strategies)] if are_all and not request.compares_pairs else []
+        for name in request.stacked_directions:
+            if names and name not in names:
+                msg = (
+                    f"`descending` must name strategies of {request.strategy!r}, which are "
+                    f"{first_few(names)}, got {name!r}{did_you_mean(name, names)}"
+                )
+                raise ValueError(msg)
         owners = [*(request.by if request.strategy is None else map(str, self.strategies))]
         ranks = {
             (name if request.strategy is None else str(strategy), name, column): clause

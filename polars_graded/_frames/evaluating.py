@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
@@ -12,7 +12,7 @@ import polars as pl
 from polars_graded._checks import check_flag
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
-from polars_graded._frames.directions import Directions, check_stacked_names
+from polars_graded._frames.directions import Directions
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.request import Request
@@ -154,8 +154,9 @@ def evaluate(
     └──────────┴───────┴─────────────────┴─────────────┘
     """
     __tracebackhide__ = True
-    requests = Request.of_graders(
-        measures,
+    make_requests = partial(
+        Request.of_graders,
+        measures=measures,
         query=query,
         grade=grade,
         by=by,
@@ -175,12 +176,19 @@ def evaluate(
         reference=reference,
         fingerprint=fingerprint,
     )
-    values: pl.DataFrame | pl.LazyFrame = measure_frame(requests, frame, consecutive=consecutive)
+    values: pl.DataFrame | pl.LazyFrame = measure_frame(
+        make_requests, frame, consecutive=consecutive
+    )
     return values
 
 
-def measure_frame(requests: Sequence[Request], frame: Any, *, consecutive: bool) -> Any:
-    """Measure any frame; `requests` has one request for each grader.
+def measure_frame(
+    make_requests: Callable[[pl.DataFrame | pl.LazyFrame], Sequence[Request]],
+    frame: Any,
+    *,
+    consecutive: bool,
+) -> Any:
+    """Measure any frame; `make_requests` returns its request for each grader.
 
     The result is a LazyFrame for a LazyFrame, a frame of the engine for one of an engine, such as
     Spark, and a DataFrame for any other frame.
@@ -188,19 +196,17 @@ def measure_frame(requests: Sequence[Request], frame: Any, *, consecutive: bool)
     __tracebackhide__ = True
     check_flag("consecutive", consecutive)
     if isinstance(frame, pl.LazyFrame):
-        requests = [each.of_frame(frame) for each in requests]
-        return measure_lazily(requests, frame, consecutive=consecutive)
+        return measure_lazily(make_requests(frame), frame, consecutive=consecutive)
     if isinstance(frame, pl.DataFrame):
-        requests = [each.of_frame(frame).with_strategies(frame) for each in requests]
-        values = measure_eagerly(requests, frame)
-        check_stacked_names(requests[0], values)
-        return values
+        requests = [each.with_strategies(frame) for each in make_requests(frame)]
+        return measure_eagerly(requests, frame)
+    engine: Any = find_engine(frame)
+    requests = [*make_requests(pl.LazyFrame(schema=engine.read_schema(frame)))]
     fingerprint = requests[0].fingerprint
     for name, value in (("consecutive", consecutive), ("fingerprint", fingerprint)):
         if value not in (None, False):
             msg = f"`{name}` must not be passed for frames of Spark and the like, got {value!r}"
             raise ValueError(msg)
-    engine: Any = find_engine(frame)
     each = [engine.evaluate_rows(request, frame) for request in requests]
     return reduce(lambda one, other: one.union(other), each)
 
@@ -210,11 +216,13 @@ def measure_eagerly(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
     consecutive: bool = False,
+    is_whole: bool = True,
 ) -> pl.DataFrame:
     """Return the values of all queries.
 
     `requests` has one request for each grader. If the rows of each query are `consecutive`, the
-    rows of a LazyFrame are read batch by batch.
+    rows of a LazyFrame are read batch by batch. Part of a frame, which is not `is_whole`, may lack
+    strategies.
     """
     first = requests[0]
     directions, duplicates = Directions(first), Duplicates(requests)
@@ -224,7 +232,7 @@ def measure_eagerly(
         duplicates.check(groups)
         for each in gathered:
             each.add(groups)
-    directions.check()
+    directions.check(are_all=is_whole)
     result = finish_requests(gathered)
     if isinstance(frame, pl.LazyFrame):
         keys = [*([] if first.grader is None else [GRADER]), *first.result_keys]
@@ -248,10 +256,8 @@ def measure_lazily(
         # The names of strategies come from the unfiltered frame. Even if a filter removes all rows
         # of a strategy, the same pairs of strategies are compared.
         selected = [_select_columns(each, columns).with_strategies(frame) for each in requests]
-        measured = measure_eagerly(selected, rows, consecutive=consecutive)
-        if wanted is None:  # a filter may have removed strategies
-            check_stacked_names(requests[0], measured)
-        yield measured
+        is_whole = wanted is None
+        yield measure_eagerly(selected, rows, consecutive=consecutive, is_whole=is_whole)
 
     schema = frame.collect_schema()
     check_without_data(requests, schema)

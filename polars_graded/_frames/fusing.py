@@ -179,6 +179,7 @@ def fuse(
     └───────┴─────┴──────┴───────┴───────┘
     """
     request = Request.of(
+        frame,
         ["n_relevant"],
         grade=NO_GRADE,
         by=by,
@@ -198,7 +199,6 @@ def fuse(
         raise ValueError(msg)
     factors = _parse_weights(request, method, weights)
     offset = check_number("k", k, at_least=0)
-    request = request.of_frame(frame)
     if check_column_name("name", name) in request.columns:
         msg = f"`name` must not be a column that is used, got {name!r}"
         raise ValueError(msg)

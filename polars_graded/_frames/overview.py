@@ -126,6 +126,7 @@ def overview(
     └──────────┴─────────┴───────────┴──────────┴─────────────┘
     """
     request = Request.of(
+        frame,
         ["n_relevant", JUDGED_AT_THE_TOP.name],
         query=query,
         grade=grade,
@@ -140,7 +141,6 @@ def overview(
         undefined_as=undefined_as,
         condensed=condensed,
     )
-    request = request.of_frame(frame)
     rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
     groups = Groups.of(rows, request.keys, request.document_columns)
     check_directions(request, groups)
@@ -279,6 +279,7 @@ def side_by_side(
     └──────┴──────┴───────────────┴──────┴───────────────┘
     """
     request = Request.of(
+        frame,
         ["n_relevant"],
         query=query,
         grade=grade,
@@ -293,7 +294,6 @@ def side_by_side(
         condensed=condensed,
     )
     check_whole_number("n", n)
-    request = request.of_frame(frame)
     doc = request.choose_document(doc, frame.collect_schema())
     rows = select_queries(request, frame, [of])
     ranked, tied = [*rank_rows_of_strategies(request, rows)], {}

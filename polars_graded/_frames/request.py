@@ -19,7 +19,6 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.arguments import (
     NO_GRADE,
-    SELECTED,
     By,
     Column,
     Columns,
@@ -34,6 +33,7 @@ from polars_graded._frames.arguments import (
     parse_inputs,
     parse_measures,
     parse_stacked_directions,
+    select_scores,
     selects_columns,
 )
 from polars_graded._frames.inputs import GRADER
@@ -91,8 +91,7 @@ class Request:
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Columns for the inputs of measures, by the name of the input, such as `known`."""
     doc: str | None = DEFAULT_DOC
-    """The column of documents, or None. If no column is passed, this is `DEFAULT_DOC` until a frame
-    is known."""
+    """The column of documents, or None. `DEFAULT_DOC` only while a request is made."""
     finds_document: bool = False
     """True if the frame was searched for a column of documents, because none was passed."""
     rank_column: str | None = None
@@ -100,9 +99,6 @@ class Request:
     stacked_directions: Mapping[str, bool] = field(default_factory=dict)
     """Directions of stacked strategies, by strategy: False for those whose lowest value is
     first. The computed sort column of these strategies is negated."""
-    selection: tuple[Any, Any] | None = None
-    """The arguments `by` and `descending` if `by` selects columns, for example by a selector of
-    Polars, until the columns of a frame are known. Otherwise None."""
     all_ascending: bool = False
     """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
     grader: str | None = None
@@ -115,6 +111,7 @@ class Request:
     @classmethod
     def of(
         cls,
+        frame: pl.DataFrame | pl.LazyFrame,
         measures: Sequence[Measures],
         *,
         query: Columns = "query",
@@ -132,16 +129,21 @@ class Request:
         fingerprint: str | bool | None = None,
         **inputs: Column | None,
     ) -> Self:
-        """Check the arguments of `evaluate` and return their request.
+        """Check the arguments of `evaluate` for a frame, and return their request.
 
-        `inputs` are the columns of `DOCUMENT_INPUTS`.
+        `inputs` are the columns of `DOCUMENT_INPUTS`. Columns that no argument names, such as that
+        of documents, are found in the frame. Raise if a column is missing or the frame does not
+        fit.
         """
         __tracebackhide__ = True
+        schema = frame.collect_schema()
         computed: dict[str, pl.Expr] = {}
         grader, grade = parse_grade(grade, computed)
-        selection = None
+        queries = check_column_names("query", query)
+        if strategy is not None:
+            check_column_name("strategy", strategy)
         if selects_columns(by):
-            selection, by, descending = (by, descending), SELECTED, None
+            by = select_scores(by, schema, {*queries, strategy, grade})
         strategies = parse_by(by, computed)
         stacked_directions = parse_stacked_directions(descending, strategies, strategy)
         if stacked_directions and strategy is not None:
@@ -153,9 +155,9 @@ class Request:
         request = cls(
             chosen,
             strategies,
-            tuple(check_column_names("query", query)),
+            tuple(queries),
             grade,
-            None if strategy is None else check_column_name("strategy", strategy),
+            strategy,
             Ties.of(ties),
             parse_descending(descending, strategies),
             scale.with_undefined(undefined_as),
@@ -164,7 +166,6 @@ class Request:
             columns,
             None if doc is None else check_column_name("doc", doc),
             stacked_directions=stacked_directions,
-            selection=selection,
             all_ascending=(descending is False and len(strategies) > 1)
             or (strategy is not None and descending in (False, dict.fromkeys(strategies, False))),
             grader=grader,
@@ -172,17 +173,21 @@ class Request:
         )
         check_measures([*chosen.values()], request.unsorted_ranking, columns)
         request.check_names()
-        return request
+        request.check_schema(schema)
+        request.check_not_stacked(frame)
+        return request.with_document_column(schema).with_settings(schema)
 
     @classmethod
-    def of_graders(cls, measures: Sequence[Measures], **options: Any) -> list[Request]:
+    def of_graders(
+        cls, frame: pl.DataFrame | pl.LazyFrame, measures: Sequence[Measures], **options: Any
+    ) -> list[Self]:
         """Return one request per grader, or one if `grade` is a single column."""
         __tracebackhide__ = True
         graders = parse_graders(options.get("grade", "grade"))
         if graders is None:
-            return [cls.of(measures, **options)]
+            return [cls.of(frame, measures, **options)]
         grades = ({"grade": {grader: column}} for grader, column in graders.items())
-        return [cls.of(measures, **options | grade) for grade in grades]
+        return [cls.of(frame, measures, **options | grade) for grade in grades]
 
     def check_names(self) -> None:
         """Raise if columns of the result would share a name.
@@ -298,10 +303,7 @@ class Request:
 
     @property
     def document(self) -> str | None:
-        """Return the column of documents.
-
-        The result is None without such a column, or before the frame is searched for it.
-        """
+        """Return the column of documents, or None."""
         return None if self.doc == DEFAULT_DOC else self.doc
 
     @property
@@ -350,18 +352,6 @@ class Request:
         """Return all columns in `by`: the scores and the columns that follow them to break ties."""
         return [name for columns in self.by.values() for name in columns]
 
-    def of_frame(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:
-        """Return the request for a frame, with the columns that are found in it.
-
-        Raise if a column is missing or the frame does not fit.
-        """
-        __tracebackhide__ = True
-        schema = frame.collect_schema()
-        request = self.with_selected_columns(schema)
-        request.check_schema(schema)
-        request.check_not_stacked(frame)
-        return request.with_document_column(schema).with_settings(schema)
-
     def choose_document(self, doc: str, schema: Mapping[str, Any]) -> str:
         """Return the column to show for a document: `doc`, by default that of documents."""
         default = self.document or "doc"
@@ -369,43 +359,12 @@ class Request:
         check_columns("frame", [column], schema, argument="doc")
         return column
 
-    def with_selected_columns(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with the columns of a frame that `by` selects.
-
-        The columns of queries, strategies and grades are left out.
-        """
-        if self.selection is None:
-            return self
-        given, descending = self.selection
-        try:
-            names = pl.LazyFrame(schema=schema).select(given).collect_schema().names()
-        except pl.exceptions.ColumnNotFoundError as error:
-            problem = str(error).partition("\n")[0]
-            msg = f"`by` must select columns of `frame`, which has {', '.join(schema)}: {problem}"
-            raise pl.exceptions.ColumnNotFoundError(msg) from None
-        by = parse_by([name for name in names if name not in {*self.keys, self.grade}] or SELECTED)
-        if SELECTED in by:
-            msg = (
-                f"`by` must select at least one column of `frame`, got none of {', '.join(schema)}"
-            )
-            raise ValueError(msg)
-        request = replace(
-            self,
-            by=by,
-            descending=parse_descending(descending, by),
-            all_ascending=descending is False and len(by) > 1,
-            selection=None,
-        )
-        request.check_names()
-        return request
-
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the column of documents of a frame."""
-        request = self
-        others = {*self.keys, self.grade, *(columns[0] for columns in request.by.values())}
+        request, others = self, {*self.keys, self.grade, *(each[0] for each in self.by.values())}
         if self.doc == DEFAULT_DOC:
-            doc = find_document_column(schema, others) or request.find_text_tie_column(schema)
-            request = replace(request, doc=doc, finds_document=True)
+            doc = find_document_column(schema, others) or self.find_text_tie_column(schema)
+            request = replace(self, doc=doc, finds_document=True)
         has_ranks = RANK not in self.keys and RANK in schema and schema[RANK].is_numeric()
         return replace(
             request,

@@ -93,7 +93,7 @@ class PairRequest(Request):
 
     def check_pairs(self) -> None:
         """Raise if the strategies are known and do not form a pair."""
-        if not self.needs_strategies and self.selection is None:
+        if not self.needs_strategies:
             find_pairs(self.strategies, self.baseline, hint=HINT)
 
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
@@ -101,12 +101,6 @@ class PairRequest(Request):
         keys = super().build_schema(schema)
         pair = dict.fromkeys(PAIR, keys.pop(self.key))
         return pl.Schema({self.key: pl.String(), **pair, **keys})
-
-    def with_selected_columns(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with the columns of a frame that `by` selects."""
-        request = super().with_selected_columns(schema)
-        request.check_pairs()
-        return request
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column found in a frame.
@@ -424,19 +418,26 @@ def similarity(
     if needs_grades:
         check_column("grade", grade)
     given = grade if needs_grades else NO_GRADE
-    request = PairRequest.of(
-        measures,
-        grade=given,
-        query=query,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        doc=doc,
-        irrelevant=irrelevant,
-        relevant_from=relevant_from,
+
+    def make_requests(rows: pl.DataFrame | pl.LazyFrame) -> list[PairRequest]:
+        request = PairRequest.of(
+            rows,
+            measures,
+            grade=given,
+            query=query,
+            by=by,
+            strategy=strategy,
+            ties=ties,
+            descending=descending,
+            doc=doc,
+            irrelevant=irrelevant,
+            relevant_from=relevant_from,
+        )
+        request = replace(request, baseline=baseline)
+        request.check_pairs()
+        return [request]
+
+    values: pl.DataFrame | pl.LazyFrame = measure_frame(
+        make_requests, frame, consecutive=consecutive
     )
-    request = replace(request, baseline=baseline)
-    request.check_pairs()
-    values: pl.DataFrame | pl.LazyFrame = measure_frame([request], frame, consecutive=consecutive)
     return values

@@ -69,8 +69,7 @@ class RankedFrame:
         if not selects_columns(by) and len(parse_by(by)) == 1 and strategy in schema:
             options["strategy"] = strategy
         columns = {} if titles is None else {"titles": titles}
-        request = Request.of(["n_relevant"], query=query, **options)
-        request = request.of_frame(frame)
+        request = Request.of(frame, ["n_relevant"], query=query, **options)
         for column in columns.values():
             check_columns("frame", [check_column_name("titles", column)], schema, argument="titles")
         if doc == DEFAULT_DOC and request.document is None:

@@ -146,6 +146,7 @@ def catalogue(
     """
     head = check_number("head", head, above=0, below=1)
     request = Request.of(
+        frame,
         ["n_retrieved"],
         grade=NO_GRADE,
         query=query,
@@ -243,6 +244,7 @@ def catalogue_curve(
     └──────────┴───────┴─────────────────┘
     """
     request = Request.of(
+        frame,
         ["n_retrieved"],
         grade=NO_GRADE,
         query=query,
@@ -305,7 +307,6 @@ def _recommend(
     The recommendations are ranked and checked as by `evaluate`.
     """
     check_whole_number("n", n)
-    request = request.of_frame(frame)
     doc = request.document
     if doc is None:
         msg = (

@@ -365,7 +365,7 @@ def _resolve_rows(
         check_column_name("grade", grade)
     others = {*DOCUMENT_INPUTS, "consecutive", "fingerprint"}
     request_options: Any = {name: options[name] for name in options if name not in others}
-    request = Request.of(["n_relevant"], **request_options).of_frame(rows)
+    request = Request.of(rows, ["n_relevant"], **request_options)
     rows, keywords = name_columns(request, rows)
     keywords = {**options, **keywords, "doc": request.doc, "fingerprint": None}
     return rows, keywords, request.result_keys

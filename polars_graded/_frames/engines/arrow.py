@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -13,8 +13,6 @@ from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-RequestT = TypeVar("RequestT", bound=Request)
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,14 @@ class Worker:
         # for all queries, so no warning is shown.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            values = measure_eagerly([self.request], frame)
+            values = measure_eagerly([self.request], frame, is_whole=False)
         return values.to_arrow().cast(self.schema)
 
 
-def prepare(request: RequestT, given: pa.Schema, engine: str) -> tuple[RequestT, pa.Schema]:
-    """Return the request for the columns of a frame, and the schema of the result.
+def build_result_schema(request: Request, given: pa.Schema, engine: str) -> pa.Schema:
+    """Return the schema of the result.
 
-    Raise if the columns do not fit, or if ties would be broken by the order of rows, which an
-    engine does not keep.
+    Raise if ties would be broken by the order of rows, which an engine does not keep.
     """
     if request.ties.columns == ():
         msg = (
@@ -58,13 +55,11 @@ def prepare(request: RequestT, given: pa.Schema, engine: str) -> tuple[RequestT,
             "Hint: ties='doc' ranks tied documents by that column"
         )
         raise ValueError(msg)
-    schema = read_schema(given)
-    request = request.of_frame(pl.LazyFrame(schema=schema))
-    check_without_data([request], schema)
-    return request, _build_arrow_schema(request, given)
+    check_without_data([request], convert_schema(given))
+    return _build_arrow_schema(request, given)
 
 
-def read_schema(given: pa.Schema) -> pl.Schema:
+def convert_schema(given: pa.Schema) -> pl.Schema:
     """Return the columns with the data types of Polars."""
     return pl.Schema({field.name: _read_type(field) for field in given})
 
@@ -97,5 +92,5 @@ def _build_arrow_schema(request: Request, given: pa.Schema) -> pa.Schema:
         given.field(copied[name]).with_name(name)
         if name in copied
         else pa.field(name, types[dtype])
-        for name, dtype in request.build_schema(read_schema(given)).items()
+        for name, dtype in request.build_schema(convert_schema(given)).items()
     )

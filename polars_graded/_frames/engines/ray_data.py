@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.engines.arrow import Worker, prepare
+from polars_graded._frames.engines.arrow import Worker, build_result_schema, convert_schema
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def read_schema(dataset: Any) -> pl.Schema:
+    """Return the columns of a frame with the data types of Polars."""
+    return convert_schema(_read_arrow_schema(dataset))
 
 
 def evaluate_rows(request: Request, dataset: Any) -> Any:
@@ -21,7 +26,7 @@ def evaluate_rows(request: Request, dataset: Any) -> Any:
     from ray.data import DataContext
 
     buckets = DataContext.get_current().default_hash_shuffle_parallelism
-    request, schema = prepare(request, _read_arrow_schema(dataset), "Ray Data")
+    schema = build_result_schema(request, _read_arrow_schema(dataset), "Ray Data")
     if request.needs_strategies:
         names = dataset.unique(request.strategy)
         request = request.with_strategies(pl.DataFrame({request.strategy or "": names}))

@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.engines.arrow import Worker, prepare
+from polars_graded._frames.engines.arrow import Worker, build_result_schema, convert_schema
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def read_schema(frame: Any) -> pl.Schema:
+    """Return the columns of a frame with the data types of Polars."""
+    return convert_schema(_read_arrow_schema(frame))
 
 
 def evaluate_rows(request: Request, frame: Any) -> Any:
@@ -21,7 +26,7 @@ def evaluate_rows(request: Request, frame: Any) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     buckets = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    request, schema = prepare(request, _read_arrow_schema(frame), "Spark")
+    schema = build_result_schema(request, _read_arrow_schema(frame), "Spark")
     if request.needs_strategies:
         names = frame.select(_quote_name(request.strategy or "")).distinct()
         request = request.with_strategies(pl.DataFrame(names.toArrow()))
