@@ -46,8 +46,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 SKIPS = Path(__file__).with_name("skips.toml")
 """Patterns of the reasons for which tests may be skipped, each with why that is no loss."""
 
-collect_ignore = ["benchmark/figure.py", "mutation.py"]
-"""Scripts: one imports what stands beside it, the other needs the extra `mutation`."""
+collect_ignore = ["benchmark/figure.py"]
+"""A script that imports what stands beside it."""
 
 
 @pytest.fixture(scope="session")
