@@ -241,16 +241,16 @@ def split_by_grader(
     two queries. If the column "grader" is the strategy, the query or a segment, the rows are not
     split.
     """
-    others = collect_column_names(keys.strategy, keys.query, keys.segments)
+    others = {keys.strategy, *keys.queries, *keys.segments}
     if GRADER not in frame.collect_schema() or GRADER in others:
         return {None: frame}
     frame = frame.lazy().collect()
-    check_columns("per_query", keys.queries, frame.columns, argument="query")
     if frame.is_empty():
         msg = "`per_query` must have a row per grader, strategy and query, got none"
         raise ValueError(msg)
     check_graders_named(frame, "per_query")
     values = [name for name in frame.columns if name in measures or Measure.parsed(name)]
+    check_columns("per_query", keys.queries, frame.columns, argument="query")
     has_value = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
     # Segments may have queries of the same name.
     identity = [name for name in keys.identity if name in frame.columns]
