@@ -33,7 +33,13 @@ from polars_graded._command.outputs import (
     write_tables,
     write_text,
 )
-from polars_graded._command.rankings import RankingOptions, Texts, parse_names, select_keywords
+from polars_graded._command.rankings import (
+    DOCUMENT_OPTIONS,
+    RankingOptions,
+    Texts,
+    parse_names,
+    select_keywords,
+)
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
@@ -216,8 +222,10 @@ def evaluate(
         means = summarise(cluster=queries.cluster or keys["query"])
         texts.append(format_means(means, ["grader", *(queries.segments or ()), keys["strategy"]]))
     further: dict[str, Any] = {"weights": queries.weights, "segments": queries.segments}
+    # Curves take no properties of documents.
+    options_of_curves = {name: keywords[name] for name in keywords if name not in DOCUMENT_OPTIONS}
     for curve in results.curves:
-        points = pg.average_curves(results.frame, curve, **keywords, **further)
+        points = pg.average_curves(results.frame, curve, **options_of_curves, **further)
         texts.append(format_table(points))
     print_text("\n\n".join(texts))
     tabulate = partial(pg.paper_table, results.values, results.measures, **options)

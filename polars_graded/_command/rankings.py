@@ -20,6 +20,9 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 FILE_OPTIONS = ("files", "named_by", "qrels", "unjudged_below", "strategy")
 """Options that are not for a public function, but for reading files."""
 
+DOCUMENT_OPTIONS = ("known", "subtopics", "popularity", "features", "reference")
+"""Options that name columns with properties of documents."""
+
 Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
 """Type of an option with several texts, such as `--by old new`."""
 

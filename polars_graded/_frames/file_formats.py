@@ -19,19 +19,21 @@ import polars.selectors as cs
 
 from polars_graded._checks import first_few
 from polars_graded._frames.inputs import build_judgment_table, build_run_table
+from polars_graded._measuring.document_columns import DOCUMENT_NAMES, normalise_name
 
 NAMES = {
-    "query": ("query_id", "query-id", "qid", "q_id", "topic_id", "query"),
-    "doc": (
-        *("doc_id", "docid", "docno", "corpus_id", "corpus-id", "document_id", "pid", "doc"),
-        *("product_id", "item_id", "sku", "url"),
+    "query": (
+        *("query_id", "qid", "q_id", "topic_id", "question_id", "query", "topic", "question"),
+        *("user_id", "user"),
     ),
+    "doc": DOCUMENT_NAMES,
     "score": ("score",),
     "grade": ("grade", "relevance", "rel", "label", "score"),
     "rank": ("rank",),
     "tag": ("strategy", "tag"),
 }
-"""Names of each field in tables and in JSON. If several names occur, the first one is used."""
+"""Names of each field in tables and in JSON; an earlier name goes first. Upper case, and hyphens or
+blanks in place of underscores, make no difference: "query-id", "productId"."""
 
 MAX_EXACT = 2**53
 """Whole numbers below this limit are exact as Float64, the type of grades in measures."""
@@ -104,7 +106,7 @@ def parse_file(file: str, content: bytes, kind: FileKind) -> pl.DataFrame:
 
 def _find_names(columns: Collection[str], kind: FileKind) -> dict[str, str]:
     """Return the column of each field."""
-    columns_by_name = {name.lower(): name for name in columns}
+    columns_by_name = {normalise_name(name): name for name in columns}
     names = {
         field: next((each for each in NAMES[field] if each in columns_by_name), "")
         for field in kind.fields

@@ -39,7 +39,7 @@ def find_document_column(
     for column, dtype in schema.items():
         is_id = not (dtype.is_nested() or dtype == pl.Object)
         if column not in others and is_id and (column == "doc" or not dtype.is_float()):
-            columns.setdefault(_normalise_name(column), column)
+            columns.setdefault(normalise_name(column), column)
     return next((columns[name] for name in DOCUMENT_NAMES if name in columns), None)
 
 
@@ -48,14 +48,14 @@ def may_identify_documents(column: str) -> bool:
 
     If such a column breaks ties, its numbers are ids, and it is not checked for ranks.
     """
-    return _normalise_name(column) in DOCUMENT_NAMES
+    return normalise_name(column) in DOCUMENT_NAMES
 
 
 def may_identify_queries(column: str) -> bool:
     """Return whether a column of documents may identify queries instead, by its name."""
-    return _normalise_name(column) in NAMES_OF_ANY_ID
+    return normalise_name(column) in NAMES_OF_ANY_ID
 
 
-def _normalise_name(column: str) -> str:
+def normalise_name(column: str) -> str:
     """Return a name in lower case with underscores: "product_id" for "productId"."""
     return re.sub("[ -]", "_", re.sub("(?<=[a-z])(?=[A-Z])", "_", column)).lower()
