@@ -309,6 +309,8 @@ def check_columns(
                 joined = (
                     ", which join_judgments(run, judgments) adds to a run" if lacks_grades else ""
                 )
+                if argument == "ties":
+                    joined = ", or is 'order', 'trec_eval' or 'pytrec_eval'"
                 hint = f"{hint or HINT} {argument}= names the column{joined}"
             hint = hint_at_maker(name, hint)
             msg = f"`{name}` has no column {column!r}; it has {', '.join(names) or 'none'}{hint}"

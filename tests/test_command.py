@@ -225,7 +225,10 @@ def test_columns_of_queries_are_clusters_weights_and_segments(command):
     ("call", "message"),
     [
         (("compare", "--by", "main,loss"), "no column 'main,loss'"),
-        (("compare", "--weights", "traffic"), "no column 'traffic'"),
+        (
+            ("compare", "--weights", "traffic"),
+            "--weights must name a column of the rankings, got 'traffic'",
+        ),
         (("compare", "--weights", "grade"), "'grade' must have one value per query"),
         (("fuse", "--by", "main", "loss"), "fuse needs a file to write: --output fused.run"),
     ],

@@ -131,11 +131,17 @@ class QueryOptions:
 
     def add_to(self, values: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
         """Add columns of the files that the values of queries lack."""
-        weights = [] if self.weights is None else [self.weights]
-        for name in [*(self.cluster or ()), *weights, *(self.segments or ())]:
+        named = [
+            *(("cluster", name) for name in self.cluster or ()),
+            *(("weights", name) for name in [self.weights] if name is not None),
+            *(("segments", name) for name in self.segments or ()),
+        ]
+        for option, name in named:
             if name in values.columns:
                 continue
-            check_columns("the file", [name], frame.columns)
+            if name not in frame.columns:
+                msg = f"--{option} must name a column of the rankings, got {name!r}"
+                raise ValueError(msg)
             rows = frame.select(*key, name).unique(maintain_order=True)
             unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique()
             if unclear.height:

@@ -38,6 +38,9 @@ blanks in place of underscores, make no difference: "query-id", "productId"."""
 MAX_EXACT = 2**53
 """Whole numbers below this limit are exact as Float64, the type of grades in measures."""
 
+TIMES = (10**8, 10**10)
+"""Seconds since 1970, of the years 1973 to 2286. Numbers that all lie between are no grades."""
+
 MAX_SHOWN_CHARACTERS = 200
 """Maximum length of a line in an error."""
 
@@ -147,7 +150,7 @@ def _read_json(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.Da
         number = kind.number
         msg = (
             f"{file} must be JSON such as {{query: {{doc: {number}}}}}, {{query: [doc, ...]}}, or "
-            f"objects with query, doc and {number}, got {reason}"
+            f"objects with query, doc and {number}: {reason}"
         )
         raise ValueError(msg) from None
 
@@ -239,6 +242,13 @@ def _parse_lines(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.
     if fields is MS_MARCO:
         _check_ranks(file, table)
         table = table.with_columns(score=-pl.col("rank").cast(pl.Float64))
+    if kind is JUDGMENTS and table.height and table["grade"].is_between(*TIMES).all():
+        msg = (
+            f"{file} must have a grade as the last field, got times such as "
+            f"{table['grade'][0]:.0f}\n\n"
+            "Hint: pl.read_csv(...) reads ratings, whose fields are often user, item, rating, time"
+        )
+        raise ValueError(msg)
     return table
 
 

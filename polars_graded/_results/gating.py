@@ -178,6 +178,7 @@ def gate(
     │ new      ┆ -0.005     ┆ -0.011677 ┆ 0.001677 ┆ no worse │
     └──────────┴────────────┴───────────┴──────────┴──────────┘
     """
+    check_choice("test", test, GATE_TESTS)
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes = {"judgments": judgments, "formulas": formulas, "scale": scale, "missing": missing}
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
@@ -191,7 +192,6 @@ def decide_verdicts(
     matched: Matched, margin: float | Mapping[str, float], options: Options
 ) -> pl.DataFrame:
     """Return the verdicts of `gate` on strategies and their baselines."""
-    check_choice("test", options.test, GATE_TESTS)
     grid = matched.grid
     # Bonferroni: all verdicts are right together at the requested confidence.
     n_verdicts = len(matched.a) * len(grid.segments) * len(grid.measures)

@@ -333,13 +333,15 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     ]
     smallest_p = correct_p_values(options.correction, np.array(p_values)).min()
     n = max(each.n for each in testable)
+    # With so few units, there are fewer changes of sign than resamples.
+    remedy = f"more {noun}" if 2**n < options.resamples else "more resamples"
     if smallest_p > options.level:
         yield (
             "no difference, however large, can be expected to be significant at "
             f"{options.level:.3g}: with {n} {noun}, {options.resamples} resamples and "
             f"{format_count(len(p_values), 'pairs')}, the smallest corrected p value is "
             f"{smallest_p:.3g}\n\n"
-            f"Hint: more {noun}, more resamples, fewer pairs or test='t' can show a difference"
+            f"Hint: {remedy}, fewer pairs or test='t' can show a difference"
         )
     if options.test != "t":
         return

@@ -278,6 +278,10 @@ class _Views:
         y = alt.Y("label:N", title=None, scale=alt.Scale(domain=labels), axis=None)
         if self.table.height > 1:
             title += f" (point), {format_percent(self.confidence)} interval of all queries (line)"
+        # The axis encloses the intervals, which few queries make wide.
+        intervals = [self.intervals[name] for name in columns]
+        bounds = [*ends, *(end for _, *both in intervals for end in both if end is not None)]
+        ends = axes.choose_ends(pl.Series(bounds))
         axis = axes.bound_axis(ends, zero=False, grid=False, tickCount=6, titleLimit=400)
         layers = []
         for name, label in zip(columns, labels, strict=True):
@@ -287,7 +291,7 @@ class _Views:
             line = style.build_one_row().transform_calculate(
                 label=json.dumps(label), mean=repr(low), high=repr(high)
             )
-            line = line.mark_rule(strokeWidth=2, clip=True)
+            line = line.mark_rule(strokeWidth=2)
             line = line.encode(x=alt.X("mean:Q", title=title, **axis), x2=alt.X2("high"))
             layers.append(line.encode(y=y, color=style.draw_ink()))
         selected = alt.Chart().transform_filter(self.brush)
