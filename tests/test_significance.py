@@ -327,7 +327,7 @@ def test_what_intervals_cover_together_is_what_is_printed(place, means, baseline
         assert found["benjamini_hochberg"] < 0.88
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_the_permutation_test_supposes_symmetry():
     """At 10 queries skewed differences are found far too often, symmetric ones at their level."""
     row = table_after("### What a skew does")[0]
