@@ -131,12 +131,12 @@ class QueryOptions:
 
     def add_to(self, values: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
         """Add columns of the files that the values of queries lack."""
-        named = [
+        columns = [
             *(("cluster", name) for name in self.cluster or ()),
             *(("weights", name) for name in [self.weights] if name is not None),
             *(("segments", name) for name in self.segments or ()),
         ]
-        for option, name in named:
+        for option, name in columns:
             if name in values.columns:
                 continue
             if name not in frame.columns:

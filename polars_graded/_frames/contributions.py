@@ -14,9 +14,8 @@ from polars_graded._checks import (
     check_comparable,
     check_whole_number,
 )
-from polars_graded._frames.directions import check_directions
+from polars_graded._frames.directions import group_rankings
 from polars_graded._frames.request import Request
-from polars_graded._frames.rows import Groups
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import measure_one, rank_rows
@@ -169,7 +168,7 @@ def select_queries(
     rows = request.add_computed_columns(frame.lazy().filter(is_selected).collect())
     # One query shows nothing about ranks, so all queries are read.
     all_rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
-    check_directions(request, Groups.of(all_rows, request.keys, request.document_columns))
+    group_rankings(request, all_rows)
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {queries[0]!r} in {columns}"
         raise ValueError(msg)

@@ -18,11 +18,16 @@ from polars_graded._measuring.rank_columns import (
 )
 
 
-def check_directions(request: Request, groups: Groups) -> None:
-    """Raise if `descending` does not fit columns that look like ranks."""
+def group_rankings(request: Request, rows: pl.DataFrame) -> Groups:
+    """Return the rows of each ranking, from rows with computed columns.
+
+    Raise if `descending` does not fit columns that look like ranks.
+    """
+    groups = Groups.of(rows, request.keys, request.document_columns)
     directions = Directions(request)
     directions.add(groups)
     directions.check()
+    return groups
 
 
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -32,7 +37,7 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
     for all strategies becomes a mapping.
     """
     rows = request.add_computed_columns(frame)
-    check_directions(request, Groups.of(rows, request.keys, request.document_columns))
+    group_rankings(request, rows)
     keywords = {
         "by": {name: [*columns] for name, columns in request.by.items()},
         "descending": {name: [*request.find_directions(name)] for name in request.by},

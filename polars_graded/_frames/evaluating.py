@@ -271,9 +271,11 @@ def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:
-    """Limit a request to the measures in `columns`.
+    """Limit a request to the measures and the records in `columns`.
 
     If `columns` contains no measure, keep the first measure of the request.
     """
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
-    return replace(request, measures={name: request.measures[name] for name in names})
+    fingerprint = None if {*request.records}.isdisjoint(columns) else request.fingerprint
+    measures = {name: request.measures[name] for name in names}
+    return replace(request, measures=measures, fingerprint=fingerprint)

@@ -10,10 +10,9 @@ import polars.selectors as cs
 from polars_graded._checks import check_whole_number
 from polars_graded._frames.arguments import By, Columns, Descending, Grade
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
-from polars_graded._frames.directions import check_directions
+from polars_graded._frames.directions import group_rankings
 from polars_graded._frames.notes import JUDGED_AT_THE_TOP
 from polars_graded._frames.request import Request
-from polars_graded._frames.rows import Groups
 from polars_graded._frames.values import Gathered
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
@@ -142,8 +141,7 @@ def overview(
         condensed=condensed,
     )
     rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
-    groups = Groups.of(rows, request.keys, request.document_columns)
-    check_directions(request, groups)
+    groups = group_rankings(request, rows)
     gathered = Gathered(request)
     gathered.add(groups)
     notes, values = gathered.notes, gathered.in_order()

@@ -152,7 +152,8 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     - Parquet, and columns below a header, with names such as ``query-id corpus-id score``, as in
       BEIR. The columns of a text file are separated by tabs, commas, semicolons or blanks.
     - JSON: ``{query: {doc: score}}``, ``{query: [doc, ...]}`` in rank order, or objects with fields
-      such as ``query_id``, ``doc_id`` and ``score``, one per line or in a list.
+      such as ``query_id``, ``doc_id`` and ``score``, one per line or in a list. The documents of a
+      query may be a list of objects, as Sentence Transformers writes them.
 
     The fields of lines are separated by any number of blanks or tabs. If tabs separate all fields
     of a file, its ids may contain blanks. A line that begins with ``#`` is a comment, as in
@@ -271,8 +272,8 @@ def _name_by_tags(runs: Sequence[pl.DataFrame], names: Sequence[str]) -> pl.Data
                 "Hint: named_by='file' confirms this; a mapping names strategies, and a strategy "
                 "may have several files: {'bm25': ['part1.run', 'part2.run']}",
             )
-            named = zip(runs, names, strict=True)
-            runs = [run.with_columns(strategy=pl.lit(name)) for run, name in named]
+            names_of_runs = zip(runs, names, strict=True)
+            runs = [run.with_columns(strategy=pl.lit(name)) for run, name in names_of_runs]
     return pl.concat(runs)
 
 

@@ -90,8 +90,8 @@ class Request:
     """Expressions that were passed as arguments, by the name of the column that each computes."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Columns for the inputs of measures, by the name of the input, such as `known`."""
-    doc: str | None = DEFAULT_DOC
-    """The column of documents, or None. `DEFAULT_DOC` only while a request is made."""
+    document: str | None = None
+    """The column of documents, or None."""
     finds_document: bool = False
     """True if the frame was searched for a column of documents, because none was passed."""
     rank_column: str | None = None
@@ -150,6 +150,7 @@ class Request:
             descending = None
             strategies = add_direction(strategies, stacked_directions, strategy, computed)
         scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
+        finds_document = isinstance(doc, str) and doc == DEFAULT_DOC
         chosen = parse_measures(measures, cls.definitions)
         columns = parse_inputs(computed, **inputs)
         request = cls(
@@ -164,7 +165,8 @@ class Request:
             check_flag("condensed", condensed),
             computed,
             columns,
-            None if doc is None else check_column_name("doc", doc),
+            None if doc is None or finds_document else check_column_name("doc", doc),
+            finds_document=finds_document,
             stacked_directions=stacked_directions,
             all_ascending=(descending is False and len(strategies) > 1)
             or (strategy is not None and descending in (False, dict.fromkeys(strategies, False))),
@@ -302,11 +304,6 @@ class Request:
         return self.descending.get(name, (True,) * len(self.by[name]))
 
     @property
-    def document(self) -> str | None:
-        """Return the column of documents, or None."""
-        return None if self.doc == DEFAULT_DOC else self.doc
-
-    @property
     def columns(self) -> list[str]:
         """Return the distinct columns that are used, including computed columns."""
         return list(dict.fromkeys([*self.keys, *self.document_columns]))
@@ -362,9 +359,9 @@ class Request:
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the column of documents of a frame."""
         request, others = self, {*self.keys, self.grade, *(each[0] for each in self.by.values())}
-        if self.doc == DEFAULT_DOC:
-            doc = find_document_column(schema, others) or self.find_text_tie_column(schema)
-            request = replace(self, doc=doc, finds_document=True)
+        if self.finds_document:
+            found = find_document_column(schema, others) or self.find_text_tie_column(schema)
+            request = replace(self, document=found)
         has_ranks = RANK not in self.keys and RANK in schema and schema[RANK].is_numeric()
         return replace(
             request,

@@ -263,9 +263,10 @@ class Part:
             for name, each in self.measures.items()
         }
         depends_on_ties = self.make_constant(value=False, dtype=pl.Boolean())
-        for each in computed or ():
-            columns = dict(zip(self.measures, each.columns, strict=True))
-            depends_on_ties = each.depends_on_ties
+        if computed:
+            [values] = computed
+            columns = dict(zip(self.measures, values.columns, strict=True))
+            depends_on_ties = values.depends_on_ties
         notes = self.notes | note_strategy(
             self.groups.lists(request.find_columns(name)[0]), self.grades
         )

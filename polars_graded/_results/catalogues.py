@@ -18,10 +18,9 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
 from polars_graded._frames.contributions import RANK, rank_rows_of_strategies
-from polars_graded._frames.directions import check_directions
+from polars_graded._frames.directions import group_rankings
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.request import Request
-from polars_graded._frames.rows import Groups
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
@@ -316,8 +315,7 @@ def _recommend(
         raise ValueError(msg)
     catalogue_items = _read_items(frame, items, doc, popularity)
     rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
-    groups = Groups.of(rows, request.keys, request.document_columns)
-    check_directions(request, groups)
+    groups = group_rankings(request, rows)
     Duplicates([request]).check(groups)
     properties = {} if popularity is None else _describe_items(catalogue_items, popularity, head)
     for name, ranked in rank_rows_of_strategies(request, rows):

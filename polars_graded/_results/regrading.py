@@ -367,7 +367,7 @@ def _resolve_rows(
     request_options: Any = {name: options[name] for name in options if name not in others}
     request = Request.of(rows, ["n_relevant"], **request_options)
     rows, keywords = name_columns(request, rows)
-    keywords = {**options, **keywords, "doc": request.doc, "fingerprint": None}
+    keywords = {**options, **keywords, "doc": request.document, "fingerprint": None}
     return rows, keywords, request.result_keys
 
 
