@@ -17,12 +17,6 @@ from polars_graded._sentences.titles import name_measure
 AxisEnds: TypeAlias = tuple[float, float]
 """The values at the start and at the end of an axis."""
 
-MIN_SPAN_RATIO = 10
-"""Ratio above which the axes of x and y have different ends.
-
-The ratio is the range of all values, divided by the range of x or of y, whichever is smaller.
-"""
-
 MAX_PAIR_LABEL_LETTERS = MAX_LABEL_LETTERS // 2 + 2
 """Maximum number of letters of each of the two names of a pair."""
 
@@ -60,21 +54,6 @@ def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
     # Without the tiny amount, a rounding error could add a whole step.
     low = math.floor(array.min() / step + 1e-9) * step
     return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
-
-
-def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]:
-    """Return the ends of both axes.
-
-    Both axes get the same ends if no value is negative, and if both x and y then fill at least 1 /
-    `MIN_SPAN_RATIO` of the range of all values. If all values of x are equal, or all values of y,
-    they need not fill this share.
-    """
-    both = pl.concat([x, y])
-    spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
-    are_unlike = 0 < min(spans) < spans[2] / MIN_SPAN_RATIO
-    if are_unlike or (both < 0).any():
-        return choose_ends(x, 10), choose_ends(y, 10)
-    return (choose_ends(both),) * 2
 
 
 def choose_rank_ticks(last: int) -> list[int]:

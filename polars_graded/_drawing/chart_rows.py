@@ -7,7 +7,7 @@ infinity, so they become null. Columns of types that no chart can show, such as 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -18,7 +18,6 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
 from polars_graded._results.grid import EFFECTIVE
-from polars_graded._results.keys import can_be_key, collect_column_names
 from polars_graded._results.result_sets import check_one_grader
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import Drawn
@@ -31,52 +30,17 @@ MAX_DRAWN_ROWS = 3000
 MAX_PANELS = 60
 """Maximum number of panels of a chart."""
 
-UNNAMED_DTYPES = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Duration, pl.Binary)
-"""Types of columns whose values cannot be written as names."""
-
-REPLACEMENTS = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
-REPLACEMENTS |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
-"""Characters that an SVG file or a script cannot contain, with their replacements. Programs that
-convert an SVG file fail if it contains one of them."""
-
-# "</" could end the script of a page, and "<!--" could hide the end of the script. A zero-width
-# space splits both.
-REPLACEMENTS |= {"</": "<\u200b/", "<!--": "<\u200b!--"}
-
-OBJECT_PROPERTY_NAMES = (
-    *("__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
-    *("toLocaleString", "toString", "valueOf", "__defineGetter__", "__defineSetter__"),
-    *("__lookupGetter__", "__lookupSetter__"),
-)
-"""Names of properties that every JavaScript object has."""
-
 
 # Checks
 
 
-def check_numbers(
-    argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
-) -> None:
-    """Raise if a column has a type other than numbers, Boolean or Null.
-
-    With `lists`, lists of these types are allowed, too.
-    """
+def check_numbers(argument: str, frame: pl.DataFrame, columns: Iterable[str]) -> None:
+    """Raise if a column has a type other than numbers, Boolean or Null, or lists of these types."""
     for column in columns:
         dtype: Any = frame.schema[column]
-        inner = dtype.inner if lists and isinstance(dtype, pl.List) else dtype
+        inner = dtype.inner if isinstance(dtype, pl.List) else dtype
         if not (inner.is_numeric() or inner in (pl.Boolean, pl.Null)):
             msg = f"`{argument}` must have numbers in {column!r}, got {dtype}"
-            raise TypeError(msg)
-
-
-def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
-    """Raise if the values of a column cannot be written as names.
-
-    A column that does not exist is ignored.
-    """
-    for column in columns:
-        if isinstance(dtype := frame.schema.get(column), UNNAMED_DTYPES):
-            msg = f"column {column!r} must hold texts, numbers or dates to be shown, got {dtype}"
             raise TypeError(msg)
 
 
@@ -97,60 +61,24 @@ def check_count(what: str, n: int, maximum: int = MAX_DRAWN_ROWS) -> None:
         raise ValueError(msg)
 
 
-def check_not_empty(argument: str, table: pl.DataFrame, *values: str) -> None:
+def check_not_empty(argument: str, table: pl.DataFrame, column: str) -> None:
     """Raise if there is no row to draw."""
     if table.is_empty():
-        quantifier = "both " if len(values) > 1 else "a value in "
-        names = " and ".join(map(repr, values))
-        msg = f"`{argument}` must have a row with {quantifier}{names}, got none"
+        msg = f"`{argument}` must have a row with a value in {column!r}, got none"
         raise ValueError(msg)
 
 
-def check_panels(table: pl.DataFrame, panel: str | None) -> None:
-    """Raise if there are too many panels."""
-    if panel is not None:
-        check_count("panels", table["panel"].n_unique(), MAX_PANELS)
-
-
-# Columns
-
-
-def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns that a chart can show.
-
-    Texts are escaped, and NaN and infinity become null.
-    """
-    names = cs.by_dtype(pl.Categorical, pl.Enum)
-    drawable = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
-    frame = frame.select(drawable).with_columns(
-        cs.decimal().cast(pl.Float64), names.cast(pl.String)
-    )
-    finite_numbers = pl.when(cs.float().is_finite()).then(cs.float())
-    return frame.with_columns(_escape(cs.string()), finite_numbers)
-
-
-def _escape(texts: pl.Expr) -> pl.Expr:
-    """Replace what a picture or the script of a page cannot contain."""
-    return texts.str.replace_many(list(REPLACEMENTS), list(REPLACEMENTS.values()))
+# Names and numbers
 
 
 def build_name_column(column: str) -> pl.Expr:
-    """Return an expression that converts a column to names as they are drawn.
-
-    Vega stores marks by name in JavaScript objects, and confuses a name such as "constructor" with
-    a property of these objects. Such a name gets a zero-width space at its end.
-    """
-    replacements = {name: f"{name}\u200b" for name in OBJECT_PROPERTY_NAMES}
-    names = pl.col(column).cast(pl.String).fill_null("null").replace(replacements)
-    return _escape(names)
+    """Return an expression that converts a column to names as they are drawn."""
+    return _replace_control_characters(pl.col(column).cast(pl.String).fill_null("null"))
 
 
-def build_name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
-    """Return one expression per column of names.
-
-    `names` maps the name of each new column to the existing column that contains the names.
-    """
-    return [build_name_column(column).alias(name) for name, column in names.items()]
+def _replace_control_characters(texts: pl.Expr) -> pl.Expr:
+    """Replace control characters by blanks, since an SVG file cannot contain them."""
+    return texts.str.replace_all(r"\p{Cc}", " ")
 
 
 def format_names(values: Iterable[Any]) -> list[str]:
@@ -159,59 +87,21 @@ def format_names(values: Iterable[Any]) -> list[str]:
     return names["name"].to_list()
 
 
-def find_names(frame: pl.DataFrame, column: str) -> list[str]:
-    """Return the unique names of a column, as they are drawn."""
-    return frame.select(build_name_column(column).unique()).to_series().to_list()
-
-
-def build_number_column(column: str) -> pl.Expr:
-    """Return an expression that converts a column to Float64.
-
-    NaN and infinity become null.
-    """
-    number = pl.col(column).cast(pl.Float64)
-    return pl.when(number.is_finite()).then(number)
-
-
-def build_columns(
-    argument: str,
-    frame: pl.DataFrame,
-    names: Mapping[str, str],
-    numbers: Mapping[str, str],
-    positions: Sequence[str] = (),
-) -> list[pl.Expr]:
-    """Return expressions of names and numbers; raise if they cannot be drawn."""
-    check_columns(argument, [*names.values(), *positions, *numbers.values()], frame.columns)
-    check_numbers(argument, frame, [*numbers.values(), *positions])
-    check_names(frame, names.values())
-    return [
-        *build_name_columns(names),
-        *(build_number_column(column).alias(name) for name, column in numbers.items()),
-    ]
+def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the columns that a chart can show; NaN and infinity become null."""
+    names = cs.by_dtype(pl.Categorical, pl.Enum)
+    drawable = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
+    frame = frame.select(drawable).with_columns(
+        cs.decimal().cast(pl.Float64), names.cast(pl.String)
+    )
+    finite_numbers = pl.when(cs.float().is_finite()).then(cs.float())
+    return frame.with_columns(_replace_control_characters(cs.string()), finite_numbers)
 
 
 # Rows
 
 
-def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
-    """Return the collected frame; raise if the chart would mix graders.
-
-    The chart separates rows that differ in a column of `separating`. If the column of graders is
-    one of these columns, several graders are allowed.
-    """
-    collected = check_collected(argument, frame)
-    if GRADER in collected.columns and GRADER not in collect_column_names(*separating):
-        check_names(collected, [GRADER])
-        check_one_grader(
-            argument,
-            sort_naturally(find_names(collected, GRADER)),
-            ".filter(grader={!r}) selects the results of one grader. In charts with panels, "
-            "panel='grader' draws one panel for each",
-        )
-    return collected
-
-
-def build_result_rows(
+def build_rows(
     argument: str,
     frame: Frame,
     *numbers: str,
@@ -219,74 +109,53 @@ def build_result_rows(
     positions: Sequence[str] = (),
     strategy: str | None = None,
     panel: Columns | None = None,
-    unique: str | None = None,
+    unique: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the rows of results that can be drawn.
+    """Return the rows that can be drawn, with all columns that a chart can show.
 
     Rows are left out if they lack a number in the first column of `numbers` or in any column of
     `positions`. The columns `strategy` and `panel` of the result contain the names of strategies
-    and panels as text. If `unique` is passed, each row is drawn, and the values of this column must
-    not repeat in a panel.
+    and panels. If `unique` is passed, all rows are drawn, and in a panel, no two of them have the
+    same values in these columns.
     """
-    frame = collect_one_grader(argument, frame, panel, *texts)
-    frame, panel = join_panel_columns(argument, frame, panel, strategy)
-    keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
-    names = keys | {name: name for name in texts}
-    expressions = build_columns(
-        argument, frame, names, dict(zip(numbers, numbers, strict=True)), positions
-    )
-    frame = frame.with_columns(expressions)
-    check_panels(frame, panel)
-    drawable = select_drawable(frame)
+    frame, panel_column = join_panel_columns(argument, frame, panel, strategy, texts)
+    named = {"strategy": strategy, "panel": panel_column} | {name: name for name in texts}
+    names = {name: column for name, column in named.items() if column is not None}
+    check_columns(argument, [*names.values(), *positions, *numbers], frame.columns)
+    check_numbers(argument, frame, [*numbers, *positions])
+    columns = [build_name_column(column).alias(name) for name, column in names.items()]
+    rows = select_drawable(frame.with_columns(*columns, pl.col(*numbers).cast(pl.Float64)))
     needed = [numbers[0], *positions]
-    empty = next((each for each in needed if drawable[each].is_null().all()), numbers[0])
-    frame = drawable.drop_nulls(needed)
+    empty = next((each for each in needed if rows[each].is_null().all()), numbers[0])
+    rows = rows.drop_nulls(needed)
+    check_not_empty(argument, rows, empty)
     ends = pl.col("^ci_(low|high)$")
-    if {"ci_low", "ci_high"} <= set(frame.columns):
+    if {"ci_low", "ci_high"} <= set(rows.columns):
         # If one end of an interval is null, the other becomes null, too.
-        frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
-    check_not_empty(argument, frame, empty)
-    if unique is not None:
-        check_count("rows", frame.height)
+        rows = rows.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
+    if unique:
+        check_count("rows", rows.height)
         if panel is not None:
-            check_unique(argument, frame, [unique, "panel"], f"{unique} of a panel")
-    return frame
-
-
-def build_query_rows(
-    frame: pl.DataFrame, keys: Mapping[str, str], numbers: Mapping[str, str]
-) -> pl.DataFrame:
-    """Select and rename columns; drop rows that lack a number.
-
-    The mappings go from the new name of a column to its name in `frame`. The columns of `keys`
-    contain names, the others contain numbers.
-    """
-    table = frame.select(build_columns("frame", frame, keys, numbers))
-    table = table.drop_nulls(list(numbers))
-    check_not_empty("frame", table, *numbers.values())
-    check_panels(table, keys.get("panel"))
-    return table
+            check_unique(argument, rows, [*unique, "panel"], f"{' and '.join(unique)} of a panel")
+    return rows
 
 
 # Columns that are joined
 
 
-def join_columns(
-    argument: str, frame: pl.DataFrame, columns: Sequence[str]
-) -> tuple[pl.DataFrame, str]:
+def join_columns(argument: str, frame: Frame, columns: Sequence[str]) -> tuple[pl.DataFrame, str]:
     """Join columns into one; return the frame and the name of the column.
 
     The joined column is an Enum. Its values sort as the columns do: if the first column has whole
     numbers, "2, x" comes before "10, x".
     """
+    frame = check_collected(argument, frame)
     if len(columns) == 1:
         return frame, columns[0]
     check_columns(argument, columns, frame.columns)
     name = ", ".join(columns)
-    texts = pl.concat_str([build_name_column(column) for column in columns], separator=", ").alias(
-        name
-    )
-    keys = frame.select(columns).unique().sort(columns).with_columns(texts)
+    texts = pl.concat_str([build_name_column(column) for column in columns], separator=", ")
+    keys = frame.select(columns).unique().sort(columns).with_columns(texts.alias(name))
     # Values such as ("x, y", "z") and ("x", "y, z") would have the same text.
     if keys[name].is_duplicated().any():
         number = pl.int_range(1, pl.len() + 1)
@@ -297,55 +166,36 @@ def join_columns(
     return frame.with_columns(pl.col(name).cast(pl.Enum(keys[name]))), name
 
 
-def join_query_columns(
-    argument: str, frame: Frame, query: Columns, strategy: str
-) -> tuple[pl.DataFrame, str]:
-    """Join several query columns into one; return the frame and the name of the column."""
-    frame = check_collected(argument, frame)
-    check_names(frame, [*check_column_names("query", query), strategy])
-    return join_columns(argument, frame, check_column_names("query", query))
-
-
-def add_query_columns(table: pl.DataFrame, per_query: pl.DataFrame, query: str) -> pl.DataFrame:
-    """Add the columns of results that have one value per query, as text, for facets.
-
-    These are the columns of a joined query and other properties of queries, such as their market.
-    The column "query" of `table` contains the names of queries. Other names that `table` has are
-    left out.
-    """
-    columns = [
-        name
-        for name, dtype in per_query.schema.items()
-        if can_be_key(name, dtype) and not isinstance(dtype, UNNAMED_DTYPES) and name != query
-    ]
-    queries = per_query.select(query, *columns).unique()
-    n_queries = queries[query].n_unique()
-    kept = [
-        name
-        for name in columns
-        if name not in table.columns and queries.select(query, name).n_unique() == n_queries
-    ]
-    names = build_name_columns({"query": query} | {name: name for name in kept})
-    texts = queries.select(names).unique("query")
-    return table.join(texts, on="query", how="left", maintain_order="left")
-
-
 def join_panel_columns(
-    argument: str, frame: pl.DataFrame, panel: Columns | None, strategy: str | None = None
+    argument: str,
+    frame: Frame,
+    panel: Columns | None,
+    strategy: str | None = None,
+    texts: Sequence[str] = (),
 ) -> tuple[pl.DataFrame, str | None]:
     """Join the columns of panels into one; return the frame and the name of the column.
 
-    Results by segment have a panel per segment instead of one per measure. With several measures,
-    each measure of each segment has a panel.
+    Instead of one panel per measure, results of several graders have a panel per grader, and
+    results by segment have one per segment. With several measures, each measure has its own. A
+    chart that separates graders by their names in `texts` needs no panels for them.
     """
-    if panel is None:
+    frame = check_collected(argument, frame)
+    columns = [] if panel is None else check_column_names("panel", panel)
+    has_graders = GRADER in frame.columns and frame[GRADER].n_unique() > 1
+    if columns == ["measure"] and "measure" in frame.columns:
+        graders = [GRADER] if has_graders and GRADER not in texts else []
+        groups = [*graders, *find_segments(frame, strategy)]
+        columns = groups if groups and frame["measure"].n_unique() == 1 else ["measure", *groups]
+    if has_graders and GRADER not in {*columns, *texts}:
+        graders = sort_naturally(frame[GRADER].cast(pl.String).unique().drop_nulls())
+        hint = ".filter(grader={!r}) selects the results of one grader"
+        check_one_grader(argument, graders, hint)
+    if not columns:
         return frame, None
-    columns = check_column_names("panel", panel)
-    segments = find_segments(frame, strategy)
-    if columns == ["measure"] and segments:
-        columns = segments if frame["measure"].n_unique() == 1 else ["measure", *segments]
-    check_names(frame, columns)
-    return join_columns(argument, frame, columns)
+    frame, name = join_columns(argument, frame, columns)
+    check_columns(argument, columns, frame.columns)
+    check_count("panels", frame[name].n_unique(), MAX_PANELS)
+    return frame, name
 
 
 def find_segments(results: pl.DataFrame, strategy: str | None) -> list[str]:

@@ -5,191 +5,169 @@ If there are more points than a chart can draw, evenly spaced points are kept.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_columns, check_level
+from polars_graded._checks import check_columns
 from polars_graded._drawing.chart_rows import (
     MAX_DRAWN_ROWS,
-    build_columns,
-    build_name_columns,
+    build_name_column,
+    build_rows,
     check_count,
     check_not_empty,
     check_numbers,
-    check_panels,
     check_unique,
-    format_names,
-    select_drawable,
 )
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.names import Measure
 from polars_graded._results.grid import check_list_length, spread_lists
-from polars_graded._results.keys import Keys, add_units
+from polars_graded._results.keys import CLUSTER
 from polars_graded._results.measure_values import average_points
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
 """An example of a curve for each x axis, for hints."""
 
 
-def build_curve_points(
-    frame: pl.DataFrame,
-    curve: str,
-    ideal: str | None = None,
-    *,
-    kind: str,
-    position: Any,
-    confidence: float | None,
-    baseline: Any = None,
-    panel: str | None,
-    query: str,
-    strategy: str,
-) -> pl.DataFrame:
-    """Return the points of curves, or of differences from a baseline."""
-    keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
-    values = {"value": curve} | ({"ideal": ideal} if ideal is not None else {})
-    check_columns("frame", [*keys.values(), *values.values()], frame.columns)
-    is_list = isinstance(frame.schema[curve], pl.List)
-    check_numbers("frame", frame, values.values(), lists=is_list)
-    if ideal is not None and is_list and not isinstance(frame.schema[ideal], pl.List | pl.Null):
-        msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal]} in {ideal!r}"
-        raise TypeError(msg)
-    check_not_empty("frame", frame, curve)
-    if confidence is not None:
-        check_level(confidence)
-    frame = frame.with_columns(build_name_columns(keys))
-    check_panels(frame, panel)
-    if is_list:
-        check_columns("frame", [query], frame.columns)
-        check_unique("frame", frame, [*keys, query], f"{query} of a {strategy}")
-        if baseline is not None:
-            frame = _subtract_baseline(frame, curve, baseline, [*keys, query])
-        return _average_lists(frame, [*keys], values, kind, confidence)
-    _check_no_list_needed(curve, baseline=baseline, confidence=confidence)
-    if isinstance(position, str) and position not in frame.columns:
+def find_curve_kind(curve: str) -> str | None:
+    """Return the x axis of a curve: "rank", "recall" or None.
+
+    The x axis of interpolated precision is "recall". Ideal DCG has None, since it is drawn beside
+    another curve. All other columns have "rank".
+    """
+    if curve.startswith("interpolated_precision"):
+        return "recall"
+    return None if curve.startswith("ideal_dcg_curve") else "rank"
+
+
+def find_only_curve(frame: pl.DataFrame, kind: str) -> str:
+    """Return the only column that contains a curve over an x axis, "rank" or "recall".
+
+    A curve is a column of lists, or of numbers with the name of a curve.
+    """
+    names = []
+    for name, dtype in frame.schema.items():
+        measure = Measure.parsed(name)
+        is_curve = isinstance(dtype, pl.List) or (measure is not None and measure.is_curve)
+        if is_curve and find_curve_kind(name) == kind:
+            names.append(name)
+    if len(names) != 1:
         msg = (
-            f"{curve!r} must be a curve, one list per query, or numbers with a column of {kind}s, "
-            f"got numbers and no column {position!r}"
+            f"`curve` must name the column to draw, unless exactly one is a curve by {kind}, got "
+            f"{' and '.join(names) or ', '.join(frame.columns)}\n\n"
+            f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) returns a curve"
+        )
+        raise ValueError(msg)
+    return names[0]
+
+
+def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
+    """Return the column of the ideal CG or DCG curve; None if there is none."""
+    measure = Measure.parsed(curve)
+    if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
+        return None
+    options = {"discount": "none", "base": 2.0, **measure.options}
+    options.pop("ties", None)  # ties do not matter in the ideal order
+    ideal = "ideal_dcg_curve", measure.n, options
+    for name in columns:
+        other = Measure.parsed(name)
+        if other is not None and (other.function, other.n, other.options) == ideal:
+            return name
+    return None
+
+
+def build_points(
+    frame: pl.DataFrame,
+    values: dict[str, str],
+    kind: str,
+    position: str,
+    *,
+    strategy: str,
+    panel: Columns | None,
+) -> pl.DataFrame:
+    """Return the points in a frame with a row per strategy and rank, or level of recall.
+
+    `values` maps "value" and "ideal" to their columns. Other columns are kept.
+    """
+    columns = [*values.values()]
+    if position not in frame.columns:
+        msg = (
+            f"{columns[0]!r} must be a curve, one list per query, or numbers with a column of "
+            f"{kind}s, got numbers and no column {position!r}"
         )
         raise pl.exceptions.ColumnNotFoundError(msg)
-    numbers = build_columns("frame", frame, {}, values, [position])
+    given: Any = {"texts": (), "positions": [position], "strategy": strategy, "panel": panel}
+    rows = build_rows("frame", frame, *columns, **given)
     is_no_rank = (pl.col(position) < 1) | (pl.col(position) % 1 != 0)
-    if kind == "rank" and (n_wrong := frame.filter(is_no_rank).height):
+    if kind == "rank" and (n_wrong := rows.filter(is_no_rank).height):
         msg = f"{position!r} must contain ranks, whole numbers from 1, got {n_wrong} other values"
         raise ValueError(msg)
-    points = select_drawable(frame.with_columns(pl.col(position).alias(kind), *numbers))
-    points = points.drop_nulls(["value", kind])
-    check_not_empty("frame", points, curve)
-    check_unique("frame", points, [*keys, kind], f"{kind} of a strategy")
-    drawn_columns = [*keys, kind, *values]
-    replaced = {*drawn_columns, *keys.values(), position, *values.values()}
-    others = [name for name in points.columns if name not in replaced]
-    return thin_by_position(points.select(*drawn_columns, *others), kind)
+    keys = [name for name in ("strategy", "panel") if name in rows.columns]
+    check_unique("frame", rows, [*keys, position], f"{kind} of a strategy")
+    points = {kind: position} | values
+    drawn = [*keys, *(pl.col(column).alias(name) for name, column in points.items())]
+    rows = rows.select(*drawn, pl.exclude(*keys, strategy, *points, *points.values()))
+    positions = rows[kind].unique().sort()
+    max_points = compute_max_points(rows.n_unique(keys))
+    kept = positions[choose_equal_steps(len(positions), max_points)]
+    return rows.filter(pl.col(kind).is_in(kept.implode()))
 
 
-def _check_no_list_needed(curve: str, **arguments: Any) -> None:
-    """Raise if an argument needs the list of each query, and the curve has numbers."""
-    for argument, value in arguments.items():
-        if value is not None:
-            msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
-            msg += f"got a number in {curve!r}"
-            raise ValueError(msg)
-
-
-def add_curve_units(
+def average_lists(
     frame: pl.DataFrame,
-    curve: str,
-    panel: str | None,
-    query: str,
-    *,
-    cluster: Columns | None,
-    weights: str | None,
-) -> pl.DataFrame:
-    """Add the clusters and weights of queries to a frame of lists, as `add_units` does."""
-    check_columns("frame", [curve], frame.columns)
-    if not isinstance(frame.schema[curve], pl.List):
-        _check_no_list_needed(curve, cluster=cluster, weights=weights)
-        return frame
-    segments = [panel] if panel not in (None, query) else []
-    check_columns("frame", [query, *segments], frame.columns)
-    return add_units(frame, Keys(query, segments=segments, cluster=cluster, weights=weights))
-
-
-def _subtract_baseline(
-    frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]
-) -> pl.DataFrame:
-    """Subtract the curves of the baseline from those of other strategies.
-
-    The two curves of a difference belong to the same query and panel. Queries for which the
-    baseline has no curve are left out.
-    """
-    check_list_length(frame, [curve], curve)
-    [name] = format_names([baseline])
-    find_index(frame["strategy"].unique().sort(), name)
-    shared_keys = [key for key in keys if key != "strategy"]
-    baseline_lists = frame.filter(strategy=name).select(
-        *shared_keys, pl.col(curve).alias("of the baseline")
-    )
-    paired_lists = frame.filter(pl.col("strategy") != name).join(
-        baseline_lists, on=shared_keys, nulls_equal=True, maintain_order="left"
-    )
-    one, other = pl.col(curve), pl.col("of the baseline")
-    floats = pl.List(pl.Float64)
-    return paired_lists.with_columns(one.cast(floats) - other.cast(floats))
-
-
-def _average_lists(
-    frame: pl.DataFrame,
-    keys: Sequence[str],
     values: dict[str, str],
-    position: str,
+    kind: str,
+    keys: dict[str, str],
+    query: str,
     confidence: float | None,
 ) -> pl.DataFrame:
-    """Average lists over queries at each position, with the units that `add_units` added.
+    """Return the means of lists over queries at each rank, or level of recall.
 
-    If `confidence` is passed, each mean has an interval.
+    `keys` maps "strategy" and "panel" to their columns, and `frame` has the columns of `add_units`.
+    If `confidence` is passed, each mean has an interval. `queries` and `clusters` count those of
+    each curve.
     """
-    curve = values["value"]
+    check_columns("frame", [*keys.values(), query, *values.values()], frame.columns)
+    check_numbers("frame", frame, values.values())
+    curve, *ideal = values.values()
+    if ideal and not isinstance(frame.schema[ideal[0]], pl.List | pl.Null):
+        msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal[0]]}"
+        raise TypeError(msg)
+    frame = frame.with_columns(build_name_column(column).alias(k) for k, column in keys.items())
+    check_unique("frame", frame, [*keys, query], f"{query} of a {keys['strategy']}")
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
     n = check_list_length(frame, [*values.values()], " and ".join(values.values()))
-    positions = find_positions(curve, position, n)
-    kept_indices = choose_equal_steps(len(positions), compute_max_points(frame.n_unique(keys)))
+    positions = find_positions(curve, kind, n)
+    kept = choose_equal_steps(n, compute_max_points(frame.n_unique([*keys])))
     lines = []
-    for rows in frame.partition_by(keys, maintain_order=True):
-        numbers = {position: positions[kept_indices]}
+    for rows in frame.partition_by([*keys], maintain_order=True):
+        numbers = {kind: positions[kept]}
         for name, column in values.items():
-            points = spread_lists(rows[column], n)[:, kept_indices.to_numpy()].T
+            points = spread_lists(rows[column], n)[:, kept.to_numpy()].T
             points[np.isinf(points)] = np.nan
             mean, low, high = average_points(points, rows, confidence)
             numbers[name] = pl.Series(mean)
             if name == "value" and confidence is not None:
                 numbers |= {"ci_low": pl.Series(low), "ci_high": pl.Series(high)}
-        first = rows.select(keys).head(1)
-        lines.append(first.join(pl.DataFrame(numbers).fill_nan(None), how="cross"))
+        counts = {"queries": pl.len()}
+        counts |= {"clusters": pl.col(CLUSTER).n_unique()} if CLUSTER in rows.columns else {}
+        line = rows.select(pl.col(*keys).first(), **counts)
+        lines.append(line.join(pl.DataFrame(numbers).fill_nan(None), how="cross"))
     means = pl.concat(lines).drop_nulls("value")
     check_not_empty("frame", means, curve)
     return means
 
 
-def find_positions(curve: str, position: str, n: int) -> pl.Series:
+def find_positions(curve: str, kind: str, n: int) -> pl.Series:
     """Return the rank or the recall of each value in a list of length n."""
     measure = Measure.parsed(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
         return pl.Series(measure.positions[1])
     ranks = pl.int_range(1, n + 1, eager=True)
-    return ranks if position == "rank" else (ranks - 1) / max(1, n - 1)
-
-
-def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
-    """Keep the rows at evenly spaced positions, as many as a chart can draw."""
-    positions = table[position].unique().sort()
-    n_lines: Any = table[position].value_counts()["count"].max()
-    kept_positions = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
-    return table.filter(pl.col(position).is_in(kept_positions.implode()))
+    return ranks if kind == "rank" else (ranks - 1) / max(1, n - 1)
 
 
 def compute_max_points(n_lines: int) -> int:
@@ -204,73 +182,10 @@ def choose_equal_steps(n: int, maximum: int) -> pl.Series:
     return (pl.int_range(n_kept, eager=True) * (n - 1) / max(1, n_kept - 1)).round().cast(pl.Int64)
 
 
-def find_only_curve(
-    frame: pl.DataFrame, kind: str, position: str, excluded: Collection[str | None]
-) -> str:
-    """Return the name of the only column that contains a curve over an x axis.
-
-    `kind` is the x axis, "rank" or "recall", and `position` is the name of the column of ranks or
-    recalls. A curve is a column of lists. If the frame has the column `position`, a column of
-    numbers is a curve as well. Lists take precedence over floats, and floats over integers.
-    """
-    names = [
-        name for name in frame.columns if name not in excluded and find_curve_kind(name) == kind
-    ]
-    columns = {name: frame.schema[name] for name in names}
-    lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
-    if not lists and position not in frame.columns:
-        msg = (
-            "`frame` must have a curve: a column of lists, or of numbers beside a column "
-            f"{position!r}, got {', '.join(frame.columns)}\n\n"
-            f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) returns one"
-        )
-        raise ValueError(msg)
-    floats = [name for name, dtype in columns.items() if dtype.is_float()]
-    candidates = lists or floats or [name for name, dtype in columns.items() if dtype.is_numeric()]
-    if len(candidates) != 1:
-        got = " and ".join(candidates) or f"none among {', '.join(frame.columns)}"
-        msg = f"`curve` must name the column to draw, unless there is exactly one, got {got}"
-        raise ValueError(msg)
-    return candidates[0]
-
-
-def find_curve_kind(curve: str) -> str | None:
-    """Return the x axis of a curve: "rank", "recall" or None.
-
-    The x axis of interpolated precision is "recall". Ideal DCG has None, so that `find_only_curve`
-    does not choose it. All other columns have "rank".
-    """
-    if curve.startswith("interpolated_precision"):
-        return "recall"
-    return None if curve.startswith("ideal_dcg_curve") else "rank"
-
-
-def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
-    """Return the column of the ideal CG or DCG curve; None if there is none."""
-    measure = Measure.parsed(curve)
-    if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
-        return None
-    options = {"discount": "none", "base": 2.0, **measure.options}
-    options.pop("ties", None)  # ties do not matter in the ideal order
-    for name in columns:
-        other = Measure.parsed(name)
-        if other is not None and (other.function, other.n, other.options) == (
-            "ideal_dcg_curve",
-            measure.n,
-            options,
-        ):
-            return name
-    return None
-
-
 def thin_by_value(
     table: pl.DataFrame, value: str, maximum: int, keys: Sequence[str]
 ) -> pl.DataFrame:
     """Sort each group by value, and keep up to `maximum` evenly spaced rows."""
-    # The sorted rows of a group are divided into `maximum - 1` equal steps. The first row of each
-    # step and the last row of the group are kept.
     table = table.sort(*keys, value)
-    rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
-    if keys:
-        rank, last = rank.over(keys), last.over(keys)
-    return table.filter(rank * (maximum - 1) // last > (rank - 1) * (maximum - 1) // last)
+    groups = table.partition_by(keys, maintain_order=True) if keys else [table]
+    return pl.concat(rows[choose_equal_steps(rows.height, maximum)] for rows in groups)

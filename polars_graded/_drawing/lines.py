@@ -54,7 +54,6 @@ def draw_lines(
     tooltips: Sequence[Any] = (),
     under: Sequence[alt.Chart] = (),
     colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
 ) -> Chart:
     """Draw a line for each name, with the name at its end, or with panels and a legend.
 
@@ -82,18 +81,17 @@ def draw_lines(
     has_panels = chart_rows.has_panels(table)
     drawn = table[field].unique().to_list()
     x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
-    labelled = _choose_labelled(best, colours, highlight)
+    labelled = _choose_labelled(best, colours)
     if has_panels or len(labelled) < len(drawn):
         notes = [*notes, *style.write_rest_note(drawn)]
-    if len(drawn) > MAX_COLOURS or highlight is not None:
+    if len(drawn) > MAX_COLOURS or colours:
         table = _sort_to_front(table, field, labelled)
     labels = {name: name_measure(name) if field == "measure" else name for name in best}
     legend = None
     if has_panels and (table["panel"] != table[field]).any():
         legend = style.build_legend(labelExpr=style.replace_labels(labels))
-    chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
     color = style.encode_names(
-        sort_naturally({*names}), title, field=field, prioritised=best, legend=legend, **chosen
+        sort_naturally({*names}), title, colours, field=field, prioritised=best, legend=legend
     )
     # In a chart without panels, a strategy has a line for each measure.
     detail = [f"{key}:N" for key in dict.fromkeys((field, "measure")) if key in table.columns]
@@ -110,7 +108,7 @@ def draw_lines(
     if band is not None:
         points, interval = axes.add_interval(points, *band)
         tooltip.append(interval)
-        layers.insert(0, _draw_bands(base, band, len(drawn), field, pointer, highlight))
+        layers.insert(0, _draw_bands(base, band, len(drawn), pointer))
     are_marked = len(drawn) <= MAX_COLOURS and table[x_field].n_unique() <= MAX_MARKED_POINTS
     opacity = 1 if are_marked else 0
     points = points.mark_point(filled=True, opacity=opacity)
@@ -131,7 +129,7 @@ def draw_lines(
     table = _add_labels(table, x_field, field, {name: labels[name] for name in labelled})
     names_ = _draw_names(x.shorthand, y_field, ends, field, labelled, table)
     layers += [each.encode(**_fade_others(pointer, 1)) for each in names_]
-    return panels.draw_layers(layers, table, headline, notes, encoding=shared)
+    return panels.draw_panels(layers, table, None, headline, notes, encoding=shared)
 
 
 def find_best_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> list[str]:
@@ -144,15 +142,13 @@ def find_best_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> lis
     return heights.sort(y, "strategy", descending=[True, False])["strategy"].to_list()
 
 
-def _choose_labelled(
-    best: Sequence[str], colours: Mapping[str, str] | None, highlight: Any
-) -> list[str]:
+def _choose_labelled(best: Sequence[str], colours: Mapping[str, str] | None) -> list[str]:
     """Return the names that are drawn at their lines, the most important first.
 
     All names are drawn if there are at most `MAX_LABELS`. Otherwise, only those of coloured lines
     are drawn, since most of the grey lines are close to another one.
     """
-    coloured = style.choose_coloured(best, colours, highlight)
+    coloured = style.choose_coloured(best, colours)
     return coloured if len(best) > MAX_LABELS else [*dict.fromkeys([*coloured, *best])]
 
 
@@ -173,16 +169,9 @@ def _fade_others(pointer: alt.Parameter | None, opacity: float) -> dict[str, Any
 
 
 def _draw_bands(
-    base: alt.Chart,
-    band: tuple[str, str],
-    n: int,
-    field: str,
-    pointer: alt.Parameter | None,
-    highlight: Any,
+    base: alt.Chart, band: tuple[str, str], n: int, pointer: alt.Parameter | None
 ) -> alt.Chart:
-    """Draw a band around each line, or around the highlighted one."""
-    if highlight is not None:
-        base = base.transform_filter(alt.FieldEqualPredicate(field=field, equal=str(highlight)))
+    """Draw a band around each of n lines."""
     opacity = BAND_OPACITY if n <= MAX_STRONG_BANDS else MANY_BANDS_OPACITY
     area = base.mark_area(opacity=opacity, clip=True)
     area = area.encode(y=alt.Y(f"{band[0]}:Q"), y2=alt.Y2(band[1]))

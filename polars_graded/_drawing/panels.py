@@ -12,6 +12,7 @@ import polars as pl
 
 from polars_graded._drawing.style import BACKGROUND_SETTINGS, drop_default_colours, replace_labels
 from polars_graded._frames.arguments import Columns
+from polars_graded._results.keys import collect_column_names
 from polars_graded._sentences.titles import name_measure
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
@@ -115,27 +116,6 @@ def _check_facets(channels: Iterable[Any], columns: Collection[str]) -> None:
             raise ValueError(msg)
 
 
-def draw_layers(
-    layers: Sequence[alt.Chart],
-    table: pl.DataFrame,
-    headline: str,
-    notes: Iterable[str] = (),
-    *,
-    independent: Collection[str] = (),
-    **options: Any,
-) -> LayerChart:
-    """Draw the layers as one chart of one data set.
-
-    If the chart is placed beside another, both charts share the scales of channels such as
-    `color`, but not those of x and y. A channel in `independent` has its own scale in each layer,
-    and shares no scale with the other chart.
-    """
-    chart: Any = LayerChart(data=table, layer=list(layers), **options)
-    add_title(chart, headline, notes)
-    resolutions = dict.fromkeys(independent, "independent")
-    return chart.resolve_scale(**resolutions) if resolutions else chart
-
-
 def draw_panels(
     layers: Sequence[alt.Chart],
     table: pl.DataFrame,
@@ -149,22 +129,30 @@ def draw_panels(
 ) -> Chart:
     """Draw the layers as one chart, with a panel for each value of the column "panel".
 
-    If the column has only one value, or if `panel` is None, the chart has no panels. A channel in
-    `independent` must not have a legend, because each panel would repeat the legend.
+    If the column has only one value, or if `panel` is None, the chart has no panels. A chart beside
+    this one shares the scales of channels such as `color`, but not those of x and y. A channel in
+    `independent` has its own scale in each layer, and shares none. It must not have a legend in a
+    chart with panels, because each panel would repeat the legend.
     """
     names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
+    resolutions = dict.fromkeys(independent, "independent")
     if len(names) < 2:  # noqa: PLR2004
         rows = table if panel is None else table.drop("panel")
-        return draw_layers(layers, rows, headline, notes, independent=independent, **options)
+        chart: Any = LayerChart(data=rows, layer=list(layers), **options)
+        chart = chart.resolve_scale(**resolutions) if resolutions else chart
+        add_title(chart, headline, notes)
+        return chart
     columns = 2 if len(names) in {2, 4} else 3
     side = PANEL_SIZES[columns]
     size = {"width": side} | ({} if _has_names(layers) else {"height": side})
-    # Without a sort, panels would be in alphabetical order.
-    labels = {name: name_measure(name) if panel == "measure" else name for name in names}
+    labels = {name: name for name in names}
+    if "measure" in collect_column_names(panel):
+        pairs = table.select("panel", "measure").unique().rows()
+        labels |= {name: name.replace(each, name_measure(each), 1) for name, each in pairs}
     header = alt.Header(labelLimit=300, labelExpr=replace_labels(labels))
-    chart: Any = LayerChart(layer=list(layers), **(size | options))
-    if independent:
-        chart = chart.resolve_scale(**dict.fromkeys(independent, "independent"))
+    chart = LayerChart(layer=list(layers), **(size | options))
+    chart = chart.resolve_scale(**resolutions) if resolutions else chart
+    # Without a sort, panels would be in alphabetical order.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
     panels: Any = FacetChart(data=table, spec=chart, facet=facet, columns=columns)
     panels = panels.resolve_scale(x=x)

@@ -37,10 +37,7 @@ LIGHT_INK = "#e6e9ed"
 DOUBT = "#858b93"
 """Colour of results that are not significant, of ties, and of unjudged documents."""
 
-MIDDLE_LUMINANCE = 0.179
-"""Luminance of a background on which black and white texts have the same contrast."""
-
-IS_DARK = f"(luminance(background) < {MIDDLE_LUMINANCE})"
+IS_DARK = "(luminance(background) < 0.179)"
 """Expression that is true on a dark background, of a theme or of `configure`."""
 
 PAPER = "(luminance(background) >= 0 ? background : 'white')"
@@ -62,7 +59,7 @@ FAINT_COLOUR = choose_by_background("#d5d8dc", "#3b424c")
 """Expression of the colour of queries that are not selected, and of grids and frames."""
 
 REST_COLOUR = choose_by_background("#acaeb1", "#6d7073")
-"""Expression of the colour of strategies beside a highlighted one, or without one of their own."""
+"""Expression of the colour of strategies without a colour of their own."""
 
 CATEGORY_COLOURS: list[Any] = [*OKABE_ITO[:-1], choose_by_background(OKABE_ITO[-1], LIGHT_INK)]
 """The colours of Okabe and Ito, in which the colour of text replaces black on dark backgrounds."""
@@ -103,10 +100,9 @@ def write_rest_note(names: Collection[str]) -> list[str]:
 def encode_names(
     names: Iterable[str],
     title: str,
+    colours: Mapping[str, str] | None = None,
     *,
     field: str = "strategy",
-    colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
     prioritised: Sequence[str] = (),
     legend: alt.Legend | None = None,
 ) -> Any:
@@ -119,16 +115,17 @@ def encode_names(
     """
     names = [*dict.fromkeys(names)]
     chosen = {str(name): colour for name, colour in (colours or {}).items()}
-    _check_drawn("colours", [*chosen], names)
-    _check_drawn("highlight", [] if highlight is None else [str(highlight)], names)
+    for name in chosen:
+        if name not in names:
+            msg = f"`colours` must name a drawn strategy, got {name!r}; "
+            msg += f"there are {', '.join(map(repr, names))}"
+            raise ValueError(msg)
     coloured = names
     if len(names) > MAX_COLOURS:
-        coloured = sort_naturally(choose_coloured(prioritised, colours, highlight))
+        coloured = sort_naturally(choose_coloured(prioritised, colours))
     scale = alt.Scale(domain=coloured, range=_list_colours() or alt.Undefined)
-    if chosen or highlight is not None:
+    if chosen:
         range_ = dict(zip(coloured, cycle(find_category_colours()), strict=False))
-        if highlight is not None:
-            range_ |= {name: REST_COLOUR for name in coloured if name != str(highlight)}
         scale = alt.Scale(domain=coloured, range=[*(range_ | chosen).values()])
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
     if coloured == names:
@@ -137,24 +134,12 @@ def encode_names(
     return alt.condition(is_coloured, colour, alt.value(REST_COLOUR))
 
 
-def choose_coloured(
-    prioritised: Iterable[str], colours: Mapping[str, str] | None, highlight: Any
-) -> list[str]:
+def choose_coloured(prioritised: Iterable[str], colours: Mapping[str, str] | None) -> list[str]:
     """Return the names with a colour and a label, the most important first.
 
     The names that the caller chose come before those of `prioritised`.
     """
-    chosen = [*(colours or {}), *([] if highlight is None else [highlight])]
-    return [*dict.fromkeys(map(str, [*chosen, *prioritised]))][:MAX_COLOURS]
-
-
-def _check_drawn(argument: str, chosen: Sequence[str], names: Sequence[str]) -> None:
-    """Check that the names in an argument are those of drawn strategies."""
-    for name in chosen:
-        if name not in names:
-            msg = f"`{argument}` must name a drawn strategy, got {name!r}; "
-            msg += f"there are {', '.join(map(repr, names))}"
-            raise ValueError(msg)
+    return [*dict.fromkeys(map(str, [*(colours or {}), *prioritised]))][:MAX_COLOURS]
 
 
 def find_category_colours() -> list[Any]:
@@ -169,17 +154,14 @@ def _list_colours() -> list[Any]:
     return [] if theme_name or config.get("range", {}).get("category") else CATEGORY_COLOURS
 
 
-def encode_few_names(
-    names: Collection[str], title: str, colours: Mapping[str, str] | None, highlight: Any
-) -> Any:
+def encode_few_names(names: Collection[str], title: str, colours: Mapping[str, str] | None) -> Any:
     """Return the colours of strategies whose names are on an axis.
 
     More than `MAX_COLOURS` strategies have the colour of text, unless the caller chooses colours.
     """
-    if len(names) > MAX_COLOURS and not colours and highlight is None:
+    if len(names) > MAX_COLOURS and not colours:
         return draw_ink()
-    chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
-    return encode_names(sort_naturally(names), title, **chosen)
+    return encode_names(sort_naturally(names), title, colours)
 
 
 def _read_theme() -> tuple[str | None, dict[str, Any]]:
@@ -193,6 +175,10 @@ def draw_ink() -> Any:
     """Return the colour of text, which is legible on the background of the chart."""
     return alt.ColorValue(TEXT_COLOUR)
 
+
+MIDDLE_SHARE = 0.6
+"""Share of the highest value of cells on whose colour black and white texts have about the same
+contrast."""
 
 BLUE_CELL = choose_by_background("#08306b", "#9ecae1")
 """Colour of the highest value of cells."""
@@ -231,13 +217,7 @@ def contrast_with_cell(share: str) -> alt.ExprRef:
 
     `share` is the expression of the cell's value as a share of the highest one.
     """
-    strong = f"({share} < 0 ? {ORANGE_CELL.expr} : {BLUE_CELL.expr})"
-    size = f"abs({share})"
-    parts = (
-        f"(1 - {size}) * rgb({PAPER}).{part} + {size} * rgb({strong}).{part}" for part in "rgb"
-    )
-    is_light = f"luminance(rgb({', '.join(parts)})) > {MIDDLE_LUMINANCE}"
-    return alt.ExprRef(f"{is_light} ? 'black' : 'white'")
+    return alt.ExprRef(f"(abs({share}) > {MIDDLE_SHARE}) == {IS_DARK} ? 'black' : 'white'")
 
 
 def choose_value(channel: Callable[..., Any], predicate: Any, if_true: Any, otherwise: Any) -> Any:
@@ -308,14 +288,6 @@ def draw_rule(
     if channel == "x":
         return rule.encode(x=alt.X(f"{field}:Q"), y=alt.YValue(0), y2=alt.Y2Value("height"))
     return rule.encode(y=alt.Y(f"{field}:Q"), x=alt.XValue(0), x2=alt.X2Value("width"))
-
-
-def draw_diagonal(x: str, y: str, low: float, high: float) -> alt.Chart:
-    """Draw the line on which the fields x and y are equal."""
-    ends = {x: repr(low), y: repr(low), "end": repr(high)}
-    line = build_one_row().transform_calculate(**ends).mark_rule(clip=True)
-    line = line.encode(x=alt.X(f"{x}:Q"), y=alt.Y(f"{y}:Q"), x2=alt.X2("end"), y2=alt.Y2("end"))
-    return line.encode(color=alt.ColorValue("gray"))
 
 
 def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:

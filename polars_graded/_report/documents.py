@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_columns, check_frame
-from polars_graded._drawing.chart_rows import format_names, join_query_columns
+from polars_graded._checks import check_column_name, check_column_names, check_columns, check_frame
+from polars_graded._drawing.chart_rows import format_names, join_columns
 from polars_graded._frames.arguments import Columns, parse_by, selects_columns
 from polars_graded._frames.contributions import check_sum
 from polars_graded._frames.overview import overview
@@ -78,7 +78,7 @@ class RankedFrame:
             doc = columns["doc"] = request.choose_document(doc, schema)
         used = dict.fromkeys([*request.input_columns, *columns.values()])
         rows = frame.lazy().select(*used).collect()
-        rows, query = join_query_columns("frame", rows, query, strategy)
+        rows, query = join_columns("frame", rows, check_column_names("query", query))
         rows = rows.with_columns(pl.col(query).cast(pl.String).fill_null("null"))
         return cls(rows, {**options, "query": query}, doc, titles)
 

@@ -227,9 +227,7 @@ def _build_contents(
 
     strategy = results.keys.strategy
     check_independence(results.rows, results.keys)
-    rows, one = chart_rows.join_query_columns(
-        "per_query", results.rows, results.keys.query, strategy
-    )
+    rows, one = chart_rows.join_columns("per_query", results.rows, results.keys.queries)
     results = replace(results, rows=rows, keys=replace(results.keys, query=one))
     numbers, curves = results.find_measures(curves=True)
     rows = add_units(rows, results.keys)

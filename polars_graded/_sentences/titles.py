@@ -84,80 +84,36 @@ class Drawn(NamedTuple):
 # Measures
 
 
-def write_axis_title(name: str) -> str:
-    """Return the words for a curve, or the unchanged name of another column."""
-    measure = Measure.parsed(name)
-    return name if measure is None or not measure.is_curve else _write_function(measure)
-
-
-def measure_in_words(name: str) -> str:
-    """Return words such as "NDCG of the first 10 documents".
-
-    For a curve: "DCG at each rank".
-    """
-    measure = Measure.parsed(name)
-    if measure is None:
-        return shorten_name(name)
-    words = _write_function(measure)
-    if measure.is_curve:
-        return f"{words} at each {'rank' if _is_by_rank(measure) else 'level of recall'}"
-    if measure.n is not None:
-        words = f"{words} of the first {format_count(measure.n, 'documents').removeprefix('1 ')}"
-    threshold = measure.options.get("threshold")
-    return words if threshold is None else f"{words}, relevant from grade {threshold:g} on"
-
-
 def name_measure(name: str) -> str:
-    """Return a short name for readers, such as "R-precision" or "NDCG@10".
+    """Return a short name for readers, such as "R-precision" or "NDCG@10"; "DCG" for a curve.
 
     The name of a measure with options stays as it is.
     """
     measure = Measure.parsed(name)
     if measure is None or measure != Measure.of(measure.function, measure.n):
         return shorten_name(name)
-    return _write_function(measure) + ("" if measure.n is None else f"@{measure.n}")
-
-
-def _is_by_rank(measure: Measure) -> bool:
-    return measure.function.endswith("_curve")
-
-
-def _write_function(measure: Measure) -> str:
-    """Return the function of a measure in words."""
     function = measure.function.removesuffix("_curve")
-    if function in IN_WORDS and not measure.is_curve:
-        return IN_WORDS[function]
-    words = function.split("_")
-    return " ".join(word.upper() if word in ACRONYMS else word for word in words)
+    words = " ".join(word.upper() if word in ACRONYMS else word for word in function.split("_"))
+    words = words if measure.is_curve else IN_WORDS.get(function, words)
+    return words if measure.n is None or measure.is_curve else f"{words}@{measure.n}"
 
 
-def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
-    """Return one line with the measure and the number of queries.
+def count_queries(drawn: Drawn) -> list[str]:
+    """Return a note such as "50 queries", "40 to 50 queries" or "50 queries in 9 clusters".
 
-    The measure is left out if there are several, and the number if it is unknown. If the line would
-    be empty, the list is empty.
-    """
-    measure = (
-        f"{what} {measure_in_words(drawn.measures[0])}".strip() if len(drawn.measures) == 1 else ""
-    )
-    text = ", ".join(filter(None, [measure, count_queries(drawn)]))
-    return [text] if text else []
-
-
-def count_queries(drawn: Drawn) -> str:
-    """Return text such as "50 queries", "40 to 50 queries" or "50 queries in 9 clusters".
+    There is no note if the number is unknown.
 
     For the results of `clicks.compare_interleaved`, the noun is "comparisons", since each list or
     query compares two rankers.
     """
     if not drawn.queries:
-        return ""
+        return []
     unit = "comparisons" if [*drawn.measures] == ["preference"] else "queries"
     unit = f"weighted {unit}" if drawn.are_weighted else unit
     text = format_range(drawn.queries, unit)
     if not drawn.clusters or [*drawn.clusters] == [*drawn.queries]:
-        return text
-    return f"{text} in {format_range(drawn.clusters, 'clusters')}"
+        return [text]
+    return [f"{text} in {format_range(drawn.clusters, 'clusters')}"]
 
 
 # Titles
@@ -179,26 +135,15 @@ def title_strategies(what: str, drawn: Drawn, *, pairs: int = 0) -> str:
     return text
 
 
-def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
+def title_curves(curve: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
     """Return a title such as "NDCG of 3 strategies by rank, 2 panels".
 
     `things` is the noun for the curves.
     """
+    name = name_measure(curve)
+    name = name if name == curve else capitalise(name)
     panels = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
-    return f"{_name_curve(name)} of {format_count(drawn.strategies, things)} by {at}{panels}"
-
-
-def title_differences_of_curves(name: str, drawn: Drawn, at: str, baseline: str) -> str:
-    """Return a title such as "NDCG of 3 strategies minus bm25 by rank"."""
-    n = format_count(drawn.strategies, "strategies")
-    return f"{_name_curve(name)} of {n} minus {shorten_name(baseline)} by {at}"
-
-
-def _name_curve(name: str) -> str:
-    """Return the words for a curve, or its name if the curve has options."""
-    measure = Measure.parsed(name)
-    has_words = measure and measure.is_curve and measure == Measure.of(measure.function, measure.n)
-    return capitalise(_write_function(measure)) if measure and has_words else shorten_name(name)
+    return f"{name} of {format_count(drawn.strategies, things)} by {at}{panels}"
 
 
 def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:

@@ -16,12 +16,12 @@ Null, NaN and infinite values are left out. There are two exceptions: charts wit
 error for NaN and infinity. A null strategy, query or panel is called "null".
 
 Strategies have the colours of Okabe and Ito, which readers with and without a colour vision
-deficiency can distinguish, the same in all charts with the same strategies. `colours` and
-`highlight` of a chart, the category colours of a theme and `.configure_range(category=...)` replace
-them. Up to eight strategies have a colour, and more are grey: the lines that end lower. Up to
-twelve lines have names. `.configure(background="#14181d")` or a dark theme prepares a chart for
-dark slides, and `for_print` for paper. Two copies of a chart with a selection can be concatenated,
-but Altair cannot layer them.
+deficiency can distinguish, the same in all charts with the same strategies. `colours` of a chart,
+the category colours of a theme and `.configure_range(category=...)` replace them.
+`colours=dict.fromkeys(others, "#bbb")` highlights a strategy. Up to eight strategies have a colour,
+and more are grey: the lines that end lower. Up to twelve lines have names.
+`.configure(background="#14181d")` or a dark theme prepares a chart for dark slides, and `for_print`
+for paper. Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
@@ -43,14 +43,13 @@ from polars_graded.charts._curves import (
     catalogue_curves,
     click_rates,
     dcg_curves,
+    grading_profile,
     recall_precision_curves,
     sample_size_curves,
 )
-from polars_graded.charts._explore import explore
-from polars_graded.charts._graders import agreement, grading_profile
-from polars_graded.charts._matrices import comparison_matrix, similarity_matrix
+from polars_graded.charts._matrices import agreement, comparison_matrix, similarity_matrix
 from polars_graded.charts._print import for_print
-from polars_graded.charts._queries import measure_agreement, precision_histogram
+from polars_graded.charts._queries import explore, measure_agreement, precision_histogram
 from polars_graded.charts._rankings import rankings
 from polars_graded.charts._relevance import relevance_function
 from polars_graded.charts._strategies import comparison_forest, strategy_bars, strategy_ranks

@@ -1,37 +1,34 @@
-"""Charts of values by rank, by recall, by share of items, and by number of queries."""
+"""Charts of lines: over ranks, recall, shares of items, numbers of queries, and gradings."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import (
+    check_choice,
     check_collected,
     check_column_name,
-    check_column_names,
     check_columns,
+    check_level,
     check_number,
 )
 from polars_graded._drawing import axes, chart_rows, curve_rows, lines, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
+from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.grid import EFFECTIVE
-from polars_graded._results.keys import (
-    CLUSTER,
-    WEIGHT,
-    Keys,
-    PassedKeys,
-    check_independence,
-    collect_column_names,
-)
-from polars_graded._sentences import format_count, format_percent, shorten_name, titles
+from polars_graded._results.keys import Keys, PassedKeys, add_units, check_independence
+from polars_graded._results.regrading import AS_GIVEN
+from polars_graded._sentences import format_count, format_percent, titles
 
 IDEAL_DASH = [4, 3]
 """Dashes of an ideal curve, in pixels."""
@@ -49,7 +46,6 @@ def dcg_curves(
     curve: str | None = None,
     *,
     ideal: str | bool = False,
-    baseline: Any = None,
     confidence: float | None = None,
     panel: Columns | None = None,
     query: Columns | None = None,
@@ -58,13 +54,13 @@ def dcg_curves(
     cluster: Columns | None = None,
     weights: str | None = None,
     colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
 ) -> Chart:
     """Draw a curve by rank, with one named line per strategy.
 
     On a web page, the line next to the pointer stays and the others fade.
 
-    The band of a difference may exclude 0 although the bands around the two means overlap.
+    The difference of two strategies may be significant although the bands around their means
+    overlap: `compare` tests it.
 
     Parameters
     ----------
@@ -79,10 +75,6 @@ def dcg_curves(
         The column of the ideal curve, which is dashed. For `dcg_curve`, True selects the
         `ideal_dcg_curve` with the same gain, discount, base and cutoff, if the frame contains it.
         For `cg_curve`, True selects the `ideal_dcg_curve` with `discount=none`.
-    baseline
-        A strategy: the chart shows the other strategies' curves minus its curve, over the queries
-        that both have, with a band of `confidence` (0.95 by default) and without an ideal curve.
-        The frame must have the lists of `evaluate`.
     confidence
         The confidence of a band around each line, such as 0.95. The band is Student's interval of
         the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
@@ -97,17 +89,15 @@ def dcg_curves(
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
         those of Okabe and Ito, or those of the theme.
-    highlight
-        The strategy whose curve has a colour; the other curves are grey.
 
     Returns
     -------
     LayerChart or FacetChart
         The rows of the data contain `strategy`, `rank` and `value`; if drawn, also `ideal`,
         `ci_low`, `ci_high` and `panel`; and if there are no panels, `label`, the name at the end of
-        a line. Means ignore null, NaN and infinity, and a rank without a value is left out. With
-        `highlight`, only the highlighted curve has a band. A frame with ranks keeps its other
-        columns, except those that a chart cannot show, such as lists.
+        a line. Means ignore null, NaN and infinity, and a rank without a value is left out;
+        `queries` counts the lists of a line. A frame with ranks keeps its other columns, except
+        those that a chart cannot show, such as lists.
 
     References
     ----------
@@ -139,7 +129,6 @@ def dcg_curves(
         "rank",
         rank,
         ideal=ideal,
-        baseline=baseline,
         confidence=confidence,
         panel=panel,
         query=query,
@@ -147,7 +136,6 @@ def dcg_curves(
         cluster=cluster,
         weights=weights,
         colours=colours,
-        highlight=highlight,
     )
 
 
@@ -164,7 +152,6 @@ def recall_precision_curves(
     cluster: Columns | None = None,
     weights: str | None = None,
     colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
 ) -> Chart:
     """Draw mean interpolated precision at levels of recall as lines.
 
@@ -182,7 +169,7 @@ def recall_precision_curves(
         The columns of panels, as for `dcg_curves`.
     query, strategy, recall
         The columns of queries, of strategies, and of the levels of recall.
-    cluster, weights, colours, highlight
+    cluster, weights, colours
         As for `dcg_curves`.
 
     Returns
@@ -224,7 +211,6 @@ def recall_precision_curves(
         cluster=cluster,
         weights=weights,
         colours=colours,
-        highlight=highlight,
     )
 
 
@@ -235,117 +221,90 @@ def _draw_curves(
     position: str,
     *,
     ideal: str | bool = False,
-    baseline: Any = None,
     confidence: float | None,
     panel: Columns | None,
     query: Columns | None,
     strategy: str,
     cluster: Columns | None,
     weights: str | None,
-    **chosen: Any,
+    colours: Mapping[str, str] | None,
 ) -> Chart:
     """Draw curves of one kind, "rank" or "recall", over the values in the column `position`."""
     frame = check_collected("frame", frame)
-    has_lists = any(isinstance(dtype, pl.List) for dtype in frame.schema.values())
-    if query is None and has_lists and strategy in frame.columns:
-        query = PassedKeys(strategy=strategy, weights=weights).find(frame).query
-    query_columns = check_column_names("query", "query" if query is None else query)
-    frame, query = chart_rows.join_query_columns("frame", frame, query_columns, strategy)
-    ideal_column = None if isinstance(ideal, bool) else ideal
-    if curve is None:
-        excluded = {query, strategy, position, ideal_column, *collect_column_names(panel)}
-        curve = curve_rows.find_only_curve(frame, kind, position, excluded)
-    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
-    frame = curve_rows.add_curve_units(frame, curve, panel, query, cluster=cluster, weights=weights)
-    is_list = isinstance(frame.schema[curve], pl.List)
-    if baseline is not None:
-        ideal, ideal_column, confidence = False, None, 0.95 if confidence is None else confidence
-    if ideal is True:
-        ideal_column = curve_rows.find_ideal(curve, frame.columns)
-    if confidence is not None and is_list:
-        keys = Keys(query_columns, strategy, cluster=cluster)
-        check_independence(frame, keys, [] if panel is None else [panel])
-    table = curve_rows.build_curve_points(
-        frame,
-        curve,
-        ideal_column,
-        kind=kind,
-        position=position,
-        confidence=confidence,
-        baseline=baseline,
-        panel=panel,
-        query=query,
-        strategy=strategy,
-    )
-    facts = _collect_curve_facts(frame, table, curve, query, strategy, panel, baseline)
+    curve = curve_rows.find_only_curve(frame, kind) if curve is None else curve
+    check_columns("frame", [curve, strategy], frame.columns)
+    column = curve_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None
+    values = {"value": curve} | ({} if column is None else {"ideal": column})
+    title = titles.name_measure(curve)
+    if isinstance(frame.schema[curve], pl.List):
+        if query is None:
+            query = PassedKeys(strategy=strategy, weights=weights).find(frame).query
+        keys = Keys(query, strategy, cluster=cluster, weights=weights)
+        table, is_mean = _average_lists(frame, values, kind, keys, panel, confidence)
+        title = f"mean {title}" if is_mean else title
+    else:
+        lists = {"confidence": confidence, "cluster": cluster, "weights": weights}
+        for argument in (name for name, value in lists.items() if value is not None):
+            msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
+            msg += f"got a number in {curve!r}"
+            raise ValueError(msg)
+        table = curve_rows.build_points(
+            frame, values, kind, position, strategy=strategy, panel=panel
+        )
+    facts = chart_rows.collect_title_facts(table)._replace(are_weighted=weights is not None)
     things = "pairs of strategies" if {"a", "b"} <= {*frame.columns} else "strategies"
-    headline = titles.title_curves(curve, facts, position, things)
-    title = titles.write_axis_title(curve)
-    title = f"mean {title}" if is_list and panel != query else title
-    if baseline is not None:
-        title = f"difference of {titles.write_axis_title(curve)} from {shorten_name(baseline)}"
-        headline = titles.title_differences_of_curves(curve, facts, position, baseline)
-    notes = [counted] if (counted := titles.count_queries(facts)) else []
-    band = None
+    notes, band = titles.count_queries(facts), None
     if confidence is not None and table["ci_low"].count():
         band = "ci_low", "ci_high"
         notes.append(f"band: pointwise {format_percent(confidence)} interval of the mean")
     numbers = pl.concat(table.select("value", "^ideal$", "^ci_.*$").get_columns()).drop_nulls()
     ends = axes.choose_ends(numbers, 10)
     # Without negative values, an axis has no negative part. Cumulated curves start at 0.
-    if baseline is None and (table["value"] >= 0).all():
+    if (table["value"] >= 0).all():
         ends = (0.0 if _is_cumulated(curve) else max(0.0, ends[0])), ends[1]
-    x = axes.build_rank_axis(position, max(table["rank"])) if kind == "rank" else None
+    x = alt.X("recall:Q", title=position, **axes.bound_axis((0, 1), tickCount=11))
+    if kind == "rank":
+        x = axes.build_rank_axis(position, max(table["rank"]))
     return lines.draw_lines(
         table,
         panel,
-        headline,
+        titles.title_curves(curve, facts, position, things),
         notes,
-        x=x or alt.X("recall:Q", title=position, **axes.bound_axis((0, 1), tickCount=11)),
+        x=x,
         y=alt.Y("value:Q", title=title, **axes.bound_axis(ends)),
         ends=ends,
-        # With the baseline, which is not drawn, the other strategies have the same colours as in
-        # charts that draw the baseline.
-        names=chart_rows.find_names(frame, strategy),
+        names=table["strategy"].to_list(),
         best=lines.find_best_lines(table, "rank" if kind == "rank" else None),
         title=strategy,
         band=band,
         tooltips=axes.format_decimals("value"),
         under=_draw_background(table, kind),
-        **chosen,
+        colours=colours,
     )
 
 
-def _collect_curve_facts(
+def _average_lists(
     frame: pl.DataFrame,
-    table: pl.DataFrame,
-    curve: str,
-    query: str,
-    strategy: str,
-    panel: str | None,
-    baseline: Any,
-) -> titles.Drawn:
-    """Return the curve and the numbers of lines, panels, queries and clusters.
-
-    The numbers of queries and clusters are known only if the frame has one list per strategy and
-    query, and no panel for each query. They are those of the drawn lists, in ascending order.
-    """
-    queries, clusters = list[int](), list[int]()
-    if isinstance(frame.schema[curve], pl.List) and panel != query:
-        rows = frame.filter(pl.col(curve).list.eval(pl.element().is_finite()).list.all())
-        if baseline is not None:
-            [name] = chart_rows.format_names([baseline])
-            is_baseline = chart_rows.build_name_column(strategy) == name
-            queries_of_baseline = rows.filter(is_baseline).select(query).unique()
-            rows = rows.filter(~is_baseline).join(queries_of_baseline, on=query, how="semi")
-        keys = [strategy] if panel is None else [panel, strategy]
-        counts = rows.group_by(keys).agg(pl.col(query, f"^{CLUSTER}$").n_unique())
-        queries = counts[query].unique().sort().to_list()
-        if CLUSTER in counts.columns:
-            clusters = counts[CLUSTER].unique().sort().to_list()
-    n_panels = table["panel"].n_unique() if "panel" in table.columns else 0
-    n_strategies, are_weighted = table["strategy"].n_unique(), WEIGHT in frame.columns
-    return titles.Drawn([curve], n_strategies, n_panels, queries, None, clusters, are_weighted)
+    values: dict[str, str],
+    kind: str,
+    keys: Keys,
+    panel: Columns | None,
+    confidence: float | None,
+) -> tuple[pl.DataFrame, bool]:
+    """Return the points of curves, and whether they are means of several queries."""
+    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
+    frame, query = chart_rows.join_columns("frame", frame, keys.queries)
+    segments = [] if panel in (None, query) else [panel]
+    check_columns("frame", [query, *segments], frame.columns)
+    frame = add_units(frame, replace(keys, query=query, segments=segments))
+    if confidence is not None:
+        check_level(confidence)
+        check_independence(frame, keys, segments)
+    columns = {"strategy": keys.strategy} | ({} if panel is None else {"panel": panel})
+    table = curve_rows.average_lists(frame, values, kind, columns, query, confidence)
+    if panel == query:
+        return table.drop("queries"), False
+    return table, True
 
 
 def _is_cumulated(curve: str) -> bool:
@@ -417,13 +376,15 @@ def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = No
         clicks = check_collected("clicks", clicks)
         check_columns("clicks", [rank], clicks.columns, argument="rank")
         clicks = clicks.drop("rank", strict=False).rename({rank: "rank"})
-    positions = ["rank", "impressions", "clicks"]
-    table = chart_rows.build_result_rows(
-        "clicks", clicks, "click_rate", *CLICK_ENDS, texts=(), positions=positions, panel=panel
+    table = chart_rows.build_rows(
+        "clicks",
+        clicks,
+        *("click_rate", *CLICK_ENDS),
+        texts=(),
+        positions=["rank", "impressions", "clicks"],
+        panel=panel,
+        unique=["rank"],
     )
-    groups = [] if panel is None else ["panel"]
-    if groups:
-        chart_rows.check_unique("clicks", table, ["rank", "panel"], "rank of a panel")
     last: Any = table["rank"].max()
     ticks = axes.choose_rank_ticks(int(last))
     x_axis = alt.Axis(values=ticks, format="d", **axes.UNFLUSHED_LABELS)
@@ -445,10 +406,6 @@ def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = No
     n_impressions, n_clicks = map(int, table.select("impressions", "clicks").sum().row(0))
     total = f"{format_count(n_clicks, 'clicks')} in {format_count(n_impressions, 'impressions')}"
     notes = [total, f"line: {line} of one rate"]
-    max_points = curve_rows.compute_max_points(table.n_unique(groups) if groups else 1)
-    n, table = table.height, curve_rows.thin_by_value(table, "rank", max_points, groups)
-    if table.height < n:
-        notes.append(f"{table.height:,} of {n:,} rates are drawn")
     headline = "Click-through rate by rank"
     return panels.draw_panels(layers, table, panel, headline, notes, encoding=shared)
 
@@ -460,7 +417,6 @@ def catalogue_curves(
     panel: Columns | None = None,
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
 ) -> Chart:
     """Draw the Lorenz curve of recommendations, one line per strategy.
 
@@ -478,7 +434,7 @@ def catalogue_curves(
         The columns of panels. By default, there are no panels.
     strategy
         The column of strategies.
-    colours, highlight
+    colours
         As for `dcg_curves`.
 
     Returns
@@ -505,12 +461,12 @@ def catalogue_curves(
     │ score    ┆ 1.0   ┆ 1.0             │
     └──────────┴───────┴─────────────────┘
     """
-    frame = chart_rows.collect_one_grader("curve", curve, panel, strategy)
-    frame, panel = chart_rows.join_panel_columns("curve", frame, panel)
-    names = {"strategy": strategy} | ({} if panel is None else {"panel": panel})
-    numbers = {"items": "items", "recommendations": "recommendations"}
-    table = chart_rows.build_query_rows(frame, names, numbers)
-    groups = [*names]
+    columns = ["items", "recommendations"]
+    table = chart_rows.build_rows(
+        "curve", curve, *columns, texts=(), strategy=strategy, panel=panel
+    )
+    groups = ["strategy"] if panel is None else ["strategy", "panel"]
+    table = table.select(*groups, *columns).drop_nulls()
     chart_rows.check_unique("curve", table, [*groups, "items"], "share of items of a line")
     max_points = curve_rows.compute_max_points(table.n_unique(groups))
     table = curve_rows.thin_by_value(table, "items", max_points, groups)
@@ -536,7 +492,6 @@ def catalogue_curves(
             )
         ],
         colours=colours,
-        highlight=highlight,
     )
 
 
@@ -594,17 +549,19 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
     power = check_number("power", power, above=0, below=1)
     curve = check_collected("curve", curve)
     units = next((name for name in UNITS if name in curve.columns), "queries")
-    options: dict[str, Any] = {"positions": [units], "panel": panel}
+    has_tau = "tau" in curve.columns
+    numbers = ["tau", "tau_low", "tau_high"] if has_tau else ["power", "difference"]
+    positions = [units] if has_tau else [units, "at_hand"]
+    table = chart_rows.build_rows("curve", curve, *numbers, positions=positions, panel=panel)
+    chart_rows.check_count("rows", table.height)
+    keys = ["measure"] if panel is None else ["panel", "measure"]
+    chart_rows.check_unique("curve", table, [*keys, units], f"number of {units} of a line")
+    table = table.sort(pl.int_range(pl.len()).min().over(keys), units)
     look: dict[str, Any] = {}
-    if "tau" in curve.columns:
-        table = chart_rows.build_result_rows(
-            "curve", curve, "tau", "tau_low", "tau_high", **options
-        )
+    if has_tau:
         lowest: Any = table.select("tau", "tau_low").min_horizontal().min()
-        ends, level = (
-            (min(0.9, math.floor(10 * lowest) / 10), 1.0),
-            chart_rows.find_confidence(table),
-        )
+        ends = min(0.9, math.floor(10 * lowest) / 10), 1.0
+        level = chart_rows.find_confidence(table)
         share = "most" if level is None else format_percent(level)
         n: Any = table[units].max()
         headline = f"How closely fewer {units} order strategies as all {n:,g} do"
@@ -612,9 +569,6 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
         y = alt.Y("tau:Q", title=f"τ to the order from all {units}", **axes.bound_axis(ends))
         look = {"band": ("tau_low", "tau_high"), "tooltips": axes.format_decimals("tau")}
     else:
-        numbers = ["power", "difference"]
-        options["positions"] = [units, "at_hand"]
-        table = chart_rows.build_result_rows("curve", curve, *numbers, **options)
         table, ends = table.with_columns(pl.col("at_hand").cast(pl.Boolean)), (0.0, 1.0)
         amounts = table.filter("at_hand")["difference"].drop_nulls().to_list()
         headline = f"Power to find {titles.write_target(amounts)}"
@@ -624,7 +578,6 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
         at_hand = style.draw_dots(at_hand, 90).encode(x=alt.X(f"{units}:Q"), y=alt.Y("power:Q"))
         dashed = style.draw_rule("y", "power", power, style.DOUBT, strokeDash=IDEAL_DASH)
         look = {"under": [dashed, at_hand], "tooltips": axes.format_decimals(*numbers)}
-    table = _thin_lines(table, units)
     highest: Any = table[units].max()
     x_axis = axes.bound_axis((0, highest), format=",d", tickMinStep=1)
     measures = table["measure"].unique(maintain_order=True).to_list()
@@ -644,10 +597,183 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
     )
 
 
-def _thin_lines(table: pl.DataFrame, position: str) -> pl.DataFrame:
-    """Sort the rows by line and position; drop positions if there are many."""
-    keys = ["panel", "measure"] if "panel" in table.columns else ["measure"]
-    chart_rows.check_unique("curve", table, [*keys, position], f"number of {position} of a line")
-    first_row = pl.col("row").min().over(keys)
-    table = table.with_row_index("row").sort(first_row, position).drop("row")
-    return curve_rows.thin_by_position(table, position)
+@checks_call
+def grading_profile(
+    robustness: Frame,
+    *,
+    show: Literal["means", "differences", "places"] = "differences",
+    panel: Columns | None = "measure",
+    strategy: str = "strategy",
+    colours: Mapping[str, str] | None = None,
+) -> Chart:
+    """Draw the means of strategies under several gradings or graders.
+
+    There is one line per strategy. Where lines cross, the gradings disagree about which strategy is
+    better. For results of `trust.robustness_to_grading`, each grading except the original one has
+    a text above its highest point. The text shows Kendall's τ between two orders of strategies:
+    under this grading, and under the original grades.
+
+    With differences, crossings stay visible even if one grading lowers the means of all strategies.
+    Places show all crossings, but not the sizes of differences.
+
+    Parameters
+    ----------
+    robustness
+        One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it; or
+        one row per grader, measure and strategy, as `summarise` returns it for results of several
+        graders. Each mean is over the queries that the grader judged.
+    show
+        `"means"` draws the mean of each strategy; `"differences"`, this mean minus the average of
+        all strategies under the grading; `"places"`, the places of strategies, with the best at the
+        top.
+    panel, strategy
+        The columns of panels and of strategies, as for every chart. `panel` may be None.
+    colours
+        The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
+        those of the theme.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        The rows are those of `robustness`. `strategy` is text, and `place` is the place by mean,
+        from 1 for the best. Equal means share the mean of their places. The column `correlation`
+        contains the text above a grading. The rows contain `difference` if differences are drawn,
+        `panel` if panels are drawn, and otherwise `label`, the name at the end of a line.
+
+    See Also
+    --------
+    trust.rank_correlation : The correlation between the orders of several graders.
+
+    Examples
+    --------
+    The better strategy depends on whether grade 1 is relevant:
+
+    >>> from polars_graded.trust import robustness_to_grading
+    >>> df = pl.DataFrame(
+    ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}
+    ... )
+    >>> gradings = {"1 is 0": pl.col("grade").replace({1: 0})}
+    >>> robustness = robustness_to_grading(df, "precision@2", by=["x", "y"], gradings=gradings)
+    >>> drawn = grading_profile(robustness).data
+    >>> drawn.select("grading", "strategy", "mean", "correlation")
+    shape: (4, 4)
+    ┌──────────┬──────────┬──────┬─────────────┐
+    │ grading  ┆ strategy ┆ mean ┆ correlation │
+    │ ---      ┆ ---      ┆ ---  ┆ ---         │
+    │ str      ┆ str      ┆ f64  ┆ str         │
+    ╞══════════╪══════════╪══════╪═════════════╡
+    │ as given ┆ x        ┆ 0.5  ┆ null        │
+    │ as given ┆ y        ┆ 1.0  ┆ null        │
+    │ 1 is 0   ┆ x        ┆ 0.5  ┆ τ −1.00     │
+    │ 1 is 0   ┆ y        ┆ 0.0  ┆ null        │
+    └──────────┴──────────┴──────┴─────────────┘
+    """
+    check_choice("show", show, ("means", "differences", "places"))
+    frame = check_collected("robustness", robustness)
+    key = "grading" if "grading" in frame.columns else GRADER
+    numbers, positions = (["mean", "tau"], ["place"]) if key == "grading" else (["mean"], [])
+    texts = ["measure", key]
+    options: dict[str, Any] = {"texts": texts, "positions": positions, "panel": panel}
+    table = chart_rows.build_rows("robustness", frame, *numbers, strategy=strategy, **options)
+    chart_rows.check_count("rows", table.height)
+    gradings = table[key].unique(maintain_order=True).to_list()
+    group = ["measure" if panel is None else "panel", key]
+    chart_rows.check_unique("robustness", table, ["strategy", *group], f"{key} of a line")
+    reference = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
+    table = _add_places(table, group)
+    names = table["strategy"].unique().to_list()
+    first = table.filter(pl.col(key) == reference).sort("place", "strategy")["strategy"]
+    y_field, title = "mean", [axes.write_mean_title(table)]
+    if show == "differences":
+        mean = pl.col("mean").mean().over(group)
+        table = table.with_columns(difference=pl.col("mean") - mean)
+        y_field, title = "difference", [f"{title[0]} minus", "mean of all strategies"]
+    elif show == "places":
+        y_field, title = "place", ["place"]
+    ends = axes.choose_ends(table[y_field])
+    axis = alt.Axis(titleLimit=300)
+    if show == "places":
+        # The best place is at the top.
+        ends = max(2, len(names)) + 0.5, 0.5
+        axis = alt.Axis(format="d", values=axes.choose_rank_ticks(len(names)))
+    correlations, grading_title = [], key
+    if "tau" in table.columns:
+        table = _add_correlation(table, group, y_field, reference, lowest=show == "places")
+        correlations = [_draw_correlation(key, y_field)]
+        grading_title = f"{key} (τ: Kendall's, with the order under {reference!r})"
+    # Each measure has values of another size, so each panel has its own ends. The padding leaves
+    # room for texts above the lines.
+    has_panels = chart_rows.has_panels(table)
+    domain = alt.Undefined if has_panels and show != "places" else [*ends]
+    scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20)
+    width = 270 if has_panels else min(480, max(240, 110 * len(gradings)))
+    facts = chart_rows.collect_title_facts(table)
+    what = "Mean" if len(facts.measures) == 1 else "Means"
+    headline = titles.title_strategies("Places by mean" if show == "places" else what, facts)
+    headline += f" under {format_count(len(gradings), f'{key}s')}"
+    tooltips = ["measure:N", *axes.format_decimals("mean"), "place:Q"]
+    tooltips += ["queries:Q"] * ("queries" in table.columns)
+    tooltips += [alt.Tooltip("correlation:N", title="order")] * bool(correlations)
+    chart = lines.draw_lines(
+        table,
+        panel,
+        headline,
+        titles.count_queries(facts),
+        x=_build_gradings_axis(key, grading_title, gradings, width),
+        y=alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=axis),
+        ends=ends,
+        names=names,
+        best=first.unique(maintain_order=True).to_list(),
+        title=strategy,
+        tooltips=tooltips,
+        under=correlations,
+        colours=colours,
+    )
+    if not has_panels:
+        return chart.properties(width=width)
+    return chart.resolve_scale(y="shared" if show == "places" else axes.choose_panel_axis(table))
+
+
+def _build_gradings_axis(key: str, title: str, gradings: list[str], width: int) -> alt.X:
+    """Return the axis of gradings or graders, whose names are horizontal if they fit."""
+    fits = 6 * max(map(len, gradings)) <= width / len(gradings)
+    look: dict[str, Any] = {"labelLimit": 200, "labelOverlap": "greedy", "titleLimit": 300}
+    axis = axes.order_axis(gradings, labelAngle=0 if fits else -40, **look)
+    axis["scale"].padding = 0.1
+    return alt.X(f"{key}:N", title=title, **axis)
+
+
+def _add_places(table: pl.DataFrame, group: list[str]) -> pl.DataFrame:
+    """Return the rows in the order of gradings, with the column `place`."""
+    gradings = table[group[-1]].unique(maintain_order=True)
+    order = pl.col(group[-1]).replace_strict(gradings, range(len(gradings)))
+    table = table.sort(order, maintain_order=True)
+    if "place" in table.columns:
+        return table.with_columns(pl.col("place").cast(pl.Float64))
+    is_lowest_best = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
+    goodness = pl.when(is_lowest_best).then(-pl.col("mean")).otherwise("mean").round(12)
+    return table.with_columns(place=goodness.rank("average", descending=True).over(group))
+
+
+def _add_correlation(
+    table: pl.DataFrame, group: list[str], y: str, reference: str, *, lowest: bool
+) -> pl.DataFrame:
+    """Add the text of τ to the row of the highest point of each grading but the original one."""
+    height = -pl.col(y) if lowest else pl.col(y)
+    is_highest = (height.rank("ordinal", descending=True) == 1).over(group)
+    taus = [
+        None if tau is None else f"τ {tau:.2f}".replace("-", "\N{MINUS SIGN}")
+        for tau in table["tau"]
+    ]
+    has_text = is_highest & (pl.col(group[-1]) != reference)
+    text = pl.Series(taus, dtype=pl.String)
+    return table.with_columns(correlation=pl.when(has_text).then(text))
+
+
+def _draw_correlation(x: str, y: str) -> alt.Chart:
+    """Draw the texts of τ above the highest points."""
+    texts = alt.Chart().transform_filter("isValid(datum.correlation)")
+    texts = texts.mark_text(dy=-11, fontSize=10, clip=False)
+    return texts.encode(
+        x=alt.X(f"{x}:N"), y=alt.Y(f"{y}:Q"), text="correlation:N", color=style.draw_ink()
+    )

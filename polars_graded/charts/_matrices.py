@@ -1,21 +1,26 @@
-"""Charts of pairs of strategies as matrices: their differences, and their similarities."""
+"""Charts that are matrices: of pairs of strategies, and of the grades of two graders."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_level
 from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
+from polars_graded._frames.inputs import GRADER
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
+from polars_graded._results.agreement import collect_grades
 from polars_graded._results.findings import is_significant, name_p
-from polars_graded._sentences import titles
+from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.charts._strategies import write_finding
 
 MINUS_SIGN = "\u2212"
@@ -23,6 +28,9 @@ MINUS_SIGN = "\u2212"
 
 UNDECIDED_OPACITY = 0.25
 """Opacity of differences that are not significant."""
+
+MAX_AGREEMENT_GRADES = 30
+"""Maximum number of grades in a chart of agreement; with more, printed shares are illegible."""
 
 
 @checks_call
@@ -81,76 +89,81 @@ def comparison_matrix(
     """
     level = check_level(confidence)
     frame = check_collected("comparison", comparison)
-    texts = ["measure", "baseline"]
-    rows = chart_rows.build_result_rows(
+    numbers = ["difference", "p_corrected"]
+    rows = chart_rows.build_rows(
         "comparison",
         frame,
-        "difference",
-        "p_corrected",
-        texts=texts,
+        *numbers,
+        texts=["measure", "baseline"],
         strategy=strategy,
         panel=panel,
+        unique=["strategy", "baseline"],
     )
     headline, kind = write_finding(rows, level), name_p(rows)
     facts = chart_rows.collect_title_facts(rows)
-    table = _add_other_sides(rows, chart_rows.find_segments(frame, strategy), level)
+    other_sides = rows.with_columns(
+        strategy="baseline", baseline="strategy", difference=-pl.col("difference")
+    )
+    sign = pl.when(pl.col("difference") < 0).then(pl.lit(MINUS_SIGN)).otherwise(pl.lit("+"))
+    mark = pl.when(is_significant(level)).then(sign).otherwise(pl.lit(""))
+    segments = chart_rows.find_segments(frame, strategy)
+    columns = [GRADER, "measure", *segments, "strategy", "baseline", *numbers, "panel"]
+    table = pl.concat([rows, other_sides]).select(
+        cs.by_name(*columns, require_all=False), mark=mark
+    )
     chart_rows.check_count("cells", table.height)
-    if panel is not None:
-        keys = ["strategy", "baseline", "panel"]
-        chart_rows.check_unique("comparison", table, keys, "pair of a panel")
     means = table.group_by("measure", "strategy", maintain_order=True).agg(pl.mean("difference"))
     names = chart_rows.sort_names(means, "difference", "strategy")
     base, p = axes.add_p(alt.Chart().encode(x="baseline:N", y="strategy:N"), kind)
-    numbers = axes.format_decimals("difference")
-    tooltip = axes.list_tooltips("measure:N", "strategy:N", "baseline:N", *numbers, p)
+    tooltip = ["measure:N", "strategy:N", "baseline:N", *axes.format_decimals("difference"), p]
     highest: Any = table["difference"].abs().max() or 1.0
-    cell_pixels = max(10, min(36, 400 // len(names)))
+    pixels = max(10, min(36, 400 // len(names)))
     opacity = style.choose_value(alt.FillOpacityValue, "datum.mark !== ''", 1, UNDECIDED_OPACITY)
-    cells = base.mark_rect().encode(fill=alt.Fill("difference:Q"), fillOpacity=opacity)
-    signs = style.write_on_cells(base, "mark", "difference", highest, max(12, cell_pixels * 0.7))
-    title = ["row minus column", f"+ and {MINUS_SIGN}: {kind} ≤ {level:g}"]
+    cells = base.mark_rect().encode(fillOpacity=opacity, tooltip=axes.list_tooltips(*tooltip))
+    signs = style.write_on_cells(base, "mark", "difference", highest, max(12, pixels * 0.7))
+    measure = axes.write_mean_title(table, "", "difference of means")
+    title = [f"{measure}, row minus column", f"+ and {MINUS_SIGN}: {kind} ≤ {level:g}"]
     legend = alt.Legend(values=[-highest, 0, highest], format=".3~g", titleLimit=300)
     scale = style.build_cell_scale(highest, diverging=True)
-    shared = _encode_cells(
-        names,
-        {"shorthand": "baseline:N", "title": "column: baseline"},
-        {"shorthand": "strategy:N", "title": f"row: {strategy}"},
-        alt.Fill("difference:Q", title=title, scale=scale, legend=legend),
+    return _draw_cells(
+        [cells, signs],
+        table,
+        panel,
+        headline,
+        titles.count_queries(facts),
+        x=alt.X("baseline:N", title="column: baseline", **_order_names(names, labelAngle=-90)),
+        y=alt.Y("strategy:N", title=f"row: {strategy}", **_order_names(names)),
+        fill=alt.Fill("difference:Q", title=title, scale=scale, legend=legend),
+        pixels=pixels,
     )
-    notes = titles.write_subtitle(facts, "difference of mean")
-    size: dict[str, Any] = dict.fromkeys(("width", "height"), alt.Step(cell_pixels))
-    layers = [cells.encode(tooltip=tooltip), signs]
-    return panels.draw_panels(layers, table, panel, headline, notes, encoding=shared, **size)
 
 
-def _add_other_sides(pairs: pl.DataFrame, segments: list[str], level: float) -> pl.DataFrame:
-    """Return two cells for each pair, with the mark of a significant difference.
-
-    Measures, segments and panels keep their order.
-    """
-    keys = [name for name in ("measure", *segments, "panel") if name in pairs.columns]
-    significant = is_significant(level).alias("significant")
-    one = pairs.with_columns(significant)
-    one = one.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
-    other = one.with_columns(
-        strategy="baseline", baseline="strategy", difference=-pl.col("difference")
+def _draw_cells(
+    layers: list[alt.Chart],
+    table: pl.DataFrame,
+    panel: Columns | None,
+    headline: str,
+    notes: list[str],
+    *,
+    pixels: float,
+    **channels: Any,
+) -> Chart:
+    """Draw a matrix, of which the first layer is the cells, with its shared x, y and fill."""
+    fill = channels["fill"]
+    layers[0] = layers[0].encode(fill=alt.Fill(fill.shorthand))
+    size: dict[str, Any] = dict.fromkeys(("width", "height"), alt.Step(pixels))
+    # Without panels, a matrix beside this one has its own scale.
+    independent = ["fill"] if panel is None else []
+    size["encoding"] = alt.Encoding(**channels)
+    return panels.draw_panels(
+        layers, table, panel, headline, notes, independent=independent, **size
     )
-    both = pl.concat([one, other]).sort("strategy", "baseline", maintain_order=True)
-    groups = one.select(keys).unique(maintain_order=True)
-    both = groups.join(both, on=keys, nulls_equal=True, maintain_order="left_right")
-    sign = pl.when(pl.col("difference") < 0).then(pl.lit(MINUS_SIGN)).otherwise(pl.lit("+"))
-    mark = pl.when("significant").then(sign).otherwise(pl.lit(""))
-    return both.with_columns(mark.alias("mark")).drop("significant")
 
 
-def _encode_cells(
-    names: list[str], x: dict[str, Any], y: dict[str, Any], fill: alt.Fill
-) -> alt.Encoding:
-    """Return the encoding of a matrix whose rows and columns have the same names."""
+def _order_names(names: list[str], **axis: Any) -> dict[str, Any]:
+    """Return the settings of a side of a matrix, whose title is beside long labels."""
     # By default, the title of an axis is over labels that are longer than 200 pixels.
-    look: dict[str, Any] = {"labelLimit": 250, "maxExtent": 300}
-    columns, rows = axes.order_axis(names, labelAngle=-90, **look), axes.order_axis(names, **look)
-    return alt.Encoding(x=alt.X(**x, **columns), y=alt.Y(**y, **rows), fill=fill)
+    return axes.order_axis(names, labelLimit=250, maxExtent=300, **axis)
 
 
 @checks_call
@@ -194,9 +207,10 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     │ ours ┆ bm25 ┆ 0.75 ┆ 2       │
     └──────┴──────┴──────┴─────────┘
     """
-    rows = chart_rows.collect_one_grader("frame", frame, "a", "b")
-    rows = chart_rows.build_query_rows(rows, {"a": "a", "b": "b"}, {"mean": measure})
-    table = rows.group_by("a", "b", maintain_order=True).agg(pl.mean("mean"), queries=pl.len())
+    rows = chart_rows.build_rows("frame", frame, measure, texts=["a", "b"])
+    table = rows.group_by("a", "b", maintain_order=True).agg(
+        mean=pl.mean(measure), queries=pl.len()
+    )
     n_pairs, names = table.height, _order_by_similarity(table)
     is_clustered = len(names) > 2 and 2 * n_pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
     # It is unknown whether a measure of another name is symmetric.
@@ -206,7 +220,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     chart_rows.check_count("cells", table.height)
     low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]
     highest = max(1.0, high, -low)
-    cell_pixels = max(20, min(48, 480 // len(names)))
+    pixels = max(20, min(48, 480 // len(names)))
     base = alt.Chart().encode(x="b:N", y="a:N")
     # Numbers up to 1 have no 0 before the decimal point, so that they fit into small cells.
     number = (
@@ -214,30 +228,28 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         if highest == 1
         else "format(datum.mean, '.2~s')"
     )
-    numbers = style.write_on_cells(base, "number", "mean", highest, min(12, cell_pixels * 0.42))
+    numbers = style.write_on_cells(base, "number", "mean", highest, min(12, pixels * 0.42))
     tooltip = axes.list_tooltips("a:N", "b:N", *axes.format_decimals("mean"), "queries:Q")
-    layers = [
-        base.mark_rect().encode(fill=alt.Fill("mean:Q"), tooltip=tooltip),
-        numbers.transform_calculate(number=number),
-    ]
     facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
-    headline = titles.title_strategies("Mean", facts, pairs=n_pairs)
-    notes = [titles.count_queries(facts)]
+    notes = titles.count_queries(facts)
     notes += ["similar strategies side by side"] if is_clustered else []
     scale = style.build_cell_scale(highest, diverging=low < 0)
-    fill = alt.Fill("mean:Q", title=f"mean {titles.name_measure(measure)}", scale=scale)
-    shared = _encode_cells(
-        names, {"shorthand": "b:N", "title": None}, {"shorthand": "a:N", "title": None}, fill
-    )
-    size: dict[str, Any] = dict.fromkeys(("width", "height"), alt.Step(cell_pixels))
-    return panels.draw_layers(
-        layers, table, headline, notes, independent=["fill"], encoding=shared, **size
+    return _draw_cells(
+        [base.mark_rect().encode(tooltip=tooltip), numbers.transform_calculate(number=number)],
+        table,
+        None,
+        titles.title_strategies("Mean", facts, pairs=n_pairs),
+        notes,
+        x=alt.X("b:N", title=None, **_order_names(names, labelAngle=-90)),
+        y=alt.Y("a:N", title=None, **_order_names(names)),
+        fill=alt.Fill("mean:Q", title=f"mean {titles.name_measure(measure)}", scale=scale),
+        pixels=pixels,
     )
 
 
 def _add_mirrored(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs, followed by the same pairs with `a` and `b` exchanged."""
-    return pl.concat([pairs, pairs.rename({"a": "b", "b": "a"}).select(pairs.columns)])
+    return pl.concat([pairs, pairs.with_columns(a="b", b="a")])
 
 
 def _order_by_similarity(pairs: pl.DataFrame) -> list[str]:
@@ -257,16 +269,103 @@ def _order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     names = strategy_means["a"].to_list()
     if len(both) < len(names) * (len(names) - 1) or len(names) <= 2:  # noqa: PLR2004
         return names
+    wide = both.pivot("b", index="a", values="mean")
+    wide = strategy_means.select("a").join(wide, on="a", maintain_order="left").select(names)
     # The similarity of a strategy to itself depends on the measure and is not used. Instead, a cell
     # on the diagonal gets the mean similarity of the strategy to the others.
-    diagonal = strategy_means.select("a", b="a", mean="mean")
-    indices = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
-    matrix = (
-        pl.concat([both.select(diagonal.columns), diagonal])
-        .sort(indices)
-        .get_column("mean")
-        .to_numpy()
-    )
-    square = matrix.reshape(len(names), len(names))
-    order = leaves_list(linkage(pdist(square), "average", optimal_ordering=True))
+    square = wide.with_columns(pl.all().fill_null(pl.mean_horizontal(pl.all())))
+    order = leaves_list(linkage(pdist(square.to_numpy()), "average", optimal_ordering=True))
     return [names[index] for index in order]
+
+
+@checks_call
+def agreement(
+    frame: Frame,
+    one: str,
+    other: str,
+    *,
+    query: str | Sequence[str] = "query",
+    doc: str | None = DEFAULT_DOC,
+) -> Chart:
+    """Draw a heat map of the grades of two graders.
+
+    A row of the chart is a grade of `one`. A cell shows the share of the row's documents to which
+    `other` gave the grade of the column. The shares of a row add up to 1. In the framed cells of
+    the diagonal, both graders give the same grade.
+
+    Parameters
+    ----------
+    frame
+        A column of grades per grader, as for `polars_graded.agreement`.
+    one, other
+        The columns of two graders; if one is trusted, pass it first.
+    query, doc
+        As for `polars_graded.agreement`.
+
+    Returns
+    -------
+    LayerChart
+        `chart.data` has one row per cell: `one` and `other` (the grades, as text, at most 30
+        different ones), the number of `documents`, their `share` of the documents in the row of the
+        chart, and `same` (whether both grades are equal).
+
+    See Also
+    --------
+    polars_graded.agreement : The coefficients.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"query": [1, 1, 1], "people": [0, 0, 1], "model": [0, 1, 1]})
+    >>> agreement(df, "people", "model").data
+    shape: (4, 5)
+    ┌─────┬───────┬───────────┬───────┬───────┐
+    │ one ┆ other ┆ documents ┆ share ┆ same  │
+    │ --- ┆ ---   ┆ ---       ┆ ---   ┆ ---   │
+    │ str ┆ str   ┆ u32       ┆ f64   ┆ bool  │
+    ╞═════╪═══════╪═══════════╪═══════╪═══════╡
+    │ 0   ┆ 0     ┆ 1         ┆ 0.5   ┆ true  │
+    │ 0   ┆ 1     ┆ 1         ┆ 0.5   ┆ false │
+    │ 1   ┆ 0     ┆ 0         ┆ 0.0   ┆ false │
+    │ 1   ┆ 1     ┆ 1         ┆ 1.0   ┆ true  │
+    └─────┴───────┴───────────┴───────┴───────┘
+    """
+    both = collect_grades(frame, [one, other], query, doc).select(one=one, other=other).drop_nulls()
+    chart_rows.check_not_empty("frame", both, "one")
+    all_grades = pl.concat([both["one"], both["other"]]).unique().sort()
+    chart_rows.check_count("grades", len(all_grades), MAX_AGREEMENT_GRADES)
+    sides = all_grades.to_frame("one").join(all_grades.to_frame("other"), how="cross")
+    counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
+    table = sides.join(counts, on=["one", "other"], how="left", maintain_order="left")
+    table = table.with_columns(pl.col("documents").fill_null(0))
+    row_total = pl.col("documents").sum().over("one")
+    table = table.filter(row_total > 0).with_columns(
+        pl.col("one", "other").map_elements("{:.15g}".format, pl.String),
+        share=pl.col("documents") / row_total,
+        same=pl.col("one") == pl.col("other"),
+    )
+    grades = [f"{value:.15g}" for value in all_grades]
+    tooltip = axes.list_tooltips(
+        alt.Tooltip("one:N", title=f"grade of {one}"),
+        alt.Tooltip("other:N", title=f"grade of {other}"),
+        "documents:Q",
+        alt.Tooltip("share:Q", title="share of the row", format=".1%"),
+    )
+    base = alt.Chart().encode(x="other:N", y="one:N")
+    texts = style.write_on_cells(base, "percent", "share", 1)
+    texts = texts.transform_filter("datum.documents > 0")
+    texts = texts.transform_calculate(percent="format(100 * datum.share, '.0f') + ' %'")
+    frames = base.transform_filter("datum.same").mark_rect(stroke=style.TEXT_COLOUR, strokeWidth=2)
+    frames = frames.encode(fill=alt.FillValue("transparent"))
+    legend, scale = alt.Legend(labelExpr=axes.PERCENT_LABEL), style.build_cell_scale(1)
+    documents = format_count(both.height, "documents")
+    return _draw_cells(
+        [base.mark_rect().encode(tooltip=tooltip), frames, texts],
+        table,
+        None,
+        f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}",
+        ["each row adds up to 100 %"],
+        x=alt.X("other:N", title=f"grade of {other}", **axes.order_axis(grades, labelAngle=0)),
+        y=alt.Y("one:N", title=f"grade of {one}", **axes.order_axis(grades[::-1])),
+        fill=alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend),
+        pixels=max(26, min(48, 360 // len(grades))),
+    )

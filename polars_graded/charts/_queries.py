@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +11,12 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_column_names, check_increasing
+from polars_graded._checks import (
+    check_collected,
+    check_column_names,
+    check_columns,
+    check_increasing,
+)
 from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
 from polars_graded._drawing.chart_rows import MAX_DRAWN_ROWS, Frame
 from polars_graded._drawing.panels import Chart
@@ -32,7 +38,7 @@ from polars_graded._results.measure_values import (
     list_named_columns,
 )
 from polars_graded._results.reliability import compute_correlations
-from polars_graded._results.result_sets import open_results
+from polars_graded._results.result_sets import ResultSet, open_results
 from polars_graded._sentences import format_count, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
@@ -42,11 +48,20 @@ a panel."""
 MIN_NAME_STEP = 10
 """Minimum distance between the names of two queries, in pixels."""
 
-MAX_POINTS = 1000
-"""Maximum number of points of a scatter plot. The density of more points is drawn."""
+VIEW_WIDTH, VIEW_HEIGHT, VIEW_SPACING = 290, 260, 80
+"""Width and height of each view of `explore`, and space between two views, in pixels."""
 
-MAX_CELLS_PER_AXIS = 40
-"""Maximum number of cells of a density along one axis."""
+POINT_SIZE, MAX_LARGE_POINTS = 40, 300
+"""Size of a point in square pixels, and maximum number of points of this size.
+
+If there are more queries, all points are smaller.
+"""
+
+MAX_EXPLORED_QUERIES = 5000
+"""Maximum number of queries, since Altair embeds at most 5000 rows in a page."""
+
+MAX_AXIS_NAME_LETTERS = 20
+"""Maximum length of a name in the title of an axis of `explore`, in letters."""
 
 
 @checks_call
@@ -66,7 +81,6 @@ def precision_histogram(
     missing: Missing = "error",
     grader: str | None = None,
     colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
 ) -> Chart:
     r"""Draw the difference between two strategies, one bar per query.
 
@@ -103,16 +117,14 @@ def precision_histogram(
     colours
         The colours of the strategies by name, such as `{"ours": "#c00"}`. By default, `a` is blue
         and `b` is orange, or both have the first two colours of the theme.
-    highlight
-        The strategy whose bars have a colour; the other bars are grey.
 
     Returns
     -------
     LayerChart or FacetChart
         Each row is the bar of a query, with `position` (from 1), `query`, `difference` and `better`
-        (the better strategy, null for a tie). Further columns of `per_query` with one value per
-        query, such as its market, are kept as text, so that `.facet("market:N")` works. A tie is a
-        dot at 0. With more than 3000 queries, 3000 of them are drawn, at equal steps. The dot to
+        (the better strategy, null for a tie). If several columns identify a query, they are kept as
+        text, so that `.facet("market:N")` works. A tie is a dot at 0. With more than 3000 queries,
+        3000 of them are drawn, at equal steps. The dot to
         the right is the mean difference of all queries (`mean`), and its bar is the 95 % interval
         (`ci_low` to `ci_high`), which needs two queries. Both belong to all `bars` of a panel, so a
         facet of fewer bars lacks them.
@@ -143,20 +155,17 @@ def precision_histogram(
     results = open_results(per_query, [measure], keys, missing, grader).only
     query_columns, strategy = results.keys.queries, results.keys.strategy
     panel_columns = [] if panel is None else check_column_names("panel", panel)
-    # Queries of the same name in several segments are several queries.
-    all_columns = [*dict.fromkeys([*query_columns, *panel_columns])]
-    per_query, key = chart_rows.join_query_columns("per_query", results.rows, all_columns, strategy)
     if interval is None:
-        check_independence(per_query, results.keys, panel_columns)
-    per_query = add_units(per_query, replace(results.keys, query=key))
-    table, both, measure = build_compared_queries(
-        per_query, measure, a, b, key, strategy=strategy, missing=missing, order=order
+        check_independence(results.rows, results.keys, panel_columns)
+    # Queries of the same name in several segments are several queries.
+    columns = [*dict.fromkeys([*query_columns, *panel_columns])]
+    keys_of_bars = replace(results.keys, query=columns)
+    per_query, table, both, measure = _compare_queries(
+        replace(results, keys=keys_of_bars), measure, a, b, order=order
     )
-    table = chart_rows.add_query_columns(table, per_query, key)
     # In a panel, the name of a query is without the parts that are the name of the panel.
     parts_of_name = [name for name in query_columns if name not in panel_columns] or query_columns
-    if panel_columns:
-        table, panel = _add_panels(table, per_query, key, parts_of_name, panel_columns)
+    table = _add_names(table, per_query, columns, parts_of_name, panel_columns)
     wins = [table.filter(better=name).height for name in both]
     headline = titles.title_wins(both, wins, table.height)
     mean = compute_mean_interval("difference", table)
@@ -189,13 +198,11 @@ def precision_histogram(
     # A legend with the words "better" needs no title.
     label = f"({style.write_short_label('datum.label', both)}) + ' better'"
     legend = style.build_legend(both, orient="top", title=None, labelExpr=label)
-    chosen: dict[str, Any] = {"colours": colours, "highlight": highlight}
+    better = f"better {strategy}"
     shared = alt.Encoding(
         x=alt.X(title=title, sort=by_position, axis=axis),
         y=alt.Y(title=y_title, axis=alt.Axis(titleLimit=300)),
-        color=style.encode_names(
-            both, f"better {strategy}", field="better", legend=legend, **chosen
-        ),
+        color=style.encode_names(both, better, colours, field="better", legend=legend),
     )
     layers = [*_draw_differences(rows), *_draw_mean()]
     # With several panels, each panel would repeat a legend of its own.
@@ -207,27 +214,32 @@ def precision_histogram(
     )
 
 
-def _add_panels(
+def _add_names(
     table: pl.DataFrame,
     per_query: pl.DataFrame,
-    key: str,
+    columns: list[str],
     parts_of_name: list[str],
     panel_columns: list[str],
-) -> tuple[pl.DataFrame, str]:
-    """Add the column `panel`, sort by it, and return the name of the column of panels.
+) -> pl.DataFrame:
+    """Add the columns of queries and panels as text, and sort by panel.
 
     The columns `parts_of_name` become the name of a query.
     """
-    queries, panel = chart_rows.join_columns("per_query", per_query, panel_columns)
-    queries, query = chart_rows.join_columns("per_query", queries, parts_of_name)
-    names = chart_rows.build_name_columns({"panel": panel, "query": query})
-    keys = queries.select(pl.col(key).alias("key"), *names).unique("key")
+    rows, query = chart_rows.join_columns("per_query", per_query, parts_of_name)
+    named = {name: name for name in columns if name not in table.columns} | {"query": query}
+    order = [""]
+    if panel_columns:
+        rows, named["panel"] = chart_rows.join_columns("per_query", rows, panel_columns)
+        order = chart_rows.format_names(rows[named["panel"]].unique().sort())
+        chart_rows.check_count("panels", len(order), chart_rows.MAX_PANELS)
+    texts = [chart_rows.build_name_column(column).alias(name) for name, column in named.items()]
+    names = rows.select("key", *texts).unique("key")
     table = table.drop("query").join(
-        keys, on="key", how="left", nulls_equal=True, maintain_order="left"
+        names, on="key", how="left", nulls_equal=True, maintain_order="left"
     )
-    chart_rows.check_panels(table, panel)
-    order = chart_rows.format_names(queries[panel].unique().sort())
-    return table.sort(pl.col("panel").cast(pl.Enum(order)), maintain_order=True), panel
+    if panel_columns:
+        table = table.sort(pl.col("panel").cast(pl.Enum(order)), maintain_order=True)
+    return table
 
 
 def _check_interval(interval: Any, panel: Any) -> tuple[float, float]:
@@ -296,25 +308,23 @@ def _draw_mean() -> list[alt.Chart]:
     ]
 
 
-def build_compared_queries(
-    per_query: pl.DataFrame,
-    measure: MeasureColumns,
-    a: Any,
-    b: Any,
-    query: str,
-    order: str = "difference",
-    **options: Any,
-) -> tuple[pl.DataFrame, list[str], str]:
-    """Return the compared queries, and the names of strategies and measure.
+def _compare_queries(
+    results: ResultSet, measure: MeasureColumns, a: Any, b: Any, order: str = "difference"
+) -> tuple[pl.DataFrame, pl.DataFrame, list[str], str]:
+    """Return the results, the compared queries, and the names of strategies and measure.
 
-    Each row is a query with its two values. The column `key` contains the query in its original
-    type. The original name of the query column is not used, since it could be the name of another
-    column of the result, such as `position`. Columns that `add_units` added are kept.
+    Each row of the second table is a query with its two values. The column `key` of both tables
+    contains the query in its original type. The original name of the query column is not used,
+    since it could be the name of another column, such as `position`.
     """
+    keys = results.keys
+    per_query, query = chart_rows.join_columns("per_query", results.rows, keys.queries)
+    per_query = add_units(per_query, replace(keys, query=query))
+    options: dict[str, Any] = {"strategy": keys.strategy, "missing": results.missing}
     table = differences(per_query, measure, a, b, query=query, **options)
-    if unit_columns := list_unit_columns(per_query):
-        units = per_query.select(query, *unit_columns).unique(query)
-        table = table.join(units, on=query, how="left", nulls_equal=True, maintain_order="left")
+    unit_columns = list_unit_columns(per_query)
+    units = per_query.select(query, *unit_columns).unique(query)
+    table = table.join(units, on=query, how="left", nulls_equal=True, maintain_order="left")
     [name] = list_named_columns([measure])
     if table.is_empty():
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
@@ -330,7 +340,9 @@ def build_compared_queries(
         pl.when(is_won).then(chart_rows.build_name_column("winner")).alias("better"),
         *unit_columns,
     )
-    return table.with_row_index("position", offset=1), chart_rows.format_names([a, b]), name
+    table = table.with_row_index("position", offset=1)
+    per_query = per_query.with_columns(pl.col(query).alias("key"))
+    return per_query, table, chart_rows.format_names([a, b]), name
 
 
 @checks_call
@@ -346,9 +358,6 @@ def measure_agreement(
     """Draw one measure against another.
 
     Source: Moniz, Torgo and Vinagre (2016), figure 3.
-
-    If neither measure has negative values or a range ten times that of the other, both axes have
-    the same ends, and a diagonal shows where both measures are equal.
 
     Parameters
     ----------
@@ -367,10 +376,8 @@ def measure_agreement(
     -------
     LayerChart or FacetChart
         Each row is a point with `x` and `y`, `strategy` and `query` if the frame has these columns,
-        and further columns as for `precision_histogram`. With more than 1000 points, each row is a
-        cell from `x` to `x_end` and from `y` to `y_end` with `count`, the number of its points.
-        Each panel states Kendall's τ and Pearson's r of its points. A chart without panels has them
-        below its title.
+        and the further columns of the frame. Each panel states Kendall's τ and Pearson's r of all
+        its points. A chart without panels has them below its title.
 
     Examples
     --------
@@ -379,88 +386,248 @@ def measure_agreement(
     ... )
     >>> chart = measure_agreement(per_query, "ndcg", "phi")
     >>> chart.title["subtitle"]
-    ['τ 0.33, r 0.65; line: both are equal']
+    ['τ 0.33, r 0.65']
     """
-    frame = chart_rows.collect_one_grader("frame", frame, query, strategy, panel)
-    frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
-    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
+    frame = check_collected("frame", frame)
+    frame, query = chart_rows.join_columns("frame", frame, check_column_names("query", query))
     # A column with another name than the default is the caller's choice, so it must exist.
-    keys = {} if panel is None else {"panel": panel}
-    keys |= {
-        name: column
-        for name, column in (("strategy", strategy), ("query", query))
-        if column != name or column in frame.columns
-    }
-    table = chart_rows.build_query_rows(frame, keys, {"x": x, "y": y})
-    n, groups = table.height, ["panel"] if chart_rows.has_panels(table) else []
-    if "query" in keys and n <= MAX_POINTS:
-        table = chart_rows.add_query_columns(table, frame, query)
-    has_one_strategy = "strategy" not in keys or table["strategy"].n_unique() == 1
-    has_repeated = "query" in keys and table["query"].is_duplicated().any()
+    if query != "query":
+        check_columns("frame", [query], frame.columns)
+        frame = frame.with_columns(pl.col(query).alias("query"))
+    has_strategies = strategy != "strategy" or strategy in frame.columns
+    keys = [name for name in ("strategy", "query") if name in frame.columns]
+    rows = chart_rows.build_rows(
+        "frame",
+        frame,
+        x,
+        texts=[name for name in keys if name == "query"],
+        positions=[y],
+        strategy=strategy if has_strategies else None,
+        panel=panel,
+    )
+    rows = rows.with_columns(pl.col(x).alias("x"), pl.col(y).cast(pl.Float64).alias("y"))
+    has_panels = chart_rows.has_panels(rows)
+    groups = rows.partition_by("panel", maintain_order=True) if has_panels else [rows]
+    max_points, parts, notes = curve_rows.compute_max_points(len(groups)), [], list[str]()
+    for group in groups:
+        text = titles.write_correlations(*compute_correlations(group["x"], group["y"]))
+        part = group[curve_rows.choose_equal_steps(group.height, max_points)]
+        is_first = pl.int_range(pl.len()) == 0
+        parts.append(part.with_columns(label=pl.when(is_first).then(pl.lit(text))))
+        notes = [text] if text else []
+    table = pl.concat(parts)
+    if has_panels:
+        notes = ["τ: Kendall's rank correlation, r: Pearson's"]
+    has_one_strategy = not has_strategies or rows["strategy"].n_unique() == 1
+    has_repeated = "query" in keys and rows["query"].is_duplicated().any()
     unit = "queries" if has_one_strategy and not has_repeated else "results"
+    if table.height < rows.height:
+        notes.append(f"{table.height:,} of {format_count(rows.height, unit)} are drawn")
     x, y = titles.name_measure(x), titles.name_measure(y)
-    ends = axes.choose_ends_of_axes(table["x"], table["y"])
-    table = _add_correlations(table, groups)
-    correlations = [*filter(None, table["label"].drop_nulls())]
-    notes = ["τ: Kendall's rank correlation, r: Pearson's"] if groups else correlations
+    tooltip = [alt.Tooltip(f"{key}:N") for key in keys]
+    tooltip += [
+        alt.Tooltip(f"{field}:Q", title=t, format=".4f") for field, t in (("x", x), ("y", y))
+    ]
     base = alt.Chart().encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
-    if n <= MAX_POINTS:
-        tooltip = [alt.Tooltip(f"{key}:N") for key in ("strategy", "query") if key in keys]
-        tooltip.append(alt.Tooltip("x:Q", title=x, format=".4f"))
-        tooltip.append(alt.Tooltip("y:Q", title=y, format=".4f"))
-        points = base.mark_point(filled=True, opacity=min(0.8, 8 / math.sqrt(n)))
-        layers = [points.encode(tooltip=tooltip)]
-    else:
-        table = _count_by_cell(table, groups, *ends)
-        scale = alt.Scale(type="log", domain=[1, max(2, *table["count"])], range=[0.15, 1])
-        density = alt.Opacity("count:Q", title=unit, scale=scale, legend=alt.Legend(format="d"))
-        cells = base.mark_rect(clip=True)
-        layers = [cells.encode(x2="x_end", y2="y_end", opacity=density, tooltip="count:Q")]
-    if ends[0] == ends[1]:
-        layers.append(style.draw_diagonal("x", "y", *ends[0]))
-        notes.append("line: both are equal")
-    if groups:
-        texts = base.mark_text(align="left", baseline="top", dx=4, dy=4)
-        texts = texts.transform_filter("isValid(datum.label)")
-        layers.append(texts.encode(x=alt.XValue(0), y=alt.YValue(0), text="label:N"))
+    points = base.mark_point(filled=True, opacity=min(0.8, 8 / math.sqrt(table.height)))
+    layers = [points.encode(tooltip=tooltip)]
+    if has_panels:
+        labels = base.mark_text(align="left", baseline="top", dx=4, dy=4)
+        labels = labels.transform_filter("isValid(datum.label)")
+        layers.append(labels.encode(x=alt.XValue(0), y=alt.YValue(0), text="label:N"))
     else:
         table = table.drop("label")
     encoding = alt.Encoding(
-        x=alt.X(title=x, **axes.bound_axis(ends[0])),
-        y=alt.Y(title=y, **axes.bound_axis(ends[1])),
+        x=alt.X(title=x, **axes.bound_axis(axes.choose_ends(table["x"], 10))),
+        y=alt.Y(title=y, **axes.bound_axis(axes.choose_ends(table["y"], 10))),
         color=style.draw_ink(),
     )
-    headline = f"{y} against {x}, {format_count(n, unit)}"
+    headline = f"{y} against {x}, {format_count(rows.height, unit)}"
     return panels.draw_panels(layers, table, panel, headline, notes, encoding=encoding)
 
 
-def _add_correlations(table: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
-    """Add a column `label` with τ and r of a panel in its first row."""
-    parts = table.partition_by(groups, maintain_order=True) if groups else [table]
-    parts = [
-        part.with_columns(
-            label=pl.when(pl.int_range(pl.len()) == 0).then(
-                pl.lit(titles.write_correlations(*compute_correlations(part["x"], part["y"])))
-            )
-        )
-        for part in parts
-    ]
-    return pl.concat(parts)
+@checks_call
+def explore(
+    per_query: Frame,
+    a: Any,
+    b: Any,
+    measure: MeasureColumns,
+    *,
+    cluster: Columns | None = None,
+    weights: str | None = None,
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
+    colours: Mapping[str, str] | None = None,
+) -> alt.VConcatChart:
+    """Draw two strategies query by query, with means of selected queries.
 
+    Two views show each query: as a point (one strategy against the other), and as a bar, in order
+    of descending difference. A rectangle drawn in either view selects queries, and a click outside
+    the rectangle selects all queries. Below the views, the browser writes the means of both
+    strategies and of their difference over the selected queries. The interval in the subtitle is
+    that of all queries: queries that are chosen by their values are not a random sample.
 
-def _count_by_cell(
-    table: pl.DataFrame, groups: list[str], x: axes.AxisEnds, y: axes.AxisEnds
-) -> pl.DataFrame:
-    """Count the points of each group by cell, on axes with the ends `x` and `y`.
+    Parameters
+    ----------
+    per_query
+        One row per strategy and query with one column per measure, as `evaluate` returns it, for at
+        most 5000 queries.
+    a, b
+        The two strategies; a difference is the value of `a` minus the value of `b`.
+    measure
+        The column to compare.
+    cluster, weights
+        The columns of clusters and of weights of queries, as for `compare`. With weights, all means
+        are weighted.
+    query, strategy, missing, grader
+        As for `differences`.
+    colours
+        The colours of the strategies by name, such as `{"ours": "#c00"}`. By default, they are
+        those of the theme.
 
-    A text in the column `label` of a point becomes the label of its cell.
+    Returns
+    -------
+    VConcatChart
+        A chart whose `data` has one row per query, with the columns `query`, `value_a`, `value_b`,
+        `difference`, `better` (the better strategy, null for a tie), `position` (by descending
+        difference) and `weight`.
+
+    See Also
+    --------
+    polars_graded.compare : The numbers for all queries, with a test.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.5, 1.0, 0.25, 0.5, 0.75, 0.75],
+    ...     }
+    ... )
+    >>> explore(per_query, "ours", "bm25", "ap").data.drop("position", "weight")
+    shape: (3, 5)
+    ┌───────┬─────────┬─────────┬────────────┬────────┐
+    │ query ┆ value_a ┆ value_b ┆ difference ┆ better │
+    │ ---   ┆ ---     ┆ ---     ┆ ---        ┆ ---    │
+    │ str   ┆ f64     ┆ f64     ┆ f64        ┆ str    │
+    ╞═══════╪═════════╪═════════╪════════════╪════════╡
+    │ c     ┆ 0.75    ┆ 0.25    ┆ 0.5        ┆ ours   │
+    │ a     ┆ 0.5     ┆ 0.5     ┆ 0.0        ┆ null   │
+    │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
+    └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    n_groups = table.n_unique(groups) if groups else 1
-    n_cells = min(MAX_CELLS_PER_AXIS, math.isqrt(MAX_DRAWN_ROWS // n_groups))
-    sides: dict[str, pl.Expr] = {}
-    for field, (low, high) in (("x", x), ("y", y)):
-        width = (high - low) / n_cells
-        number = ((pl.col(field) - low) / width).round(9).floor().clip(0, n_cells - 1)
-        sides |= {field: low + number * width, f"{field}_end": low + (number + 1) * width}
-    cells = table.select(*groups, "label", **sides).group_by(*groups, *sides, maintain_order=True)
-    return cells.agg(pl.len().alias("count"), pl.col("label").drop_nulls().first())
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, [measure], keys, missing, grader).only
+    check_independence(results.rows, results.keys)
+    _, table, both, measure = _compare_queries(results, measure, a, b)
+    chart_rows.check_count("queries", table.height, MAX_EXPLORED_QUERIES)
+    is_weighted = WEIGHT in table.columns
+    mean = compute_mean_interval("difference", table)
+    weight = pl.col(WEIGHT) if is_weighted else pl.lit(1.0)
+    columns = ["query", "value_a", "value_b", "difference", "better", "position"]
+    table = table.select(*columns, weight.alias("weight"))
+    # No other chart on a page may have selections of the same name.
+    suffix = chart_rows.build_selection_name(measure, table)[-10:]
+    brush = alt.selection_interval(name=f"brush_{suffix}")
+    colour = style.encode_names(
+        *(both, f"better {results.keys.strategy}", colours),
+        field="better",
+        legend=style.build_legend(both, orient="top"),
+    )
+    # Queries that are not selected are faint, and ties are grey.
+    colour["condition"] = [
+        {"test": (~brush).to_dict(), "value": style.FAINT_COLOUR},
+        {"test": "!isValid(datum.better)", "value": style.DOUBT},
+    ]
+    one, other = shorten_names(both, MAX_AXIS_NAME_LETTERS)
+    labels = {"value_a": one, "value_b": other, "difference": f"{one} \N{MINUS SIGN} {other}"}
+    numbers = (alt.Tooltip(f"{f}:Q", title=t, format=".4f") for f, t in labels.items())
+    views = _draw_views(table, titles.name_measure(measure), labels)
+    # When Altair copies a concatenated chart, it renames each layer: the new name ends with the
+    # position of the layer's view. Parameters still refer to the old name. The names given here
+    # already end with the position, so a copy has the same names.
+    names: list[Any] = [f"queries_{suffix}_0", f"queries_{suffix}_1"]
+    tooltip = axes.list_tooltips("query:N", *numbers)
+    for view, name in zip(views, names, strict=True):
+        view.layer[0] = view.layer[0].encode(color=colour, tooltip=tooltip).properties(name=name)
+    rows = alt.HConcatChart(hconcat=views, spacing=VIEW_SPACING, bounds="flush")
+    means = _write_selected_means(brush, labels, table.height, is_weighted=is_weighted)
+    # Otherwise, a chart beside this one would add its values to the legend.
+    own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
+    chart: Any = ViewsChart(data=table, vconcat=[rows, means], resolve=own_colours)
+    parameter: Any = brush.param
+    chart.params = [alt.TopLevelSelectionParameter(**parameter.to_dict(), views=names)]
+    wins = [table.filter(better=name).height for name in both]
+    notes = titles.write_mean_difference(*mean, is_weighted=is_weighted)
+    notes.append("on a web page, drag in a view to select queries")
+    panels.add_title(chart, titles.title_wins(both, wins, table.height), notes)
+    return chart
+
+
+class ViewsChart(panels.Configurable, alt.VConcatChart):  # type: ignore[misc]
+    """Linked views of queries."""
+
+    def list_coloured_views(self) -> list[Any]:
+        """Return the parts of the chart whose encoding has colours."""
+        return [view.layer[0] for view in self.vconcat[0].hconcat]
+
+
+def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> list[alt.LayerChart]:
+    """Draw each query as a point, and as a bar of its difference, the highest first."""
+    n, ends = table.height, axes.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
+    x, y = (
+        {"title": f"{measure} of {labels[name]}", **axes.bound_axis(ends)}
+        for name in ("value_b", "value_a")
+    )
+    size = POINT_SIZE * min(1, math.sqrt(MAX_LARGE_POINTS / n))
+    points = alt.Chart().mark_point(filled=True, size=size, opacity=0.7)
+    points = points.encode(x=alt.X("value_b:Q", **x), y=alt.Y("value_a:Q", **y))
+    ticks = axes.choose_rank_ticks(n)
+    limits = axes.bound_axis((0.5, n + 0.5), zero=False, format=",d", values=ticks)
+    width = alt.ExprRef(f"max(1, 0.9 * item.mark.group.width / {n})")
+    bars = alt.Chart().mark_bar(orient="vertical", size=width)
+    bars = bars.encode(
+        x=alt.X("position:Q", title="queries, sorted by difference", **limits),
+        y=alt.Y("difference:Q", title=labels["difference"], stack=None),
+    )
+    diagonal = {"value_b": repr(ends[0]), "value_a": repr(ends[0]), "end": repr(ends[1])}
+    equal = style.build_one_row().transform_calculate(**diagonal).mark_rule(clip=True)
+    equal = equal.encode(x=alt.X("value_b:Q"), y=alt.Y("value_a:Q"), color=alt.ColorValue("gray"))
+    equal = equal.encode(x2=alt.X2("end"), y2=alt.Y2("end"))
+    marks = {"Queries": [points, equal]}
+    marks["Differences of queries"] = [bars, style.draw_rule("y", "difference")]
+    return [
+        alt.LayerChart(
+            layer=layers,
+            title=alt.TitleParams(title, anchor="start", fontSize=12),
+            width=VIEW_WIDTH,
+            height=VIEW_HEIGHT,
+        )
+        for title, layers in marks.items()
+    ]
+
+
+def _write_selected_means(
+    brush: alt.Parameter, labels: dict[str, str], n: int, *, is_weighted: bool
+) -> alt.Chart:
+    """Write the means of the selected queries, which the browser computes."""
+    products = {name: f"datum.weight * datum.{name}" for name in labels}
+    sums: Any = {name: f"sum({name})" for name in labels}
+    rows = alt.Chart().transform_filter(brush).transform_calculate(**products)
+    rows = rows.transform_aggregate(n="count()", weights="sum(weight)", **sums)
+    means = " + ', ' + ".join(
+        f"{json.dumps(label)} + ' ' + format(datum.{name} / datum.weights, '.4f')"
+        for name, label in labels.items()
+    )
+    kind = "weighted means" if is_weighted else "means"
+    of = f"' of {format_count(n, 'queries')} selected, {kind}: '"
+    text = rows.transform_filter("datum.n > 0").transform_calculate(
+        text=f"format(datum.n, ',') + {of} + {means}"
+    )
+    text = text.mark_text(align="left", fontSize=12, clip=False)
+    text = text.encode(x=alt.XValue(0), y=alt.YValue(0), text="text:N", color=style.draw_ink())
+    width, view = 2 * VIEW_WIDTH + VIEW_SPACING, alt.ViewBackground(stroke=None)
+    return text.properties(width=width, height=10, view=view)

@@ -12,6 +12,7 @@ import polars as pl
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
+from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import By, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -64,7 +65,7 @@ def rankings(
     relevant_from: float | None = None,
     undefined_as: Undefined = "default",
     condensed: bool = False,
-) -> alt.LayerChart:
+) -> Chart:
     r"""Draw rankings of one query, and what each document adds to a measure.
 
     Strategies are columns, side by side. Each tile is a document; a darker tile has a higher grade,
@@ -180,7 +181,7 @@ def draw_rankings(
     strategies: Sequence[str] = (),
     max_strategies: int | None = None,
     **options: Any,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw the rankings of queries over each other, with the title of the first one.
 
     The rows of a query have its name in the column `query`. A page shows one query at a time, and
@@ -222,7 +223,7 @@ def draw_rankings(
     name = pl.col("doc" if title is None else "title").str.slice(0, MAX_TILE_LETTERS)
     table = table.with_columns(name.alias("name"), short_titles)
     words = titles.name_measure(parsed_measure.name)
-    notes = [f"+: what a document adds to {titles.measure_in_words(parsed_measure.name)}"]
+    notes = [f"+: what a document adds to {words}"]
     if documents["grade"].has_nulls():
         notes.append("dashed: unjudged")
     if (documents["relevant"] & (documents["rank"].fill_null(n + 1) > n)).any():
@@ -230,7 +231,7 @@ def draw_rankings(
     layers, look = _draw_tiles(table, irrelevant, grade, words)
     n_strategies = values["strategy"].n_unique()
     headline = title_rankings(query, n_strategies, parsed_measure.name)
-    return panels.draw_layers(layers, table, headline, notes, independent=["fill"], **look)
+    return panels.draw_panels(layers, table, None, headline, notes, independent=["fill"], **look)
 
 
 def title_rankings(query: str, n: int, measure: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_collected, check_columns
+from polars_graded._checks import check_choice, check_columns
 from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
@@ -89,7 +89,6 @@ def relevance_function(
     """
     if scale is not None:
         check_choice("scale", scale, ("linear", "symlog"))
-    frame = check_collected("frame", frame)
     frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
@@ -98,15 +97,11 @@ def relevance_function(
     # possible. It is renamed only if the tables below have another column with this name.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
-        *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
+        *(chart_rows.build_name_column(column).alias(name) for name, column in keys.items()),
+        pl.col(score).alias(axis_name),
     ).drop_nulls(axis_name)
-    if scores.is_empty():
-        msg = f"`frame` must have a score in {score!r}, got none"
-        raise ValueError(msg)
-    chart_rows.check_panels(scores, panel)
-    max_points = max(
-        2, chart_rows.MAX_DRAWN_ROWS // 3 // (scores["panel"].n_unique() if panel else 1)
-    )
+    chart_rows.check_not_empty("frame", scores, score)
+    max_points = curve_rows.compute_max_points(3 * (scores["panel"].n_unique() if panel else 1))
     phi_options: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
     phi = graded(axis_name).phi_relevance(**phi_options)
     relevances = scores.with_columns(relevance=phi.over("panel") if panel else phi)

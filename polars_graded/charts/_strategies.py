@@ -14,7 +14,6 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.sorting import sort_naturally
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.findings import (
     count_directions,
@@ -57,7 +56,6 @@ def strategy_bars(
     panel: Columns | None = "measure",
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
 ) -> Chart:
     """Draw the mean of each strategy as a point.
 
@@ -71,12 +69,11 @@ def strategy_bars(
         from `ci_low` to `ci_high` and the letters of `group`, if it has these columns.
     panel, strategy
         The columns of panels and of strategies, as for every chart. By default, each measure has a
-        panel, and in a summary by segments each segment. `panel` may be None.
+        panel, and in a summary by segments or of several graders each of these. `panel` may be
+        None.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
         those of the theme.
-    highlight
-        The strategy that has a colour; the others are grey.
 
     Returns
     -------
@@ -102,8 +99,8 @@ def strategy_bars(
     │ ours     ┆ 0.75 │
     └──────────┴──────┘
     """
-    table = chart_rows.build_result_rows(
-        "summary", summary, "mean", strategy=strategy, panel=panel, unique="strategy"
+    table = chart_rows.build_rows(
+        "summary", summary, "mean", strategy=strategy, panel=panel, unique=["strategy"]
     )
     names = chart_rows.sort_names(table, "mean", "strategy")
     facts = chart_rows.collect_title_facts(table)
@@ -132,9 +129,9 @@ def strategy_bars(
     shared = alt.Encoding(
         x=axes.build_means_axis("mean", axes.write_mean_title(table)),
         y=axes.build_names_axis("strategy", names),
-        color=style.encode_few_names(names, strategy, colours, highlight),
+        color=style.encode_few_names(names, strategy, colours),
     )
-    notes, sharing = titles.write_subtitle(facts), axes.choose_panel_axis(table)
+    notes, sharing = titles.count_queries(facts), axes.choose_panel_axis(table)
     return panels.draw_rows(layers, table, panel, headline, notes, marks, sharing, encoding=shared)
 
 
@@ -145,7 +142,6 @@ def strategy_ranks(
     panel: Columns | None = "measure",
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
 ) -> Chart:
     """Draw the rank of each strategy with its interval and its groups.
 
@@ -161,8 +157,6 @@ def strategy_ranks(
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
         those of the theme.
-    highlight
-        The strategy that has a colour; the others are grey.
 
     Returns
     -------
@@ -186,17 +180,13 @@ def strategy_ranks(
     No strategy is clearly first, both may be: ours and bm25 (paired t test)
     """
     numbers, texts = ["rank", "rank_low", "rank_high"], ["measure", "group"]
-    table = chart_rows.build_result_rows(
-        "ranks", ranks, *numbers, texts=texts, strategy=strategy, panel=panel, unique="strategy"
+    table = chart_rows.build_rows(
+        "ranks", ranks, *numbers, texts=texts, strategy=strategy, panel=panel, unique=["strategy"]
     )
     names = chart_rows.sort_names(table.with_columns(-pl.col("rank")), "rank", "strategy")
     facts = chart_rows.collect_title_facts(table)
-    coverage, level = find_rank_coverage(table), facts.confidence
-    notes = titles.write_subtitle(facts, "rank by mean")
-    notes = [*notes, verdicts.write_rank_coverage(coverage, level)]
-    marks = [] if level is None else [f"line: {format_percent(level)} interval"]
-    if coverage.single or coverage.correction:
-        marks = ["line: ranks that the tests do not exclude"]
+    lines = verdicts.write_rank_coverage(find_rank_coverage(table), facts.confidence)
+    notes = [*titles.count_queries(facts), lines]
     base = alt.Chart().encode(y=alt.Y("strategy:N"))
     points = style.draw_dots(base, 50).encode(x=alt.X("rank:Q"))
     points = points.transform_calculate(interval="datum.rank_low + ' to ' + datum.rank_high")
@@ -211,12 +201,12 @@ def strategy_ranks(
     ticks = axes.choose_rank_ticks(max(2, last))
     x_axis = axes.bound_axis((0.5, last + 0.5), format=",d", values=ticks)
     shared = alt.Encoding(
-        x=alt.X("rank:Q", title="rank", **x_axis),
+        x=alt.X("rank:Q", title=axes.write_mean_title(table, "rank by mean ", "rank"), **x_axis),
         y=axes.build_names_axis("strategy", names),
-        color=style.encode_few_names(names, strategy, colours, highlight),
+        color=style.encode_few_names(names, strategy, colours),
     )
     headline = _write_first(table)
-    return panels.draw_rows(layers, table, panel, headline, notes, marks, "shared", encoding=shared)
+    return panels.draw_rows(layers, table, panel, headline, notes, [], "shared", encoding=shared)
 
 
 def _write_first(ranks: pl.DataFrame) -> str:
@@ -254,8 +244,6 @@ def comparison_forest(
     confidence: float = 0.95,
     panel: Columns | None = "measure",
     strategy: str = "strategy",
-    colours: Mapping[str, str] | None = None,
-    highlight: Any = None,
 ) -> Chart:
     """Draw each difference to a baseline as a point with its interval.
 
@@ -282,13 +270,8 @@ def comparison_forest(
         `p_corrected` is not significant.
     panel, strategy
         The columns of panels and of strategies, as for every chart. By default, each measure has a
-        panel, and in a comparison by segments each segment. `panel` may be None. For prediction-
-        powered estimates of several models, pass one measure and `panel="grader"`.
-    colours
-        The colours of strategies by name, such as `{"ours": "#c00"}`; of graders, if there are
-        several. By default, significant differences have the colour of text, and others are grey.
-    highlight
-        The strategy (or grader) that has a colour; the others are grey.
+        panel, and in a comparison by segments each segment. `panel` may be None. Prediction-powered
+        estimates of several models have a panel per model.
 
     Returns
     -------
@@ -321,26 +304,26 @@ def comparison_forest(
     value = "mean" if "trusted_mean" in frame.columns else "difference"
     are_estimates = f"trusted_{value}" in frame.columns
     has_graders = GRADER in {*frame.columns} - collect_column_names(panel) and not are_estimates
+    source = "source" if are_estimates else GRADER if has_graders else None
     texts, numbers = ["measure", *([GRADER] if has_graders else [])], [value, "ci_low", "ci_high"]
     if value == "difference":
         texts, numbers = [*texts, "baseline"], [*numbers, "p_corrected"]
-    table = chart_rows.build_result_rows(
-        "comparison", frame, *numbers, texts=texts, strategy=strategy, panel=panel
+    unique = [name for name in ("strategy", *texts) if name != "measure"]
+    table = chart_rows.build_rows(
+        "comparison", frame, *numbers, texts=texts, strategy=strategy, panel=panel, unique=unique
     )
-    chart_rows.check_count("rows", table.height)
     facts = chart_rows.collect_title_facts(table)
     versus = value == "difference" and table["baseline"].n_unique() > 1
     headline = titles.title_strategies("Mean" if len(facts.measures) == 1 else "Means", facts)
     if value == "difference":
         headline = write_finding(table, level)
-    notes = titles.write_subtitle(facts, "difference of mean" if value == "difference" else "mean")
+    notes = titles.count_queries(facts)
     if are_estimates:
-        notes = [f"{titles.count_queries(facts)} with trusted grades"] * bool(facts.queries)
+        notes = [f"{note} with trusted grades" for note in notes]
     pair = (
         pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline") if versus else pl.col("strategy")
     )
     table = table.with_columns(pair.alias("pair"))
-    source = "source" if are_estimates else GRADER if has_graders else None
     pairs = chart_rows.sort_names(table, value, "pair")
     ends = "ci_low", "ci_high"
     if are_estimates:
@@ -351,9 +334,6 @@ def comparison_forest(
         label = pl.lit(f"{name_p(table)} ≤ {level:g}")
         significance = pl.when(is_significant(level)).then(label)
         table = table.with_columns(significance=significance.otherwise(pl.lit(UNDECIDED)))
-    if panel is not None:
-        unique = ["pair", "panel", *([source] if source is not None else [])]
-        chart_rows.check_unique("comparison", table, unique, "pair of a panel")
     step = 20 if len(pairs) <= style.MAX_NAMED_MARKS else 10
     if source is not None:
         step = 14 if len(pairs) <= style.MAX_COLOURS else 8
@@ -364,7 +344,7 @@ def comparison_forest(
     shared = alt.Encoding(
         x=axes.build_means_axis(value, axes.write_mean_title(table, *words)),
         y=axes.build_pairs_axis(table, pairs) if versus else names_axis,
-        color=_encode_forest(table, source, strategy, colours=colours, highlight=highlight),
+        color=_encode_forest(table, source),
     )
     marks, sharing = _describe_marks(table, ends, level), axes.choose_panel_axis(table, value)
     options: dict[str, Any] = {"encoding": shared, "height": alt.Step(step)}
@@ -469,16 +449,11 @@ def _draw_estimates(
     return [line, hollow, style.draw_dots(filled, size)]
 
 
-def _encode_forest(table: pl.DataFrame, source: str | None, strategy: str, **chosen: Any) -> Any:
-    """Return the colours: of graders, of strategies that the caller chose, or of significance."""
+def _encode_forest(table: pl.DataFrame, source: str | None) -> Any:
+    """Return the colours: of graders and kinds of grades, or of significance."""
     if source is not None:
         names = table[source].unique(maintain_order=True).to_list()
-        return style.encode_names(
-            names, "grades", field=source, legend=style.build_legend(names), **chosen
-        )
-    if chosen["colours"] or chosen["highlight"] is not None:
-        names = sort_naturally(table["strategy"].unique().to_list())
-        return style.encode_names(names, strategy, **chosen)
+        return style.encode_names(names, "grades", field=source, legend=style.build_legend(names))
     is_grey = alt.FieldEqualPredicate(field="significance", equal=UNDECIDED)
     return style.choose_value(alt.ColorValue, is_grey, style.DOUBT, style.TEXT_COLOUR)
 
