@@ -99,17 +99,35 @@ def test_the_order_of_strategies_under_each_grader_is_correlated(method):
         lambda results: pg.charts.precision_histogram(results, "ndcg", *BY),
         lambda results: pg.charts.explore(results, *BY, "ndcg"),
         lambda results: pg.charts.measure_agreement(results, "ndcg", "recall"),
-        lambda results: pg.charts.strategy_bars(pg.summarise(results)),
-        lambda results: pg.charts.comparison_matrix(pg.compare(results)),
         lambda results: pg.charts.sample_size_curves(pg.trust.order_stability(results, samples=5)),
     ],
 )
 def test_no_chart_mixes_graders(draw):
-    """Each draws one, and asks which; panels of graders are drawn."""
+    """Each draws one, and asks which."""
     results = evaluated().drop_nulls("ndcg")
     with pytest.raises(ValueError, match=r"(rows|results) of one grader"):
         draw(results)
     draw(results.filter(grader="people"))
+
+
+@pytest.mark.parametrize(
+    ("compute", "draw"),
+    [
+        (pg.summarise, pg.charts.strategy_bars),
+        (pg.rank_strategies, pg.charts.strategy_ranks),
+        (pg.compare, pg.charts.comparison_matrix),
+    ],
+)
+@pytest.mark.parametrize("measures", [["ndcg"], ["ndcg", "recall"]])
+def test_each_grader_has_panels(compute, draw, measures):
+    table = compute(evaluated().drop_nulls("ndcg"), *measures)
+    panels = draw(table).data["panel"].unique(maintain_order=True).to_list()
+    graders = table["grader"].unique(maintain_order=True).to_list()
+    by_measure = [f"{measure}, {grader}" for measure in measures for grader in graders]
+    assert sorted(panels) == sorted(graders if len(measures) == 1 else by_measure)
+    with pytest.raises(ValueError, match=r"Hint: \.filter\(grader='\w+'\)"):
+        draw(table, panel=None)
+    draw(table.filter(grader=graders[0]), panel=None)
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,8 @@ def build_name_column(column: str) -> pl.Expr:
 
 
 def _replace_control_characters(texts: pl.Expr) -> pl.Expr:
-    """Replace control characters by blanks, since an SVG file cannot contain them."""
-    return texts.str.replace_all(r"\p{Cc}", " ")
+    """Replace characters by blanks that an SVG file or a script cannot contain."""
+    return texts.str.replace_all(r"[\p{Cc}\p{Zl}\p{Zp}\x{FFFE}\x{FFFF}]", " ")
 
 
 def format_names(values: Iterable[Any]) -> list[str]:
@@ -119,6 +119,8 @@ def build_rows(
     same values in these columns.
     """
     frame, panel_column = join_panel_columns(argument, frame, panel, strategy, texts)
+    if panel is None:
+        frame = frame.drop("panel", strict=False)
     named = {"strategy": strategy, "panel": panel_column} | {name: name for name in texts}
     names = {name: column for name, column in named.items() if column is not None}
     check_columns(argument, [*names.values(), *positions, *numbers], frame.columns)

@@ -126,8 +126,8 @@ def average_lists(
     """Return the means of lists over queries at each rank, or level of recall.
 
     `keys` maps "strategy" and "panel" to their columns, and `frame` has the columns of `add_units`.
-    If `confidence` is passed, each mean has an interval. `queries` and `clusters` count those of
-    each curve.
+    If `confidence` is passed, each mean has an interval. `queries` counts the values of a mean, and
+    `clusters` the clusters of a curve.
     """
     check_columns("frame", [*keys.values(), query, *values.values()], frame.columns)
     check_numbers("frame", frame, values.values())
@@ -150,11 +150,12 @@ def average_lists(
             points[np.isinf(points)] = np.nan
             mean, low, high = average_points(points, rows, confidence)
             numbers[name] = pl.Series(mean)
+            if name == "value":
+                numbers["queries"] = pl.Series(np.isfinite(points).sum(axis=1), dtype=pl.UInt32)
             if name == "value" and confidence is not None:
                 numbers |= {"ci_low": pl.Series(low), "ci_high": pl.Series(high)}
-        counts = {"queries": pl.len()}
-        counts |= {"clusters": pl.col(CLUSTER).n_unique()} if CLUSTER in rows.columns else {}
-        line = rows.select(pl.col(*keys).first(), **counts)
+        clusters = [pl.col(CLUSTER).n_unique().alias("clusters")] if CLUSTER in rows.columns else []
+        line = rows.select(pl.col(*keys).first(), *clusters)
         lines.append(line.join(pl.DataFrame(numbers).fill_nan(None), how="cross"))
     means = pl.concat(lines).drop_nulls("value")
     check_not_empty("frame", means, curve)

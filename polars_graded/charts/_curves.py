@@ -96,7 +96,7 @@ def dcg_curves(
         The rows of the data contain `strategy`, `rank` and `value`; if drawn, also `ideal`,
         `ci_low`, `ci_high` and `panel`; and if there are no panels, `label`, the name at the end of
         a line. Means ignore null, NaN and infinity, and a rank without a value is left out;
-        `queries` counts the lists of a line. A frame with ranks keeps its other columns, except
+        `queries` counts the values of each mean. A frame with ranks keeps its other columns, except
         those that a chart cannot show, such as lists.
 
     References
@@ -230,7 +230,7 @@ def _draw_curves(
     colours: Mapping[str, str] | None,
 ) -> Chart:
     """Draw curves of one kind, "rank" or "recall", over the values in the column `position`."""
-    frame = check_collected("frame", frame)
+    frame, position = check_collected("frame", frame), check_column_name(kind, position)
     curve = curve_rows.find_only_curve(frame, kind) if curve is None else curve
     check_columns("frame", [curve, strategy], frame.columns)
     column = curve_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None

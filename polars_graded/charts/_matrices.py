@@ -269,8 +269,9 @@ def _order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     names = strategy_means["a"].to_list()
     if len(both) < len(names) * (len(names) - 1) or len(names) <= 2:  # noqa: PLR2004
         return names
-    wide = both.pivot("b", index="a", values="mean")
-    wide = strategy_means.select("a").join(wide, on="a", maintain_order="left").select(names)
+    wide = both.with_columns(pl.format("b: {}", "b")).pivot("b", index="a", values="mean")
+    wide = strategy_means.select("a").join(wide, on="a", maintain_order="left")
+    wide = wide.select(f"b: {name}" for name in names)
     # The similarity of a strategy to itself depends on the measure and is not used. Instead, a cell
     # on the diagonal gets the mean similarity of the strategy to the others.
     square = wide.with_columns(pl.all().fill_null(pl.mean_horizontal(pl.all())))

@@ -11,12 +11,7 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_collected,
-    check_column_names,
-    check_columns,
-    check_increasing,
-)
+from polars_graded._checks import check_column_names, check_columns, check_increasing
 from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
 from polars_graded._drawing.chart_rows import MAX_DRAWN_ROWS, Frame
 from polars_graded._drawing.panels import Chart
@@ -388,8 +383,8 @@ def measure_agreement(
     >>> chart.title["subtitle"]
     ['τ 0.33, r 0.65']
     """
-    frame = check_collected("frame", frame)
-    frame, query = chart_rows.join_columns("frame", frame, check_column_names("query", query))
+    queries = check_column_names("query", query)
+    frame, query = chart_rows.join_columns("frame", frame, queries)
     # A column with another name than the default is the caller's choice, so it must exist.
     if query != "query":
         check_columns("frame", [query], frame.columns)
@@ -399,13 +394,14 @@ def measure_agreement(
     rows = chart_rows.build_rows(
         "frame",
         frame,
-        x,
+        *(x, y),
         texts=[name for name in keys if name == "query"],
-        positions=[y],
         strategy=strategy if has_strategies else None,
         panel=panel,
     )
-    rows = rows.with_columns(pl.col(x).alias("x"), pl.col(y).cast(pl.Float64).alias("y"))
+    rows = rows.with_columns(x=pl.col(x), y=pl.col(y)).drop_nulls("y")
+    chart_rows.check_not_empty("frame", rows, y)
+    rows = rows.drop(query) if len(queries) > 1 else rows
     has_panels = chart_rows.has_panels(rows)
     groups = rows.partition_by("panel", maintain_order=True) if has_panels else [rows]
     max_points, parts, notes = curve_rows.compute_max_points(len(groups)), [], list[str]()
