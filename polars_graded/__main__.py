@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polars_graded._command.app import main
+from polars_graded._command import main
 
 if __name__ == "__main__":
     main()

@@ -19,7 +19,7 @@ from helpers import needed
 from polars.testing import assert_frame_equal
 
 import polars_graded as pg
-from polars_graded._command.app import main
+from polars_graded._command import main
 from polars_graded._results.significance import CORRECTIONS, TESTS
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -481,7 +481,7 @@ WRONG = {
     "pass the judgments of runs as --qrels": ("evaluate", "main.run"),
     "--unjudged-below needs --qrels": ("evaluate", "main.run", "--unjudged-below", "0"),
     "similarity takes no --max-grade": ("similarity", "rows.csv", "--max-grade", "3"),
-    "`descending` must be true, false": ("evaluate", "rows.csv", "--descending", "no"),
+    "--descending must be true, false": ("evaluate", "rows.csv", "--descending", "no"),
     "bad.run, line 2": ("evaluate", "--qrels", "qrels.txt", "bad.run"),
     "empty": ("evaluate", "empty.csv"),
 }

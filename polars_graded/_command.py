@@ -1,0 +1,799 @@
+"""The command: thin subcommands over the public functions of the package.
+
+Each subcommand reads rankings, calls public functions, and prints or writes. Options that several
+subcommands have are fields of a class, with the names of the public functions' arguments.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import polars as pl
+import polars.selectors as cs
+from cyclopts import App, CycloptsError, Group, Parameter
+
+import polars_graded as pg
+from polars_graded._checks import check_columns, first_few, format_on_one_line
+from polars_graded._writing import check_writable, write_atomically
+
+MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
+CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
+SIMILARITIES = ["rbo", "overlap@10", "top_changed"]
+"""Default measures: of rankings with grades, also of their report, and of two rankings."""
+
+SHOWN_STATISTICS = ("queries", "median", "mean", "ci_low", "ci_high")
+"""Columns of `summarise` that `similarity` prints."""
+
+COMPARED = (
+    *("baseline", "queries", "clusters", "effective_queries", "difference", "ci_low", "ci_high"),
+    *("p_value", "p_corrected", "wins", "ties", "losses"),
+)
+"""Columns of `compare` that are printed."""
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+"""Separator of columns for each extension of a text file; `.csv.gz` counts as `.csv`."""
+
+RESULTS, CHARTS, TABLES = (".csv", ".parquet"), (".svg", ".png", ".html"), (".md", ".tex")
+"""Suffixes of files with rows, of charts, and of tables for a paper."""
+
+SUMMARY, PAGE, RUN = ".md", ".html", ".run"
+"""Suffixes of the summary of a gate, the page of a report and a fused run."""
+
+FILE_OPTIONS = ("files", "named_by", "qrels", "unjudged_below", "strategy")
+"""Options that are not for a public function, but for reading files."""
+
+WRONG_CALL, INTERRUPTED, UNREAD = 2, 130, 141
+"""Exit statuses. A shell reports the last two after Ctrl-C and after a write to a closed pipe."""
+
+HEADLINES = {
+    0: "The gate passes",
+    1: "The gate fails: worse than the baseline",
+    3: "The gate is undecided: perhaps worse than the baseline",
+}
+"""Headline of the summary of a gate, for each exit status."""
+
+ERRORS = (OSError, ImportError, ValueError, TypeError, pl.exceptions.PolarsError)
+"""Errors whose message is meant for the caller."""
+
+Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
+"""Type of an option with several texts, such as `--by old new`."""
+
+Measures = Annotated[list[str], Parameter(consume_multiple=True, show_default=" ".join)]
+
+Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consume_multiple=True)]
+"""Type of the option for files to write, whose suffixes decide what they contain."""
+
+Writers = dict[str, Callable[[Path], object]]
+"""Functions that write a file, by its suffix."""
+
+
+# Options
+
+
+@Parameter(name="*", group=Group("Comparison"))
+@dataclass(frozen=True)
+class Comparison:
+    """Options for the comparison of strategies."""
+
+    baseline: str | None = None
+    """The strategy to compare all others with; by default all pairs are compared."""
+    test: str = "t"
+    """The test of differences: t, permutation or randomised_tukey."""
+    correction: str | None = None
+    """The correction of p values for the number of tests: bonferroni, holm (by default),
+    benjamini_hochberg or none."""
+    missing: str = "error"
+    """The treatment of a query that a strategy lacks: error; drop leaves it out; zero counts 0."""
+
+
+@Parameter(name="*", group=Group("Gate"))
+@dataclass(frozen=True)
+class Gate:
+    """Options for the verdicts of a gate."""
+
+    baseline: str
+    """A strategy, or a .parquet or .csv file of results that --output wrote."""
+    margin: float = 0.01
+    """The largest loss of the mean that you accept."""
+    test: str = "t"
+    """The test that gives the intervals: t or permutation."""
+    missing: str = "error"
+    """With drop, queries that one side lacks are left out."""
+    judgments: str = "same"
+    """With changed, the baseline may be measured with other judgments."""
+    formulas: str = "same"
+    """With changed, the measures of the baseline may have other formulas."""
+    scale: str = "same"
+    """With changed, the baseline may be measured on another scale or with another order of ties."""
+
+
+@Parameter(name="*", group=Group("Queries"))
+@dataclass(frozen=True)
+class QueryOptions:
+    """Options for columns of the files that have one value per query."""
+
+    cluster: Texts = None
+    """The columns that identify independent units, such as the search term if the query is a term
+    on a device."""
+    weights: str | None = None
+    """The column that states how much each query counts, such as its number of searches."""
+    segments: Texts = None
+    """The columns that divide the queries into segments with results of their own, such as the
+    market."""
+
+    def add_to(self, values: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+        """Add columns of the files that the values of queries lack."""
+        weights = None if self.weights is None else [self.weights]
+        options = {"cluster": self.cluster, "weights": weights, "segments": self.segments}
+        columns = {name: option for option, names in options.items() for name in names or ()}
+        for name in columns.keys() - {*values.columns}:
+            if name not in frame.columns:
+                msg = f"--{columns[name]} must name a column of the rankings, got {name!r}"
+                raise ValueError(msg)
+            rows = frame.select(*key, name).unique(maintain_order=True)
+            unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
+            if unclear.height:
+                msg = (
+                    f"column {name!r} must have one value per query, got several, or nulls in some "
+                    f"rows, in {unclear.height} of {rows.n_unique(key)} queries: "
+                    f"{first_few(unclear.rows())}"
+                )
+                raise ValueError(msg)
+            values = values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
+        return values
+
+
+@Parameter(name="*", group=Group("Rankings"))
+@dataclass(frozen=True)
+class RankingOptions:
+    """Options for files of rankings."""
+
+    files: list[Path] | None = None
+    """Rankings, plain or gzip; built-in ones by default. Rows: .csv, .tsv and .parquet files with
+    one row per query and document; whole numbers with leading zeros, such as 001, are texts. LETOR
+    (SVMlight): each feature is a score. Runs: TREC, MS MARCO, BEIR, JSON, or with --qrels any files
+    with columns query, doc and score."""
+    _: KW_ONLY
+    named_by: Literal["tag", "file"] | None = None
+    """The source of the name of a run's strategy; its tag by default."""
+    qrels: list[str] | None = None
+    """The judgments of runs, in a file of the same formats. For several graders, repeat the option:
+    --qrels people=FILE --qrels model=FILE."""
+    unjudged_below: float | None = None
+    """Ignore judgments below this grade. With 0, documents with grade -1 (pooled but not judged)
+    are unjudged, as in trec_eval."""
+    query: Texts = None
+    """The column of queries, or several; query by default."""
+    doc: str | None = None
+    """The column of documents; doc, or another usual name, by default."""
+    by: Texts = None
+    """The columns of scores, one per strategy, optionally renamed, as in old=bm25. By default
+    score, or all features of LETOR files."""
+    strategy: str | None = None
+    """The column of strategies, if their rows are stacked."""
+    descending: Texts = None
+    """true, the default, ranks the highest score first, and false the lowest, as for ranks; or a
+    value for each strategy, as in old_rank=false."""
+    ties: Texts = None
+    """The columns that order tied documents, highest first; order for the order of rows; or a tool,
+    such as trec_eval. By default the documents, with a warning if they decide a value."""
+    grade: str | None = None
+    """The column of grades; grade by default."""
+    irrelevant: float | None = None
+    """The grade that means not relevant; 0 by default, 1 for stars from 1 to 5."""
+    relevant_from: float | None = None
+    """The lowest relevant grade; by default any grade above irrelevant is relevant."""
+    max_grade: float | None = None
+    """The highest grade of the scale; by default the highest judged grade of each query."""
+    undefined_as: float | Literal["none"] | None = None
+    """The value of a query without a relevant document; by default 0, but 1 for e_measure, and none
+    for roc_auc and pairwise_accuracy. With none, means leave the query out."""
+    condensed: bool | None = None
+    """Drop unjudged documents from the rankings."""
+    known: str | None = None
+    """The column that is true for documents that the user knew, for coverage_ratio and others."""
+    subtopics: str | None = None
+    """The column of subtopics, for measures of diversity. With --qrels, pass subtopics: they are
+    the second field of each line of the judgments."""
+    popularity: str | None = None
+    """The column of the popularity of documents, for popularity and novelty."""
+    features: str | None = None
+    """The column of vectors or categories, for diversity."""
+    reference: str | None = None
+    """The column of the ranks of a reference, or true for expected documents, for serendipity."""
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Return all files that are read."""
+        return [*(self.files or ()), *map(Path, parse_names(self.qrels or ()).values())]
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Return the keywords for the keys of results."""
+        return {"query": self.query or ["query"], "strategy": self.strategy or "strategy"}
+
+    def read(self, function: Callable[..., Any]) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Return the rows, and the keywords that describe them to a public function.
+
+        Raise if an option was passed that the function does not take.
+        """
+        passed = {name: value for name, value in vars(self).items() if value is not None}
+        for name in passed.keys() - {*signature(function).parameters, *FILE_OPTIONS}:
+            msg = f"{function.__name__} takes no --{name.replace('_', '-')}"
+            raise ValueError(msg)
+        if self.undefined_as == "none":
+            passed["undefined_as"] = None
+        if self.by:
+            passed["by"] = parse_names(self.by)
+        if self.descending:
+            passed["descending"] = _parse_directions(self.descending)
+        if self.ties and len(self.ties) == 1:
+            passed["ties"] = self.ties[0]
+        frame, keywords = self._read_files()
+        return frame, select_keywords(function, keywords | passed)
+
+    def _read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Return the rows, and keywords for what no option specifies."""
+        if self.unjudged_below is not None and not self.qrels:
+            msg = "--unjudged-below needs --qrels"
+            raise ValueError(msg)
+        if not self.files:
+            return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
+        if not self.qrels and _find_suffix(self.files[0]) in (*SEPARATORS, ".parquet"):
+            return pl.concat(map(_read_table, self.files), how="vertical_relaxed"), {}
+        if not self.qrels and _has_features(self.files[0]):
+            frame = pg.read_letor(self.files)
+            return frame, {"by": frame.columns[3:]}
+        rows = pg.read_run(self.files, named_by=self.named_by or "tag")
+        keywords: dict[str, Any] = {"strategy": "strategy", "descending": True}
+        if not self.qrels:
+            return rows, keywords
+        judgments: Any = {
+            name: pg.read_qrels(file, subtopics=bool(self.subtopics))
+            for name, file in parse_names(self.qrels).items()
+        }
+        if len(judgments) > 1:
+            keywords["grade"] = [*judgments]
+        else:
+            [judgments] = judgments.values()
+        return pg.join_judgments(
+            rows.drop("rank"),
+            judgments,
+            strategy="strategy",
+            subtopic="subtopic" if self.subtopics else None,
+            unjudged_below=self.unjudged_below,
+        ), keywords
+
+
+def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords that a function takes."""
+    names = signature(function).parameters
+    return {name: value for name, value in keywords.items() if name in names}
+
+
+def parse_names(texts: Iterable[str]) -> dict[str, str]:
+    """Return values by name, from texts such as `old=bm25` or `bm25`.
+
+    An option in brackets, as in `ap(threshold=2)`, and an existing file are no names.
+    """
+    values: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or "(" in name or Path(text).exists():
+            name = value = text
+        if not (name and value) or name in values:
+            msg = f"each of several values must have its own name, as in NAME=VALUE, got {text!r}"
+            raise ValueError(msg)
+        values[name] = value
+    return values
+
+
+def _parse_directions(texts: Iterable[str]) -> bool | dict[str, bool]:
+    """Return --descending as one Boolean, or as one per strategy."""
+    flags = {"true": True, "false": False}
+    names = parse_names(texts)
+    if not {*names.values()} <= {*flags}:
+        msg = f"--descending must be true, false or NAME=false, got {' '.join(names.values())}"
+        raise ValueError(msg)
+    directions = {name: flags[value] for name, value in names.items()}
+    return next(iter(directions.values())) if {*names} <= {*flags} else directions
+
+
+# Rankings
+
+
+def _find_suffix(file: Path) -> str:
+    """Return the suffix of a file, without `.gz`."""
+    return Path(file.name.lower().removesuffix(".gz")).suffix
+
+
+def _has_features(file: Path) -> bool:
+    """Return whether the first line of a file is one of LETOR's."""
+    with (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb") as lines:
+        return b" qid:" in next((line for line in lines if not line.startswith(b"#")), b"")
+
+
+def _read_table(file: Path) -> pl.DataFrame:
+    """Return the rows of a CSV, TSV or Parquet file. Types are inferred from all rows.
+
+    Ids such as 001 stay as they are written: a column of whole numbers with leading zeros is text.
+    """
+    suffix = _find_suffix(file)
+    if suffix == ".parquet":
+        return pl.read_parquet(file)
+    table = pl.read_csv(file, separator=SEPARATORS[suffix], infer_schema_length=None)
+    numbers = table.select(cs.integer()).columns
+    texts = pl.read_csv(file, separator=SEPARATORS[suffix], columns=numbers, infer_schema=False)
+    has_zeros = texts.select(pl.all().str.contains(r"^\s*0\d").any())
+    return table.with_columns(texts[name] for name in numbers if has_zeros[name].item())
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Values of every query, and the rankings that were measured."""
+
+    values: pl.DataFrame
+    measures: dict[str, str]
+    """Measures with one value for each query, by name."""
+    curves: list[str]
+    keys: dict[str, Any]
+    """Keywords for the columns of queries and strategies."""
+    frame: pl.DataFrame
+    keywords: dict[str, Any]
+    """Keywords that describe the frame to `evaluate`."""
+
+    @property
+    def writers(self) -> Writers:
+        """Return the functions that write values, by suffix."""
+        write = partial(pg.write_results, self.values, query=self.keys["query"])
+        return dict.fromkeys(RESULTS, write)
+
+
+def measure_rankings(
+    rankings: RankingOptions, measures: Sequence[str], queries: QueryOptions
+) -> Evaluation:
+    """Evaluate rankings; the results know how they were measured."""
+    names, keys = parse_names(measures), rankings.keys
+    frame, keywords = rankings.read(pg.evaluate)
+    if "grade" not in (*keywords, *frame.columns):
+        msg = "pass the judgments of runs as --qrels, or the column of grades as --grade"
+        raise ValueError(msg)
+    values = pg.evaluate(frame, names, **keywords, fingerprint=True)
+    values = queries.add_to(values, frame, keys["query"])
+    curves = [name for name in names if values.schema[name] == pl.List]
+    numbers = {name: measure for name, measure in names.items() if name not in curves}
+    return Evaluation(values, numbers, curves, keys, frame, keywords)
+
+
+# Texts and files
+
+
+OPTIONS = [
+    field.name
+    for kind in (RankingOptions, QueryOptions, Comparison, Gate)
+    for field in fields(kind)
+]
+VALUE = r"'[^']*'|\[[^\]]*\]|\{[^}]*\}|-?\d+(?:\.\d+)?|True|False|None"
+ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=({VALUE}|(?=[\s,;]))(?![\w.]*[(])")
+"""Arguments in messages of functions, which are options here."""
+
+
+def print_text(text: str) -> None:
+    """Print to standard output, whose encoding may lack characters."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError:
+        # Python writes to standard output again at exit, which would fail like this write.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
+@contextmanager
+def print_warnings() -> Iterator[list[str]]:
+    """Print each warning once, on one line of standard error, and yield the list of warnings."""
+    sentences: list[str] = []
+
+    def show(warning: Warning | str, *_: Any, **__: Any) -> None:
+        sentence = write_sentence(warning)
+        if sentence not in sentences:
+            sentences.append(sentence)
+            print(f"warning: {sentence}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield sentences
+
+
+def write_sentence(message: Exception | Warning | str) -> str:
+    """Return an error or a warning with its hint on one line, and arguments as options."""
+    if isinstance(message, OSError) and message.strerror and message.filename:
+        return f"{message.strerror}: {message.filename}"
+    sentence = format_on_one_line(message).split("\n", maxsplit=1)[0]
+    return ARGUMENT.sub(_write_option, sentence)
+
+
+def _write_option(argument: re.Match[str]) -> str:
+    """Return an option in place of an argument, such as `--cluster term device`."""
+    name, value = argument.groups()
+    value = re.sub(r"\b(True|False|None)\b", lambda word: word[0].lower(), value)
+    values = re.sub(r"[\[\]{}',]", "", value.replace("': ", "="))
+    return f"--{name.replace('_', '-')} {values}".rstrip()
+
+
+def format_table(table: pl.DataFrame) -> str:
+    """Return a whole table as text, with four digits of numbers."""
+    with pl.Config(
+        tbl_rows=-1,
+        tbl_cols=-1,
+        tbl_width_chars=-1,
+        fmt_str_lengths=2**31,
+        tbl_hide_column_data_types=True,
+        tbl_hide_dataframe_shape=True,
+        tbl_formatting="UTF8_FULL_CONDENSED",
+    ):
+        return str(table.with_columns(cs.float().round_sig_figs(4)))
+
+
+def write_summary(headline: str, lines: Iterable[str]) -> str:
+    """Return a headline and a list in Markdown, for the page of a CI run."""
+    listed = "\n".join(re.sub(r"([\\`*_\[\]<>|~#])", r"\\\1", f"- {line}") for line in lines)
+    return f"## {headline}\n\n{listed}\n\npolars_graded {pg.__version__}"
+
+
+def check_outputs(outputs: Outputs, inputs: Collection[Path], *suffixes: str) -> None:
+    """Raise if a file cannot be written, before the rankings are measured."""
+    for file in outputs or ():
+        if file.suffix.lower() not in suffixes:
+            msg = f"--output must end in {', '.join(suffixes)}, got {str(file)!r}"
+            raise ValueError(msg)
+        check_writable(file, inputs)
+
+
+def write_outputs(outputs: Outputs, writers: Writers) -> None:
+    """Write each file by the function for its suffix."""
+    for file in outputs or ():
+        try:
+            writers[file.suffix.lower()](file)
+        except (OSError, pl.exceptions.ComputeError) as error:
+            msg = f"{file} could not be written, and is unchanged: {error}"
+            raise OSError(msg) from None
+
+
+def write_text(text: str, file: Path) -> None:
+    """Write a text atomically."""
+    with write_atomically(file) as part:
+        part.write_text(f"{text}\n", encoding="utf-8")
+
+
+def write_charts(draw: Callable[[], Any]) -> Writers:
+    """Return functions that write a chart atomically; an HTML file needs no network."""
+
+    def write(file: Path) -> None:
+        with write_atomically(file) as part:
+            draw().save(str(part), format=file.suffix.lower()[1:], inline=True)
+
+    return dict.fromkeys(CHARTS, write)
+
+
+def write_tables(tabulate: Callable[..., str]) -> Writers:
+    """Return functions that write a table for a paper."""
+
+    def write(file: Path) -> None:
+        form = "latex" if file.suffix.lower() == ".tex" else "markdown"
+        write_text(tabulate(format=form), file)
+
+    return dict.fromkeys(TABLES, write)
+
+
+# Subcommands
+
+
+app = App(
+    name="polars-graded",
+    help="Evaluate rankings with graded relevance. Without files, a subcommand uses built-in "
+    "rankings: 100 documents per query with grades from 0 to 4, and strategies that swap 5, 20 "
+    "and 60 pairs of the ideal order.",
+    version=pg.__version__,
+    default_parameter=Parameter(negative=()),
+    help_format="markdown",
+)
+
+
+BUILT_IN, ALL_PAIRS, ALIKE = RankingOptions(), Comparison(), QueryOptions()
+
+
+@app.command
+def evaluate(
+    rankings: RankingOptions = BUILT_IN,
+    *,
+    queries: QueryOptions = ALIKE,
+    measure: Measures = MEASURES,
+    output: Outputs = None,
+) -> None:
+    """Measure rankings, and print the means of each strategy.
+
+    Parameters
+    ----------
+    measure
+        Measures, optionally renamed, as in 'AP=ap(threshold=2)'. A cutoff follows @, and options
+        are in brackets: 'ndcg(gain=linear)@10'.
+    output
+        Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
+        chart of the means, .md or .tex for a table with significant differences.
+    """
+    check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
+    results = measure_rankings(rankings, measure, queries)
+    options, groups = results.keys | vars(queries), ["grader", *(queries.segments or ())]
+    groups, texts = [name for name in groups if name in results.values.columns], []
+    if results.measures:
+        # Means do not depend on clusters, so queries of several columns need no choice.
+        unclustered = options | {"cluster": queries.cluster or results.keys["query"]}
+        means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
+        texts.append(format_means(means, [*groups, results.keys["strategy"]]))
+    for curve in results.curves:
+        is_by_recall = curve.startswith("interpolated_precision")
+        draw: Any = pg.charts.recall_precision_curves if is_by_recall else pg.charts.dcg_curves
+        look = results.keys | {"weights": queries.weights, "panel": groups or None}
+        points = draw(results.values, curve, **look).data.drop("label", strict=False)
+        texts.append(format_table(points.rename({"value": curve})))
+    print_text("\n\n".join(texts))
+
+    def draw_means() -> Any:
+        means = pg.summarise(results.values, results.measures, **options, missing="drop")
+        return pg.charts.strategy_bars(means, strategy=results.keys["strategy"])
+
+    tabulate = partial(pg.paper_table, results.values, results.measures, **options)
+    write_outputs(output, results.writers | write_charts(draw_means) | write_tables(tabulate))
+
+
+def format_means(summary: pl.DataFrame, index: list[str]) -> str:
+    """Return a table of means, the best strategy by the first measure first.
+
+    `queries` is the lowest number of queries with a value, if it varies between measures.
+    """
+    means = summary.group_by(index).agg(pl.col("queries").min())
+    means = means.join(summary.pivot("measure", index=index, values="mean"), on=index)
+    first, is_falling = summary["measure"][0], summary["best"][0] != "lowest"
+    order = [*index[:-1], first, index[-1]]
+    descending = [name == first and is_falling for name in order]
+    return format_table(means.sort(order, descending=descending))
+
+
+@app.command
+def compare(
+    rankings: RankingOptions = BUILT_IN,
+    *,
+    comparison: Comparison = ALL_PAIRS,
+    queries: QueryOptions = ALIKE,
+    measure: Measures = MEASURES,
+    output: Outputs = None,
+) -> None:
+    """Compare strategies in pairs: differences, 95 % intervals and p values.
+
+    Parameters
+    ----------
+    measure
+        Measures, as for evaluate.
+    output
+        Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
+        chart of the differences, .md or .tex for a table with significant differences.
+    """
+    check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
+    results = measure_rankings(rankings, measure, queries)
+    options = vars(comparison) | vars(queries) | results.keys
+    table = pg.compare(results.values, results.measures, **options)
+    groups = ["grader", "measure", *(queries.segments or ()), results.keys["strategy"]]
+    columns = [name for name in (*groups, *COMPARED) if name in table.columns]
+    shown = format_table(table.select(columns))
+    tests = table.select("test", "correction").unique(maintain_order=True)
+    print_text("\n".join([shown, *(f"Test {a}, correction {b}." for a, b in tests.rows())]))
+    tabulate = partial(pg.paper_table, results.values, results.measures, **options)
+    look = {"strategy": results.keys["strategy"]}
+    charts = write_charts(lambda: pg.charts.comparison_forest(table, **look))
+    write_outputs(output, results.writers | charts | write_tables(tabulate))
+
+
+@app.command
+def gate(
+    rankings: RankingOptions = BUILT_IN,
+    *,
+    options: Gate,
+    queries: QueryOptions = ALIKE,
+    measure: Measures = MEASURES,
+    output: Outputs = None,
+) -> int:
+    """Decide whether each strategy is no worse than a baseline.
+
+    The exit status is 0 if every verdict passes, 1 if any is worse, otherwise 3 (undecided); and 2
+    for a wrong call, or for results that are not comparable.
+
+    Parameters
+    ----------
+    measure
+        Measures, as for evaluate.
+    output
+        Files to write: .csv or .parquet for the values of each query, .md for a summary of the
+        verdicts.
+    """
+    check_outputs(output, [*rankings.inputs, Path(options.baseline)], *RESULTS, SUMMARY)
+    is_file = Path(options.baseline).suffix.lower() in RESULTS
+    baseline = Path(options.baseline) if is_file else options.baseline
+    try:
+        with print_warnings() as warnings:
+            results = measure_rankings(rankings, measure, queries)
+            keywords = vars(options) | vars(queries) | {"baseline": baseline} | results.keys
+            verdicts = pg.gate(results.values, results.measures, **keywords)
+    except ERRORS as error:
+        refusal = write_summary("The gate was refused", [write_sentence(error)])
+        summaries = [file for file in output or () if file.suffix.lower() == SUMMARY]
+        write_outputs(summaries, {SUMMARY: partial(write_text, refusal)})
+        raise
+    failed = {*verdicts.filter(~pl.col("passes"))["verdict"]}
+    status = 0 if not failed else 3 if failed == {"undecided"} else 1
+    lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warnings)]
+    summary = partial(write_text, write_summary(HEADLINES[status], lines))
+    print_text("\n".join(verdicts["sentence"]))
+    write_outputs(output, results.writers | {SUMMARY: summary})
+    return status
+
+
+@app.command
+def report(
+    rankings: RankingOptions = BUILT_IN,
+    *,
+    comparison: Comparison = ALL_PAIRS,
+    queries: QueryOptions = ALIKE,
+    title: str = "Strategies compared",
+    measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
+    output: Outputs = None,
+) -> None:
+    """Write one HTML page that shows which strategy leads, and how sure that is.
+
+    Parameters
+    ----------
+    title
+        The title of the page.
+    measure
+        Measures, as for evaluate.
+    output
+        Files to write: .html for the page, report.html by default; .csv or .parquet for the values
+        of each query.
+    """
+    outputs = output or [Path("report.html")]
+    check_outputs(outputs, rankings.inputs, PAGE, *RESULTS)
+    results = measure_rankings(rankings, measure, queries)
+    keywords = results.keywords | vars(comparison) | vars(queries) | results.keys
+    keywords["title"] = title
+    keywords = select_keywords(pg.report, keywords) | {"frame": results.frame}
+
+    def write_page(file: Path) -> None:
+        pg.report(results.values, file, results.measures, *results.curves, **keywords)
+
+    write_outputs(outputs, results.writers | {PAGE: write_page})
+    print_text(f"Report: {', '.join(map(str, outputs))}")
+
+
+@app.command
+def similarity(
+    rankings: RankingOptions = BUILT_IN,
+    *,
+    baseline: str | None = None,
+    queries: QueryOptions = ALIKE,
+    measure: Measures = SIMILARITIES,
+    output: Outputs = None,
+) -> None:
+    """Compare the rankings of strategies, without judgments.
+
+    Parameters
+    ----------
+    baseline
+        The strategy to compare all others with; by default all pairs are compared.
+    measure
+        Measures of two rankings. Only relevant_entered and relevant_left need grades.
+    output
+        Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
+        chart of the means.
+    """
+    check_outputs(output, rankings.inputs, *RESULTS, *CHARTS)
+    names, keys = parse_names(measure), rankings.keys
+    frame, keywords = rankings.read(pg.similarity)
+    values = pg.similarity(frame, names, baseline=baseline, **keywords)
+    values = queries.add_to(values, frame, keys["query"])
+    numbers = {name: each for name, each in names.items() if values.schema[name] != pl.List}
+    # Pairs are not compared with each other, so the means of a pair are over its own queries.
+    pairs = values.partition_by(keys["strategy"], maintain_order=True)
+    options = keys | vars(queries) | {"missing": "drop"}
+    summary = pl.concat([pg.summarise(pair, numbers, **options) for pair in pairs])
+    columns = [keys["strategy"], "measure", *(queries.segments or [])]
+    print_text(format_table(summary.select(*columns, *SHOWN_STATISTICS)))
+    results = Evaluation(values, numbers, [], keys, frame, keywords)
+    write_outputs(output, results.writers | write_charts(lambda: pg.charts.strategy_bars(summary)))
+
+
+@app.command
+def fuse(
+    rankings: RankingOptions = BUILT_IN,
+    *,
+    method: str = "rrf",
+    normalise: str = "min_max",
+    weights: Annotated[list[float] | None, Parameter(consume_multiple=True)] = None,
+    k: float = 60,
+    output: Outputs = None,
+) -> None:
+    """Fuse the scores of several strategies into one score per document.
+
+    Parameters
+    ----------
+    method
+        rrf, borda, comb_sum, comb_max, comb_min, comb_med, comb_mnz, comb_anz or weighted_sum.
+    normalise
+        How to make scores comparable: min_max (by default), z, sum or rank.
+    weights
+        The weight of each strategy, for weighted_sum and rrf.
+    k
+        The constant of rrf; a higher value makes the top ranks less important.
+    output
+        Files to write: .csv or .parquet for the rows with a column fused, .run for a run of TREC.
+    """
+    check_outputs(output, rankings.inputs, RUN, *RESULTS)
+    if not output:
+        msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
+        raise ValueError(msg)
+    frame, keywords = rankings.read(pg.fuse)
+    query, doc = rankings.keys["query"], rankings.doc or "doc"
+    if any(file.suffix.lower() == RUN for file in output):
+        check_columns("frame", [doc], frame.columns, argument="doc")
+    if (strategy := rankings.keys["strategy"]) in frame.columns:
+        scores = [*keywords.get("by", {"score": "score"}).values()]
+        frame = frame.pivot(strategy, index=[*query, doc], values=scores)
+        keywords["by"] = [name for name in frame.columns if name not in (*query, doc)]
+    keywords |= {"method": method, "normalise": normalise, "weights": weights, "k": k}
+    fused = pg.fuse(frame, **keywords)
+
+    def write_run(file: Path) -> None:
+        """Write a run of TREC, with tabs, since ids may contain blanks."""
+        order = [*([False] * len(query)), True, True]
+        rows = fused.drop_nulls("fused").sort(*query, "fused", doc, descending=order)
+        rank = pl.int_range(1, pl.len() + 1).over(query).alias("rank")
+        name = pl.concat_str(query, separator=", ")
+        run = rows.select(name, pl.lit("Q0"), doc, rank, "fused", pl.lit("fused").alias("tag"))
+        with write_atomically(file) as part:
+            run.write_csv(part, include_header=False, separator="\t", quote_style="never")
+
+    def write_rows(file: Path) -> None:
+        with write_atomically(file) as part:
+            (fused.write_csv if file.suffix.lower() == ".csv" else fused.write_parquet)(part)
+
+    write_outputs(output, {RUN: write_run, **dict.fromkeys(RESULTS, write_rows)})
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; on an error, print one sentence and exit with status 2."""
+    tokens = sys.argv[1:] if arguments is None else arguments
+    options: dict[str, Any] = {"exit_on_error": False, "print_error": False}
+    try:
+        with print_warnings():
+            status = app(tokens, **options, result_action="return_value")
+    except BrokenPipeError:
+        status = UNREAD
+    except (CycloptsError, *ERRORS) as error:
+        print(f"polars-graded: error: {write_sentence(error)}", file=sys.stderr)
+        status = WRONG_CALL
+    except KeyboardInterrupt:
+        print("polars-graded: stopped", file=sys.stderr)
+        status = INTERRUPTED
+    if status:
+        sys.exit(status)

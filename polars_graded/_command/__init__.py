@@ -1,1 +1,0 @@
-"""The command: thin subcommands over the public functions of the package."""
