@@ -428,6 +428,8 @@ def write_sentence(message: Exception | Warning | str) -> str:
 def _write_option(argument: re.Match[str]) -> str:
     """Return an option in place of an argument, such as `--cluster term device`."""
     name, value = argument.groups()
+    if name == "condensed":
+        value = ""
     value = re.sub(r"\b(True|False|None)\b", lambda word: word[0].lower(), value)
     values = re.sub(r"[\[\]{}',]", "", value.replace("': ", "="))
     return f"--{name.replace('_', '-')} {values}".rstrip()
@@ -483,7 +485,8 @@ def write_charts(draw: Callable[[], Any]) -> Writers:
 
     def write(file: Path) -> None:
         with write_atomically(file) as part:
-            draw().save(str(part), format=file.suffix.lower()[1:], inline=True)
+            kind = file.suffix.lower()[1:]
+            draw().save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
 
     return dict.fromkeys(CHARTS, write)
 

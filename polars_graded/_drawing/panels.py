@@ -186,7 +186,7 @@ def draw_rows(
     width = 300 if n == 1 else 200 if n in {2, 4} else 140
     x = encoding.x
     if n > 1:
-        notes, x["title"] = [*notes, x["title"], *marks], None
+        notes, x["title"] = [*notes, *filter(None, [x["title"]]), *marks], None
     elif marks:
         letters = width // LETTER_WIDTH
         x["title"] = [line for text in (x["title"], *marks) for line in wrap_text(text, letters)]

@@ -153,7 +153,7 @@ def paper_table(
             ]
         )
     rows = [
-        [letters.get(name, ""), writer.plain(str(name)), *cells]
+        [*([letters[name]] if letters else []), writer.plain(str(name)), *cells]
         for name, *cells in zip(names, *columns, strict=True)
     ]
     caption_text = ""
@@ -233,7 +233,8 @@ class Writer(NamedTuple):
     bold: str
     raised: Callable[[str], str]
     write: Callable[[list[str], list[list[str]], str], list[str]]
-    """Function that takes a head, rows and a caption, and returns the lines of the table."""
+    """Function that takes a head, rows and a caption, and returns the lines of the table. Rows
+    have a letter before the first column of the head, unless there is a baseline."""
 
     def write_cell(self, mean: str, signs: str, *, best: bool) -> str:
         """Return the cell of a mean, with its superscripts."""
@@ -245,18 +246,21 @@ SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿ
 
 def _write_markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     """Return the lines of a Markdown table."""
-    first, *lines = (f"| {' | '.join(cells)} |" for cells in ([" ", *head], *rows))
+    heads = [" "] * (len(rows[0]) - len(head)) + head
+    first, *lines = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
     # A line that begins with + or - would be an item of a list.
     text = re.sub(r"\n([+-]) ", r" \1\n", fill(escape_markdown(caption), 92))
     caption_lines = ["", text] if caption else []
-    return [first, "|---" * (len(head) + 1) + "|", *lines, *caption_lines]
+    return [first, "|---" * len(heads) + "|", *lines, *caption_lines]
 
 
 def _write_latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     """Return the lines of a LaTeX table."""
-    first, *lines = (" & ".join(cells) + r" \\" for cells in (["", *head], *rows))
+    heads = [""] * (len(rows[0]) - len(head)) + head
+    first, *lines = (" & ".join(cells) + r" \\" for cells in (heads, *rows))
     lines = ["\\toprule", first, "\\midrule", *lines, "\\bottomrule"]
-    lines = [f"\\begin{{tabular}}{{ll{'r' * (len(head) - 1)}}}", *lines, "\\end{tabular}"]
+    columns = "l" * (len(heads) - len(head) + 1) + "r" * (len(head) - 1)
+    lines = [f"\\begin{{tabular}}{{{columns}}}", *lines, "\\end{tabular}"]
     table_lines = ["\\begin{table}", "\\centering", f"\\caption{{{_escape_latex(caption)}}}"]
     return [*table_lines, *lines, "\\end{table}"] if caption else lines
 

@@ -201,7 +201,11 @@ def strategy_ranks(
     ticks = axes.choose_rank_ticks(max(2, last))
     x_axis = axes.bound_axis((0.5, last + 0.5), format=",d", values=ticks)
     shared = alt.Encoding(
-        x=alt.X("rank:Q", title=axes.write_mean_title(table, "rank by mean ", "rank"), **x_axis),
+        x=alt.X(
+            "rank:Q",
+            title=axes.write_mean_title(table, "rank by mean ", "rank" if panel is None else ""),
+            **x_axis,
+        ),
         y=axes.build_names_axis("strategy", names),
         color=style.encode_few_names(names, strategy, colours),
     )
