@@ -11,15 +11,12 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => dark.matches && !root.classList.contains("printed");
 const embedOptions = { actions: false, renderer: "svg", tooltip: { theme: "light" } };
 
-// Charts add a zero-width space to some names, such as "constructor".
-const plain = (name) => name.replaceAll("\u200b", "");
-
 // Returns the rows of the chart of an element. Rankings are those of one query.
 const query = document.getElementById("query");
 const queryOf = (holder) => (holder.closest("#rankings") ? query.selectedOptions[0].dataset : undefined);
 const rowsOf = (holder, name) => {
   const selected = queryOf(holder);
-  return selected ? datasets[name].filter((row) => plain(row.query) === plain(selected.query)) : datasets[name];
+  return selected ? datasets[name].filter((row) => row.query === selected.query) : datasets[name];
 };
 
 // Returns the specification of the chart of an element, with its rows. Some charts are as wide as
@@ -87,7 +84,7 @@ for (const select of all("select.pair")) {
 // Shows the rankings of a query. The page contains those of some queries.
 const status = document.querySelector("#rankings [role=status]");
 const showQuery = (name) => {
-  const option = [...(query?.options ?? [])].find(({ dataset }) => plain(dataset.query) === plain(name));
+  const option = [...(query?.options ?? [])].find(({ dataset }) => dataset.query === name);
   if (!query) return;
   if (!option) {
     status.textContent = `The page contains the rankings of ${query.length} queries, but not those of ${name}.`;

@@ -34,13 +34,7 @@ from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.result_sets import ResultSet, ResultSets
 from polars_graded._results.significance import TESTS, Options
 from polars_graded._sentences import format_count, shorten_names
-from polars_graded._sentences.verdicts import (
-    ALPHA,
-    Facts,
-    write_details,
-    write_headline,
-    write_variation,
-)
+from polars_graded._sentences.verdicts import ALPHA, Facts, write_headline, write_variation
 
 MAX_PAIRED_STRATEGIES = 4
 """Maximum number of strategies for which a page without a baseline shows all pairs. With more, all
@@ -209,7 +203,6 @@ class Contents:
             "notes": [],
             "segments": self.segments.get(name),
             "headline": self._join(write_headline(facts)),
-            "details": self._join(write_details(facts)),
             "tables": [tables.build_means(facts, facts_of_others, self.names, self.summary)],
         }
         if facts.pairs and facts.measure["queries"] and facts.measure["best"] != "none":

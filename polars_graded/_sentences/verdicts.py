@@ -262,14 +262,6 @@ def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per c
     return [*answer, f" has the best mean {best}, {gap} that of ", other, f"{interval}."]
 
 
-def write_details(facts: Facts) -> Sentence:
-    """State what the test of the lead in the headline found; [] without a lead."""
-    pair, leaders = facts.lead_pair, facts.measure["best_strategies"]
-    if pair is None:
-        return []
-    return [*_write_finding(facts, pair, leaders[0]), *_write_others(facts, leaders[0])]
-
-
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
     """Write the interval of a lead.
 
@@ -291,44 +283,10 @@ def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tes
     return f" (95 % interval {format_number(low)} to {format_number(high)}{scope})"
 
 
-def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
-    """State whether a lead is significant, and the number of wins."""
-    tested, n = facts.tested, facts.measure["queries"]
-    wins, losses = pair["wins"], pair["losses"]
-    if leader != pair["strategy"]:
-        wins, losses = losses, wins
-    better = f"better in {format_count(wins, 'queries')}, worse in {losses}"
-    counts: Sentence = [leader, f" is {better}, and equal in {pair['ties']}. "]
-    p = _write_p(tested.p, pair["p_corrected"])
-    if pair["p_corrected"] is None:
-        why = "one query is too few for a test" if n == 1 else "it could not be tested"
-        return [f"The difference in the headline is undecided: {why}. ", *counts]
-    if pair["significant"]:
-        return [f"The difference in the headline is significant ({p}). ", *counts]
-    return [f"The difference in the headline is undecided ({p}). ", *counts]
-
-
 def _write_p(name: str, value: float | None) -> str:
     """Return text such as "p = 0.0123" or "corrected p < 0.001"."""
     text = format_p(value)
     return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
-
-
-def _write_others(facts: Facts, leader: int) -> Sentence:
-    """State how many strategies are significantly worse than the leader."""
-    if facts.tested.baseline is not None or len(facts.pairs) == 1:
-        return []
-    mine = [pair for pair in facts.pairs if leader in (pair["strategy"], pair["baseline"])]
-    undecided = [
-        pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
-        for pair in mine
-        if not pair["significant"]
-    ]
-    n_worse = len(mine) - len(undecided)
-    text = f" is significantly better than {n_worse or 'none'} of the {len(mine)} others"
-    if not undecided:
-        return [leader, f"{text}. "]
-    return [leader, f"{text}; undecided: ", *list_strategies(undecided), ". "]
 
 
 def write_variation(pairs: Sequence[Mapping[str, Any]], *, is_corrected: bool) -> Sentence:
