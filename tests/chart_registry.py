@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from altair.utils import schemapi
 
-from polars_graded import charts, clicks, compare, datasets, rank_strategies, summarise, trust
+from polars_graded import charts, compare, rank_strategies, summarise, trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,29 +122,6 @@ def stability_of(k: int, n: int) -> pl.DataFrame:
         for size in numbers
     ]
     return pl.DataFrame(rows, ["measure", "queries", "tau", "tau_low", "tau_high"], orient="row")
-
-
-@cache
-def clicks_of(k: int, n: int) -> pl.DataFrame:
-    """What `count_clicks` returns for the logs of k rankers, with lists of n documents."""
-    return pl.concat(
-        clicks.count_clicks(datasets.simulated_log(200, documents=n, seed=ranker)).with_columns(
-            ranker=pl.lit(f"s{ranker}")
-        )
-        for ranker in range(1, k + 1)
-    )
-
-
-@cache
-def catalogue_curve_of(k: int, n: int) -> pl.DataFrame:
-    """What `catalogue_curve` returns, of k strategies and n items."""
-    shares = np.linspace(0, 1, n + 1)
-    return pl.concat(
-        pl.DataFrame(
-            {"strategy": f"s{place}", "items": shares, "recommendations": shares ** (place + 1)}
-        )
-        for place in range(1, k + 1)
-    )
 
 
 @cache
@@ -349,10 +326,6 @@ ROWS = {
     "sample_size_curves of power": Row(charts.sample_size_curves, power_of, {}, value="power"),
     "sample_size_curves of stability": Row(
         charts.sample_size_curves, stability_of, {}, value="tau"
-    ),
-    "click_rates": Row(charts.click_rates, clicks_of, {"panel": "ranker"}, value="click_rate"),
-    "catalogue_curves": Row(
-        charts.catalogue_curves, catalogue_curve_of, {"strategy": "strategy"}, value="items"
     ),
     "grading_profile": Row(
         charts.grading_profile, gradings_of, {"strategy": "strategy"}, value="mean"

@@ -20,7 +20,6 @@ from chart_registry import (
     MEASURES,
     ROWS,
     Row,
-    clicks_of,
     comparison_of,
     results,
     spec_of,
@@ -116,8 +115,7 @@ def test_it_is_drawn_without_a_warning(row, size, capfd):
 @every_layered_chart
 @pytest.mark.parametrize(("k", "n"), [(25, 5000), pytest.param(1, 1, marks=pytest.mark.simulation)])
 def test_at_most_3000_rows_reach_it(row, k, n):
-    ranks = min(n, 100) if row.function is charts.click_rates else n
-    assert 1 <= row.of(max(k, row.fewest), ranks).data.height <= chart_rows.MAX_DRAWN_ROWS
+    assert 1 <= row.of(max(k, row.fewest), n).data.height <= chart_rows.MAX_DRAWN_ROWS
 
 
 @every_chart
@@ -435,12 +433,6 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
         frame, "ndcg", *frame["strategy"].unique().sort().head(2)
     ),
     "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
-    "click_rates": lambda frame: charts.click_rates(
-        pl.concat(
-            clicks_of(1, 8).with_columns(ranker=pl.lit(name)) for name in frame["strategy"].unique()
-        ),
-        panel="ranker",
-    ),
     "similarity_matrix": lambda frame: charts.similarity_matrix(
         compare(frame, "ndcg").select(a="strategy", b="baseline", rbo="p_value"), "rbo"
     ),

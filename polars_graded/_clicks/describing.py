@@ -230,7 +230,6 @@ def count_clicks(
 
     See Also
     --------
-    polars_graded.charts.click_rates : Draws the result.
     estimate_propensities : Probabilities that a rank is examined.
 
     References

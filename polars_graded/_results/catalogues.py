@@ -216,7 +216,6 @@ def catalogue_curve(
     See Also
     --------
     catalogue : Coverage, Gini index and entropy of the same recommendations.
-    charts.catalogue_curves : Chart of these curves.
 
     References
     ----------

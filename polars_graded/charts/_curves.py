@@ -1,4 +1,4 @@
-"""Charts of lines: over ranks, recall, shares of items, numbers of queries, and gradings."""
+"""Charts of lines: over ranks, recall, numbers of queries, and gradings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polars_graded._checks import (
     check_level,
     check_number,
 )
-from polars_graded._drawing import axes, chart_rows, curve_rows, lines, panels, style
+from polars_graded._drawing import axes, chart_rows, curve_rows, lines, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
@@ -32,9 +32,6 @@ from polars_graded._sentences import format_count, format_percent, titles
 
 IDEAL_DASH = [4, 3]
 """Dashes of an ideal curve, in pixels."""
-
-CLICK_ENDS = ("ci_low", "ci_high")
-"""Columns of the lower and upper ends of intervals of click rates."""
 
 UNITS = {"queries": "queries", "clusters": "clusters", EFFECTIVE: "effective queries"}
 """Words for the columns of numbers that `sample_size_curves` draws."""
@@ -329,170 +326,6 @@ def _draw_background(table: pl.DataFrame, position: str) -> list[alt.Chart]:
     if table["value"].min() < 0:  # type: ignore[operator]
         layers.append(style.draw_rule("y", "value"))
     return layers
-
-
-@checks_call
-def click_rates(clicks: Frame, *, rank: str = "rank", panel: Columns | None = None) -> Chart:
-    """Draw click-through rates by rank with their intervals.
-
-    Rates fall with the rank for two reasons: people examine later ranks less often, and better
-    documents are at better ranks. In lists in random order, only the first reason applies.
-
-    Parameters
-    ----------
-    clicks
-        One row per rank, as `clicks.count_clicks` returns it. For several logs, such as one per
-        ranker, add a column with the name of the log to each frame, and concatenate the frames.
-        Then pass the name of this column as `panel`.
-    rank
-        The column of ranks, as for `count_clicks`.
-    panel
-        The columns of panels. By default, there are no panels.
-
-    Returns
-    -------
-    LayerChart or FacetChart
-        The chart contains the rows of `clicks` that have a click rate. If panels are drawn, these
-        rows have a column `panel`.
-
-    Examples
-    --------
-    >>> from polars_graded.clicks import count_clicks
-    >>> import polars as pl
-    >>> log = pl.DataFrame({"rank": [1, 2, 1, 2], "clicked": [1, 0, 1, 1]})
-    >>> chart = count_clicks(log).pipe(click_rates)
-    >>> chart.data.select("rank", "click_rate")
-    shape: (2, 2)
-    ┌──────┬────────────┐
-    │ rank ┆ click_rate │
-    │ ---  ┆ ---        │
-    │ i64  ┆ f64        │
-    ╞══════╪════════════╡
-    │ 1    ┆ 1.0        │
-    │ 2    ┆ 0.5        │
-    └──────┴────────────┘
-    """
-    if check_column_name("rank", rank) != "rank":
-        clicks = check_collected("clicks", clicks)
-        check_columns("clicks", [rank], clicks.columns, argument="rank")
-        clicks = clicks.drop("rank", strict=False).rename({rank: "rank"})
-    table = chart_rows.build_rows(
-        "clicks",
-        clicks,
-        *("click_rate", *CLICK_ENDS),
-        texts=(),
-        positions=["rank", "impressions", "clicks"],
-        panel=panel,
-        unique=["rank"],
-    )
-    last: Any = table["rank"].max()
-    ticks = axes.choose_rank_ticks(int(last))
-    x_axis = alt.Axis(values=ticks, format="d", **axes.UNFLUSHED_LABELS)
-    y_axis = alt.Axis(labelExpr=axes.PERCENT_LABEL)
-    scale = alt.Scale(zero=False, nice=False, padding=10)
-    shared = alt.Encoding(
-        x=alt.X("rank:Q", title="rank", axis=x_axis, scale=scale),
-        y=alt.Y("click_rate:Q", title="click-through rate", axis=y_axis),
-    )
-    base, interval = axes.add_interval(alt.Chart(), *CLICK_ENDS)
-    counts = ("rank:Q", "impressions:Q", "clicks:Q", *axes.format_decimals("click_rate"))
-    base = base.encode(x=alt.X("rank:Q"), tooltip=axes.list_tooltips(*counts, interval))
-    layers = [
-        base.mark_bar(size=2).encode(y=alt.Y("ci_low:Q", scale=alt.Scale(zero=True)), y2="ci_high"),
-        style.draw_dots(base, 40).encode(y=alt.Y("click_rate:Q")),
-    ]
-    level = chart_rows.find_confidence(table)
-    line = "interval" if level is None else f"{format_percent(level)} interval"
-    n_impressions, n_clicks = map(int, table.select("impressions", "clicks").sum().row(0))
-    total = f"{format_count(n_clicks, 'clicks')} in {format_count(n_impressions, 'impressions')}"
-    notes = [total, f"line: {line} of one rate"]
-    headline = "Click-through rate by rank"
-    return panels.draw_panels(layers, table, panel, headline, notes, encoding=shared)
-
-
-@checks_call
-def catalogue_curves(
-    curve: Frame,
-    *,
-    panel: Columns | None = None,
-    strategy: str = "strategy",
-    colours: Mapping[str, str] | None = None,
-) -> Chart:
-    """Draw the Lorenz curve of recommendations, one line per strategy.
-
-    The items of the catalogue are sorted, the least recommended first. A point of a line states how
-    many recommendations the first items get. If x is 80 % and y is 30 %, the first 80 % of the
-    items get 30 % of all recommendations. On the diagonal all items are recommended equally often.
-    A line far below the diagonal belongs to a strategy that recommends mainly a few items, such as
-    the most popular ones.
-
-    Parameters
-    ----------
-    curve
-        One row per strategy and point, as `catalogue_curve` returns it.
-    panel
-        The columns of panels. By default, there are no panels.
-    strategy
-        The column of strategies.
-    colours
-        As for `dcg_curves`.
-
-    Returns
-    -------
-    LayerChart or FacetChart
-        The rows contain `strategy`, `items` and `recommendations`, and `panel` if panels are drawn,
-        or else `label`, the name at the line.
-
-    Examples
-    --------
-    >>> from polars_graded import catalogue_curve
-    >>> run = pl.DataFrame({"query": [1, 1, 2], "doc": ["x", "y", "x"], "score": [2.0, 1.0, 2.0]})
-    >>> curve = catalogue_curve(run, items=pl.DataFrame({"doc": ["v", "w", "x", "y"]}))
-    >>> curve.pipe(catalogue_curves).data.drop("label")
-    shape: (4, 3)
-    ┌──────────┬───────┬─────────────────┐
-    │ strategy ┆ items ┆ recommendations │
-    │ ---      ┆ ---   ┆ ---             │
-    │ str      ┆ f64   ┆ f64             │
-    ╞══════════╪═══════╪═════════════════╡
-    │ score    ┆ 0.0   ┆ 0.0             │
-    │ score    ┆ 0.5   ┆ 0.0             │
-    │ score    ┆ 0.75  ┆ 0.333333        │
-    │ score    ┆ 1.0   ┆ 1.0             │
-    └──────────┴───────┴─────────────────┘
-    """
-    columns = ["items", "recommendations"]
-    table = chart_rows.build_rows(
-        "curve", curve, *columns, texts=(), strategy=strategy, panel=panel
-    )
-    groups = ["strategy"] if panel is None else ["strategy", "panel"]
-    table = table.select(*groups, *columns).drop_nulls()
-    chart_rows.check_unique("curve", table, [*groups, "items"], "share of items of a line")
-    max_points = curve_rows.compute_max_points(table.n_unique(groups))
-    table = curve_rows.thin_by_value(table, "items", max_points, groups)
-    highest_first = lines.find_best_lines(table, None, "recommendations")
-    axis = axes.bound_axis((0, 1), labelExpr=axes.PERCENT_LABEL, tickCount=5)
-    shares = style.build_one_row().transform_calculate(items="[0, 1]").transform_flatten(["items"])
-    equal = shares.transform_calculate(recommendations="datum.items").mark_line(strokeWidth=1)
-    return lines.draw_lines(
-        table,
-        panel,
-        f"Lorenz curves of {format_count(len(highest_first), 'strategies')}",
-        ["straight line: all items are recommended equally often"],
-        x=alt.X("items:Q", title="share of the items, least recommended first", **axis),
-        y=alt.Y("recommendations:Q", title="share of the recommendations", **axis),
-        ends=(0.0, 1.0),
-        names=highest_first,
-        best=highest_first,
-        title=strategy,
-        tooltips=axes.format_decimals("recommendations"),
-        under=[
-            equal.encode(
-                x=alt.X("items:Q"), y=alt.Y("recommendations:Q"), color=alt.ColorValue("gray")
-            )
-        ],
-        colours=colours,
-    )
 
 
 @checks_call
