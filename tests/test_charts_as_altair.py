@@ -52,7 +52,7 @@ def test_the_sides_of_a_histogram_are_blue_and_orange_whoever_wins():
 
 def test_a_histogram_takes_colours():
     assert "#cc0000" in fills_of(svg_of(histogram(colours={"ours": "#cc0000"})))
-    fills = fills_of(svg_of(histogram(highlight="bm25")))
+    fills = fills_of(svg_of(histogram(colours={"ours": "#bbbbbb"})))
     assert ORANGE in fills
     assert BLUE not in fills
     configured = histogram().configure_range(category=["#ff0000", "#00ff00"])
@@ -61,12 +61,10 @@ def test_a_histogram_takes_colours():
     assert {*fills_of(svg_of(encoded))} == {"#123456"}
 
 
-@pytest.mark.parametrize("option", [{"colours": {"our": "#c00"}}, {"highlight": "our"}])
-def test_a_colour_is_that_of_a_strategy(option):
-    [name] = option
-    message = f"`{name}` must name a drawn strategy, got 'our'; there are 'ours', 'bm25'"
+def test_a_colour_is_that_of_a_strategy():
+    message = "`colours` must name a drawn strategy, got 'our'; there are 'ours', 'bm25'"
     with pytest.raises(ValueError, match=message):
-        histogram(**option)
+        histogram(colours={"our": "#c00"})
 
 
 # Every chart
@@ -82,7 +80,7 @@ REDESIGNED = {
     "sample_size_curves of stability": "xy",
     "strategy_bars": "sxy",
     "strategy_ranks": "sxy",
-    # The colours are those of significance, unless the caller passes `colours` or `highlight`.
+    # The colours are those of significance.
     "comparison_forest": "xy",
     "comparison_forest of all pairs": "xy",
     # The colours are those of kinds of grades.
@@ -215,7 +213,8 @@ def test_colours_of_strategies_can_be_changed(name: str):
     assert "undefined" not in field
     chosen = row.draw(row.frame(3, 8), colours={domain[0]: "#cc0011"})
     assert "#cc0011" in colours_of(svg_of(chosen))
-    highlighted = colours_of(svg_of(row.draw(row.frame(3, 8), highlight=domain[0])))
+    grey = dict.fromkeys(domain[1:], "#bbbbbb")
+    highlighted = colours_of(svg_of(row.draw(row.frame(3, 8), colours=grey)))
     assert BLUE in highlighted
     assert ORANGE not in highlighted
 

@@ -20,7 +20,7 @@ from polars_graded._sentences import (
     shorten_names,
 )
 
-ACRONYMS = ("ap", "gap", "cg", "dcg", "ndcg", "ncg", "ndcng")
+ACRONYMS = ("ap", "bpm", "cg", "dcg", "gap", "insq", "inst", "ncg", "ndcg", "ndcng", "nrbp")
 """Words that titles write in capitals, such as "NDCG" for `ndcg`."""
 
 IN_WORDS = {
@@ -28,7 +28,6 @@ IN_WORDS = {
     "alpha_ndcg": "α-NDCG",
     "ap": "average precision",
     "ap_ia": "AP-IA",
-    "bpm": "BPM",
     "bpref": "bpref",
     "compat": "compatibility",
     "e_measure": "E-measure",
@@ -37,8 +36,6 @@ IN_WORDS = {
     "f_measure": "F-measure",
     "gap": "graded average precision",
     "infap": "inferred average precision",
-    "insq": "INSQ",
-    "inst": "INST",
     "judged": "share of judged documents",
     "kendall_tau": "Kendall's τ",
     "max_f_measure": "highest F-measure",
@@ -49,7 +46,6 @@ IN_WORDS = {
     "nerr": "normalised expected reciprocal rank",
     "nerr_ia": "nERR-IA",
     "nnrbp": "nNRBP",
-    "nrbp": "NRBP",
     "precision_ia": "precision-IA",
     "q_measure": "Q-measure",
     "r_precision": "R-precision",
