@@ -12,9 +12,6 @@ import altair as alt
 from polars_graded._frames.sorting import sort_naturally
 from polars_graded._sentences import MAX_NAME_LETTERS, format_count, shorten_names
 
-MAX_NAMED_MARKS = 60
-"""Maximum number of pairs in a chart with names of the usual size; with more, names are smaller."""
-
 OKABE_ITO = [
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7"),
     *("#56b4e9", "#d55e00", "#f0e442", "#000000"),

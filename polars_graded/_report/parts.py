@@ -298,16 +298,17 @@ class Contents:
         if not kind:
             return ""
         ideal = curve_rows.find_ideal(name, self.curves.measures) if kind == "rank" else None
-        both = [name] if ideal is None else [name, ideal]
-        length = self.curves.check_curve_length(*both)
-        used = np.isfinite(self.curves.get_curve(name, length)).all(axis=(0, 2))
-        if not used.any() or not length:
-            return f"No query has a value of {name} for every strategy."
-        frame = self.curves.frame.filter(np.tile(used, len(self.names)))
+        length = self.curves.check_curve_length(*filter(None, [name, ideal]))
+        frame, curve = self.curves.frame, pl.col(name)
         if self.curves.missing == "zero":
-            frame = frame.with_columns(pl.col(both).fill_null(pl.lit([0.0] * length)))
+            frame = frame.with_columns(pl.col(pl.List).fill_null(pl.lit([0.0] * length)))
+        is_whole = curve.list.eval(pl.element().is_finite()).list.all().fill_null(value=False)
+        frame = frame.filter(is_whole.all().over("query"))
+        if frame.is_empty() or not length:
+            return f"No query has a value of {name} for every strategy."
         frame = frame.join(self.units, on="query", nulls_equal=True, maintain_order="left")
-        options: dict[str, Any] = {"confidence": 1 - ALPHA if used.sum() > 1 else None}
+        has_interval = frame["query"].n_unique() > 1
+        options: dict[str, Any] = {"confidence": 1 - ALPHA if has_interval else None}
         options |= self.unit_columns
         draw: Any = charts.recall_precision_curves
         if kind == "rank":

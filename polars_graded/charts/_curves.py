@@ -316,10 +316,10 @@ def _draw_background(table: pl.DataFrame, position: str) -> list[alt.Chart]:
     if "ideal" in table.columns:
         grey = alt.ColorValue("gray")
         base = alt.Chart().encode(x=alt.X(f"{position}:Q"), y=alt.Y("ideal:Q"), color=grey)
-        end = base.transform_filter("isValid(datum.ideal)")
-        end = end.transform_joinaggregate(last=f"max({position})", groupby=[])
-        end = end.transform_filter(f"datum['{position}'] === datum.last")
-        end = end.transform_aggregate(ideal="max(ideal)", groupby=[position])
+        at_last: Any = alt.ArgmaxDef(argmax=position)
+        end = base.transform_filter("isValid(datum.ideal)").encode(
+            x=alt.X(f"{position}:Q", aggregate="max"), y=alt.Y("ideal:Q", aggregate=at_last)
+        )
         text = end.mark_text(align="right", dy=-7, clip=False)
         text = text.encode(text=alt.TextValue("ideal"), color=style.draw_ink())
         layers = [base.mark_line(strokeDash=IDEAL_DASH).encode(detail="strategy:N"), text]

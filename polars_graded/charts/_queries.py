@@ -414,11 +414,8 @@ def measure_agreement(
     table = pl.concat(parts)
     if has_panels:
         notes = ["τ: Kendall's rank correlation, r: Pearson's"]
-    has_one_strategy = not has_strategies or rows["strategy"].n_unique() == 1
-    has_repeated = "query" in keys and rows["query"].is_duplicated().any()
-    unit = "queries" if has_one_strategy and not has_repeated else "results"
     if table.height < rows.height:
-        notes.append(f"{table.height:,} of {format_count(rows.height, unit)} are drawn")
+        notes.append(f"{table.height:,} of {format_count(rows.height, 'points')} are drawn")
     x, y = titles.name_measure(x), titles.name_measure(y)
     tooltip = [alt.Tooltip(f"{key}:N") for key in keys]
     tooltip += [
@@ -438,7 +435,7 @@ def measure_agreement(
         y=alt.Y(title=y, **axes.bound_axis(axes.choose_ends(table["y"], 10))),
         color=style.draw_ink(),
     )
-    headline = f"{y} against {x}, {format_count(rows.height, unit)}"
+    headline = f"{y} against {x}, {format_count(rows.height, 'points')}"
     return panels.draw_panels(layers, table, panel, headline, notes, encoding=encoding)
 
 

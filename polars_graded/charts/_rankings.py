@@ -35,14 +35,14 @@ MIN_TEXT_WIDTH, MIN_NUMBER_WIDTH, MIN_VALUE_WIDTH = 108, 165, 60
 """Minimum widths of a column with names on tiles, with numbers beside them, and with a horizontal
 name and a value of four decimals, in pixels."""
 
-ROW_HEIGHT, TILE_FONT_SIZE, TILE_LETTER_WIDTH = 18, 10, 6
-"""Height of a row of tiles, font size of texts, and mean width of a letter, in pixels."""
+ROW_HEIGHT, TILE_FONT_SIZE = 18, 10
+"""Height of a row of tiles, and font size of texts, in pixels."""
 
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks for which the axis shows every number."""
 
-MAX_TILE_LETTERS, MAX_TOOLTIP_LETTERS = 80, 300
-"""Maximum numbers of letters of a title on a tile and in a tooltip."""
+MAX_TITLE_LETTERS = 300
+"""Maximum number of letters of a title in a tooltip. A tile shows as many as fit."""
 
 
 @checks_call
@@ -219,16 +219,14 @@ def draw_rankings(
     values = values.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
     table = _build_rows(documents, values, n)
     chart_rows.check_count("rows", table.height)
-    short_titles = pl.col("^title$").str.slice(0, MAX_TOOLTIP_LETTERS)
-    name = pl.col("doc" if title is None else "title").str.slice(0, MAX_TILE_LETTERS)
-    table = table.with_columns(name.alias("name"), short_titles)
-    words = titles.name_measure(parsed_measure.name)
-    notes = [f"+: what a document adds to {words}"]
+    table = table.with_columns(pl.col("^title$").str.slice(0, MAX_TITLE_LETTERS))
+    table = table.with_columns(name="doc" if title is None else "title")
+    notes = [f"+: what a document adds to {titles.name_measure(parsed_measure.name)}"]
     if documents["grade"].has_nulls():
         notes.append("dashed: unjudged")
     if (documents["relevant"] & (documents["rank"].fill_null(n + 1) > n)).any():
         notes.append(f"below the line: up to {MAX_MISSED_DOCUMENTS} further relevant documents")
-    layers, look = _draw_tiles(table, irrelevant, grade, words)
+    layers, look = _draw_tiles(table, irrelevant, grade)
     n_strategies = values["strategy"].n_unique()
     headline = title_rankings(query, n_strategies, parsed_measure.name)
     return panels.draw_panels(layers, table, None, headline, notes, independent=["fill"], **look)
@@ -295,7 +293,7 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
 
 
 def _draw_tiles(
-    table: pl.DataFrame, irrelevant: float, grade: str, measure: str
+    table: pl.DataFrame, irrelevant: float, grade: str
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
     """Return the layers of the chart, and its shared encoding, width and height."""
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
@@ -363,7 +361,7 @@ def _draw_tiles(
         )
         beside = beside.mark_text(align="left", dx=5, fontSize=TILE_FONT_SIZE, color=ink)
         layers.append(beside.encode(text=alt.Text("text:N")))
-    layers.append(_draw_values(measure, width))
+    layers.append(_draw_values(width))
     if lowest > last:
         layers.append(style.draw_rule("y", "y", last + 0.75))
     size = {"width": width * len(names), "height": ROW_HEIGHT * (bottom + 0.5)}
@@ -371,12 +369,12 @@ def _draw_tiles(
     return layers, size | {"encoding": encoding, "view": alt.ViewBackground(stroke=None)}
 
 
-def _draw_values(measure: str, width: int) -> alt.Chart:
-    """Draw the value of each strategy above its column, with the measure if there is room."""
-    text = f"{json.dumps(measure)} + format(datum.value, ' .4f')"
-    if width < TILE_LETTER_WIDTH * len(f"{measure} 0.0000"):
-        text = f"format(datum.value, '{'.4f' if width >= MIN_VALUE_WIDTH else '.2f'}')"
-    values = _select_part("strategy", y="top", top="0", text=f"isValid(datum.value) ? {text} : ''")
+def _draw_values(width: int) -> alt.Chart:
+    """Draw the value of each strategy above its column."""
+    number = f"format(datum.value, '{'.4f' if width >= MIN_VALUE_WIDTH else '.2f'}')"
+    values = _select_part(
+        "strategy", y="top", top="0", text=f"isValid(datum.value) ? {number} : ''"
+    )
     ink: Any = style.TEXT_COLOUR
     values = values.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=ink)
     return values.encode(text=alt.Text("text:N"))

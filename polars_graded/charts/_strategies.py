@@ -41,6 +41,9 @@ UNDECIDED = "not significant"
 SAME_LETTER = "same letter: not significant"
 """Heading of the letters of groups."""
 
+MAX_LARGE_PAIRS = 60
+"""Maximum number of pairs in a forest with rows of the usual height; with more, rows are lower."""
+
 SOURCES = {"trusted_": "trusted alone", "model_": "model alone", "": "both"}
 """Prefixes of columns of an estimate, and the names of the grades that it uses."""
 
@@ -338,11 +341,10 @@ def comparison_forest(
         label = pl.lit(f"{name_p(table)} ≤ {level:g}")
         significance = pl.when(is_significant(level)).then(label)
         table = table.with_columns(significance=significance.otherwise(pl.lit(UNDECIDED)))
-    step = 20 if len(pairs) <= style.MAX_NAMED_MARKS else 10
-    if source is not None:
-        step = 14 if len(pairs) <= style.MAX_COLOURS else 8
+    is_long = len(pairs) > MAX_LARGE_PAIRS
+    step = (10 if is_long else 20) if source is None else 8 if is_long else 14
     layers = _draw_reference(table) if value == "difference" else []
-    layers += _draw_estimates(table, value, ends, source, 50 if step > 10 else 25)  # noqa: PLR2004
+    layers += _draw_estimates(table, value, ends, source, 25 if is_long else 50)
     words = ("mean ", "mean") if value == "mean" else ("difference of ", "difference of means")
     names_axis = axes.build_names_axis("pair", pairs)
     shared = alt.Encoding(
