@@ -285,15 +285,6 @@ class Request:
             if measure.definition.is_of_a_scale or measure.options.get("graded")
         ]
 
-    @property
-    def needs_strategies(self) -> bool:
-        """Return whether the names of stacked strategies must be known before measuring."""
-        return False
-
-    def with_strategies(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:  # noqa: ARG002
-        """Return the request; a subclass may add the names of strategies in `frame`."""
-        return self
-
     def find_columns(self, strategy: str) -> tuple[str, ...]:
         """Return the columns to rank a strategy by; stacked strategies share them."""
         return self.by[strategy] if self.strategy is None else next(iter(self.by.values()))

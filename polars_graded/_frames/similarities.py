@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, ClassVar, Self
@@ -56,9 +56,10 @@ class PairRequest(Request):
 
     definitions: ClassVar[Mapping[str, Definition]] = SIMILARITIES
     compares_pairs: ClassVar[bool] = True
-    baseline: Any = None
-    stacked: pl.Series | None = None
-    """Names in the column `strategy`. None without such a column, or if no frame is known yet."""
+    strategies: pl.Series = field(default_factory=pl.Series)
+    """The names of all strategies; none if the frame has no rows."""
+    pairs: Sequence[tuple[int, int]] = ()
+    """The indices of both strategies of each pair."""
 
     def check_names(self) -> None:
         """Raise if result columns share a name."""
@@ -86,16 +87,6 @@ class PairRequest(Request):
         """
         return {*super().unused_warnings, DataWarning.missing}
 
-    @property
-    def needs_strategies(self) -> bool:
-        """Return whether the names of stacked strategies are still unknown."""
-        return self.strategy is not None and self.stacked is None
-
-    def check_pairs(self) -> None:
-        """Raise if the strategies are known and do not form a pair."""
-        if not self.needs_strategies:
-            find_pairs(self.strategies, self.baseline, hint=HINT)
-
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
         """Return the schema of the result for the schema of a frame."""
         keys = super().build_schema(schema)
@@ -112,33 +103,6 @@ class PairRequest(Request):
             msg = "`doc` must name the column of documents if strategies are stacked, got none"
             raise ValueError(msg)
         return request
-
-    def with_strategies(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:
-        """Return the request with the names of stacked strategies."""
-        if not self.needs_strategies:
-            return self
-        rows = frame.lazy().select(self.strategy).unique().collect(engine="streaming")
-        names = in_order(rows.to_series())
-        if names.null_count():
-            msg = f"strategy {self.strategy!r} must not be null"
-            raise ValueError(msg)
-        request = replace(self, stacked=names)
-        if not names.is_empty():
-            request.check_pairs()
-        return request
-
-    @property
-    def strategies(self) -> pl.Series:
-        """The names of all strategies."""
-        return pl.Series([*self.by]) if self.stacked is None else self.stacked
-
-    @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Two strategy indices per pair; empty if there is no strategy."""
-        if self.strategies.is_empty():
-            return []
-        a, b = find_pairs(self.strategies, self.baseline, hint=HINT)
-        return [*zip(a.tolist(), b.tolist(), strict=True)]
 
     @property
     def named_pairs(self) -> pl.DataFrame:
@@ -285,9 +249,25 @@ class GatheredPairs(Gathered):
     def in_order(self) -> pl.DataFrame:
         """Check and sort the values of all queries."""
         self.check()
-        values = pl.concat(chain(*self.values.values())).sort(self.request.query)
+        values = pl.concat(each.values for each in chain(*self.measured.values())).sort(
+            self.request.query
+        )
         pairs = self.request.named_pairs
         return pairs.join(values, on=PAIR_INDEX, maintain_order="left_right").drop(PAIR_INDEX)
+
+
+def _find_strategies(frame: Any, column: str) -> pl.Series:
+    """Return the names of stacked strategies in a frame of any kind."""
+    engine = find_engine(frame)
+    if engine is None:
+        rows = frame.lazy().select(column).unique().collect(engine="streaming")
+        names = in_order(rows.to_series())
+    else:
+        names = in_order(engine.find_distinct(frame, column))
+    if names.null_count():
+        msg = f"strategy {column!r} must not be null"
+        raise ValueError(msg)
+    return names
 
 
 @gather.register
@@ -328,7 +308,8 @@ def similarity(
         Names of measures (see Notes), lists of them, or mappings from names of columns to measures.
     query, by, strategy, descending
         As for `evaluate`. Either `by` names the score columns of at least two strategies, or
-        `strategy` names the column of strategies, and the frame has a column of documents.
+        `strategy` names the column of strategies, and the frame has a column of documents. The
+        names in this column are read at the call, also from a LazyFrame.
     grade, irrelevant, relevant_from
         The column of grades, the irrelevant grade and the lowest relevant grade, as for `evaluate`.
         Only `relevant_entered` and `relevant_left` use them.
@@ -433,9 +414,14 @@ def similarity(
             irrelevant=irrelevant,
             relevant_from=relevant_from,
         )
-        request = replace(request, baseline=baseline)
-        request.check_pairs()
-        return [request]
+        names = pl.Series([*request.by])
+        if strategy is not None:
+            names = _find_strategies(frame, strategy)
+        pairs = []
+        if len(names):
+            a, b = find_pairs(names, baseline, hint=HINT)
+            pairs = [*zip(a.tolist(), b.tolist(), strict=True)]
+        return [replace(request, strategies=names, pairs=pairs)]
 
     values: pl.DataFrame | pl.LazyFrame = measure_frame(
         make_requests, frame, consecutive=consecutive

@@ -354,19 +354,16 @@ def _may_number_documents(key: pl.Expr) -> bool:
     return not key.meta.is_column() or may_identify_documents(key.meta.output_name())
 
 
-def check_finite(ranking: Ranking, numbers: Integers) -> None:
-    """Raise if `find_not_finite` found a column with NaN or infinity."""
-    if number := int(numbers.max(initial=0)):
-        count = int((numbers == number).sum())
-        raise ValueError(write_not_finite_error(ranking, number, count, len(numbers), "queries"))
+def check_finite(ranking: Ranking, numbers: Integers, unit: str = "queries") -> None:
+    """Raise if `find_not_finite` found a column with NaN or infinity in a query.
 
-
-def write_not_finite_error(ranking: Ranking, number: int, count: int, n: int, each: str) -> str:
-    """Return the error for a column with NaN or infinity in `count` of `n`.
-
-    `each` is the unit of these counts, such as "queries".
+    `unit` says what `numbers` has one value for.
     """
-    column = ranking.column(number)
-    meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(number, "")
-    hint = f"\n\nHint: .fill_nan(None) makes NaN null{meaning}"
-    return f"{column} must be finite, got NaN or infinity in {count} of {n} {each}{hint}"
+    if number := int(numbers.max(initial=0)):
+        meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(number, "")
+        msg = (
+            f"{ranking.column(number)} must be finite, got NaN or infinity in "
+            f"{(numbers == number).sum()} of {len(numbers)} {unit}\n\n"
+            f"Hint: .fill_nan(None) makes NaN null{meaning}"
+        )
+        raise ValueError(msg)

@@ -316,7 +316,7 @@ def _recommend(
     catalogue_items = _read_items(frame, items, doc, popularity)
     rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
     groups = group_rankings(request, rows)
-    Duplicates([request]).check(groups)
+    Duplicates([request]).add(groups)
     properties = {} if popularity is None else _describe_items(catalogue_items, popularity, head)
     for name, ranked in rank_rows_of_strategies(request, rows):
         users = ranked.select(request.query).unique(maintain_order=True).with_row_index(USER)
