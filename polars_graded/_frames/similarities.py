@@ -308,8 +308,8 @@ def similarity(
         Names of measures (see Notes), lists of them, or mappings from names of columns to measures.
     query, by, strategy, descending
         As for `evaluate`. Either `by` names the score columns of at least two strategies, or
-        `strategy` names the column of strategies, and the frame has a column of documents. The
-        names in this column are read at the call, also from a LazyFrame.
+        `strategy` names the column of strategies, which is read at the call, also from a
+        LazyFrame. The frame then needs documents.
     grade, irrelevant, relevant_from
         The column of grades, the irrelevant grade and the lowest relevant grade, as for `evaluate`.
         Only `relevant_entered` and `relevant_left` use them.
