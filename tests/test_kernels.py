@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polars_graded._measuring.kernels import fingerprints
+from polars_graded._frames import fingerprints
 from polars_graded._measuring.kernels.queries import divide_by_ideal
 from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
 

@@ -66,7 +66,7 @@ def measured(rows, *measures, **options):
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 16])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_fingerprint_is_of_the_judged_documents_and_their_grades(seed, chunk, monkeypatch):
-    monkeypatch.setattr(fingerprints, "CHUNK_ROWS", chunk)
+    monkeypatch.setattr(fingerprints, "HASHED_ROWS", chunk)
     rows = rankings(seed)
     expected = {
         query: fingerprint_of(part.select("doc", "grade").iter_rows())
