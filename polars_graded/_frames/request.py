@@ -513,7 +513,7 @@ class Request:
         return json.dumps(settings, ensure_ascii=False)
 
     def build_document_ranking(self, strategy: str) -> Ranking:
-        """Return the ranking of a strategy, with documents as the last sort key.
+        """Return the ranking of a strategy, with documents as the last sort column.
 
         If documents break no ties, as with `ties="order"`, the result is that of `build_ranking`.
         """

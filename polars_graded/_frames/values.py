@@ -140,7 +140,7 @@ class Part:
         """Return the notes that all entries of `by` share, by name."""
         return note_queries(self.request, self.groups, self.grades)
 
-    def list_ranking_columns(self, name: str) -> list[Lists]:
+    def list_sort_columns(self, name: str) -> list[Lists]:
         """Return the sort columns of a strategy, as one list per query."""
         lists = [*map(self.groups.lists, self.request.find_columns(name))]
         for column in self.request.ties.columns or ():
@@ -148,8 +148,8 @@ class Part:
             lists.append(Lists(self.request.as_text(column, values.flat), values.offsets))
         return lists
 
-    def list_documents(self, name: str, keys: Sequence[Lists]) -> DocumentLists:
-        """Return the documents of each query; `keys` are the sort columns.
+    def list_documents(self, name: str, sort_columns: Sequence[Lists]) -> DocumentLists:
+        """Return the documents of each query.
 
         Measures that need no ranking get the grades alone.
         """
@@ -158,7 +158,7 @@ class Part:
         return DocumentLists.of(
             self.build_ranking(name),
             self.grades,
-            keys,
+            sort_columns,
             self.request.ties.bits,
             self.names,
             self.ranked_inputs,
@@ -182,22 +182,22 @@ class Part:
         documents = self.groups.frame.get_column(column)
         return lambda rows: documents.gather(rows).cast(pl.String)
 
-    def find_not_finite_columns(self, name: str, keys: Sequence[Lists]) -> Integers:
+    def find_not_finite_columns(self, name: str, sort_columns: Sequence[Lists]) -> Integers:
         """Return for each query the number of the last non-finite column, or 0.
 
         The grade is column 1. Raise if a sort column has a wrong type.
         """
-        check_ranked_by(self.build_ranking(name), self.grades, keys)
-        return find_not_finite([self.grades, *keys])
+        check_ranked_by(self.build_ranking(name), self.grades, sort_columns)
+        return find_not_finite([self.grades, *sort_columns])
 
     def measure_together(self, names: Sequence[str]) -> Iterator[StrategyValues]:
         """Yield the values and notes of strategies that are measured together."""
-        keys = {name: self.list_ranking_columns(name) for name in names}
-        not_finite = {name: self.find_not_finite_columns(name, keys[name]) for name in names}
+        columns = {name: self.list_sort_columns(name) for name in names}
+        not_finite = {name: self.find_not_finite_columns(name, columns[name]) for name in names}
         finite_names = [name for name, numbers in not_finite.items() if not numbers.any()]
         error, computed = None, dict[str, list[Computed]]()
         try:
-            documents = {name: self.list_documents(name, keys[name]) for name in finite_names}
+            documents = {name: self.list_documents(name, columns[name]) for name in finite_names}
             for name, each in self.compute(documents):
                 computed.setdefault(name, []).append(each)
         except UnusableDataError as caught:
