@@ -67,8 +67,6 @@ class Request:
 
     definitions: ClassVar[Mapping[str, Definition]] = DEFINITIONS
     """Definitions of the measures that a call can request, by name."""
-    compares_pairs: ClassVar[bool] = False
-    """True if each value of the result belongs to a pair of strategies."""
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
     by: Mapping[str, tuple[str, ...]]

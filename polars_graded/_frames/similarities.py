@@ -30,11 +30,12 @@ from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._frames.values import Gathered, Part, StrategyValues, gather
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import Computed, compute
+from polars_graded._measuring.computing import ChunkValues, Computation, Computed
 from polars_graded._measuring.definitions import SIMILARITIES, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.documents import DocumentLists
-from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
+from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning
@@ -55,7 +56,6 @@ class PairRequest(Request):
     """Checked arguments of a `similarity` call."""
 
     definitions: ClassVar[Mapping[str, Definition]] = SIMILARITIES
-    compares_pairs: ClassVar[bool] = True
     strategies: pl.Series = field(default_factory=pl.Series)
     """The names of all strategies; none if the frame has no rows."""
     pairs: Sequence[tuple[int, int]] = ()
@@ -115,6 +115,45 @@ class PairRequest(Request):
         names = [f"{one} and {other}" for one, other in zip(first, second, strict=True)]
         pair_names = pl.Series(self.key, names, dtype=pl.String)
         return pl.DataFrame([pair_names, first, second]).with_row_index(PAIR_INDEX)
+
+
+@dataclass(frozen=True)
+class PairComputation(Computation):
+    """Similarities of pairs of strategies.
+
+    The result marks the queries in which one or both strategies have tied documents. If
+    `tie_checked` is empty and no measure needs ties, no query is marked.
+    """
+
+    pairs: Sequence[tuple[int, int]]
+
+    def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
+        """Return the values of each pair of strategies for the queries of a chunk."""
+        columns = dict(zip(self.lists, chunk, strict=True))
+        judged = self.find_judged(columns)
+        first, n = find_span([each.inputs["number"] for each in judged.values()])
+        ranked = [RankedLists.of(each, first, n) for each in self.rank(columns, judged)]
+        return [self._compare(ranked[a], ranked[b]) for a, b in self.pairs]
+
+    @property
+    def values_per_query(self) -> int:
+        """Return the number of values that each query has at least in memory.
+
+        A chunk holds the rankings of all strategies: the more strategies there are, the fewer
+        queries it may have.
+        """
+        n_rows = sum(len(documents.grades.flat) for documents in self.strategies)
+        n_queries = max(1, len(self.strategies[0].grades))
+        return max(super().values_per_query, n_rows // (2 * n_queries))
+
+    def _compare(self, one: RankedLists, other: RankedLists) -> ChunkValues:
+        """Return the values of one pair, and the mask of queries with ties."""
+        pair = ListPair(one, other)
+        values = [
+            measure.definition.kernel(pair, **options)
+            for measure, options in zip(self.measures, self.arguments, strict=True)
+        ]
+        return values, one.has_ties | other.has_ties
 
 
 @dataclass(frozen=True)
@@ -203,11 +242,11 @@ class PairPart(Part):
             lists = [*self._split(lists[0])]
         ranking = self.build_ranking(name)
         ordered = self.request.order_dependent_measures
-        values = compute(
-            [*self.measures.values()], ranking, lists, tie_checked=ordered, pairs=self.request.pairs
+        computation = PairComputation.of(
+            [*self.measures.values()], ranking, lists, ordered, pairs=self.request.pairs
         )
-        for each in values:
-            yield name, each
+        for values in computation.run():
+            yield name, values
 
     def _split(self, documents: DocumentLists) -> Iterator[DocumentLists]:
         """Yield the documents of each stacked strategy, one list per query."""

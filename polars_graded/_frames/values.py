@@ -35,7 +35,7 @@ from polars_graded._frames.notes import (
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import Computed, compute, find_depth, write_error
+from polars_graded._measuring.computing import Computation, Computed, find_depth, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_finite,
@@ -213,8 +213,8 @@ class Part:
         if documents:
             ordered = self.request.order_dependent_measures
             ranking, lists = self.build_ranking(next(iter(documents))), [*documents.values()]
-            values = compute([*self.measures.values()], ranking, lists, tie_checked=ordered)
-            yield from zip(documents, values, strict=True)
+            computation = Computation.of([*self.measures.values()], ranking, lists, ordered)
+            yield from zip(documents, computation.run(), strict=True)
 
     def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
         """Return a column that repeats one value for all queries."""

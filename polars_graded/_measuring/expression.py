@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import Computed, check_measures, compute, write_error
+from polars_graded._measuring.computing import Computation, Computed, check_measures, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_directions,
@@ -74,7 +74,7 @@ def _make_expression(
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         try:
-            [values] = compute(measures, ranking, [documents])
+            [values] = Computation.of(measures, ranking, [documents]).run()
         except UnusableDataError as error:
             raise ValueError(write_error(ranking, error, len(documents.grades))) from None
         return gather(values)
