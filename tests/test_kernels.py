@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polars_graded._frames import fingerprints
+from polars_graded._frames import records
 from polars_graded._measuring.kernels.queries import divide_by_ideal
 from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
 
@@ -95,7 +95,7 @@ def mixed_by_hand(number: int) -> int:
 
 def test_numbers_are_mixed_as_splitmix64_does():
     steps = np.uint64(1234567) + np.arange(5, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    assert tuple(fingerprints.mix_bits(steps).tolist()) == SPLITMIX64
+    assert tuple(records.mix_bits(steps).tolist()) == SPLITMIX64
     assert tuple(map(mixed_by_hand, steps.tolist())) == SPLITMIX64
 
 
@@ -105,14 +105,14 @@ def test_fingerprints_of_judgments_stay_as_they_were_saved(judgments):
     """Results of another day have fingerprints too: each byte and one, times a random factor."""
     texts, grades = [text for text, _ in judgments], [grade for _, grade in judgments]
     characters = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    hashes = fingerprints.hash_texts(characters, np.array([*map(len, texts)], dtype=np.int64))
+    hashes = records.hash_texts(characters, np.array([*map(len, texts)], dtype=np.int64))
     by_hand = [
         mixed_by_hand(sum((byte + 1) * mixed_by_hand(i) for i, byte in enumerate(text)) % 2**64)
         for text in texts
     ]
     assert hashes.tolist() == by_hand
-    hashed_grades = fingerprints.hash_grades(np.array(grades, dtype=np.float64))
-    found = fingerprints.combine_hashes(hashes, hashed_grades)
+    hashed_grades = records.hash_grades(np.array(grades, dtype=np.float64))
+    found = records.combine_hashes(hashes, hashed_grades)
     bits = [struct.unpack("<Q", struct.pack("<d", grade + 0.0))[0] for grade in grades]
     assert found.tolist() == [
         mixed_by_hand(text ^ mixed_by_hand(grade))

@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_graded import compare, evaluate, rank_strategies, read_results, summarise, write_results
-from polars_graded._frames import fingerprints
+from polars_graded._frames import records
 
 MASK = (1 << 64) - 1
 
@@ -66,7 +66,7 @@ def measured(rows, *measures, **options):
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 16])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_fingerprint_is_of_the_judged_documents_and_their_grades(seed, chunk, monkeypatch):
-    monkeypatch.setattr(fingerprints, "HASHED_ROWS", chunk)
+    monkeypatch.setattr(records, "HASHED_ROWS", chunk)
     rows = rankings(seed)
     expected = {
         query: fingerprint_of(part.select("doc", "grade").iter_rows())

@@ -15,7 +15,7 @@ from polars_graded._frames.arguments import By, Column, Columns, Descending, Gra
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.request import Request
+from polars_graded._frames.request import SETTINGS, Request
 from polars_graded._frames.rows import (
     Collector,
     check_queries_are_together,
@@ -272,9 +272,12 @@ def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
 def _select_columns(request: Request, columns: Collection[str]) -> Request:
     """Limit a request to the measures and the records in `columns`.
 
-    If `columns` contains no measure, keep the first measure of the request.
+    If `columns` contains no measure, keep the first measure of the request. The settings name all
+    measures.
     """
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
+    if SETTINGS in columns:
+        names = [*request.measures]
     fingerprint = None if {*request.records}.isdisjoint(columns) else request.fingerprint
     measures = {name: request.measures[name] for name in names}
     return replace(request, measures=measures, fingerprint=fingerprint)

@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
-from polars_graded._frames.fingerprints import record
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
     BELOW_ZERO,
@@ -32,6 +31,7 @@ from polars_graded._frames.notes import (
     note_queries,
     note_strategy,
 )
+from polars_graded._frames.records import build_records
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._measuring.batches import Lists
@@ -133,7 +133,7 @@ class Part:
     @cached_property
     def records(self) -> list[pl.Series]:
         """Return the columns that record what was measured, which all entries of `by` share."""
-        return record(self.request, self.groups)
+        return build_records(self.request, self.groups)
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:

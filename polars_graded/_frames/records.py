@@ -1,4 +1,4 @@
-"""Fingerprints, which identify the judgments and the judged documents of each ranking.
+"""Records of what was measured: fingerprints of the judgments of each ranking, and settings.
 
 A multilinear function hashes texts [1]. The hashes of a query's documents are added modulo 2^64
 [2], so the order of the documents does not matter. This module uses no hash function of a library,
@@ -10,6 +10,8 @@ because a new version of the library could return other values.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +22,7 @@ from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS, Reques
 from polars_graded._frames.rows import Groups
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.ranking import is_vector
+from polars_graded._versions import __version__
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
@@ -31,7 +34,7 @@ HASHED_ROWS = 1 << 16
 """Number of rows that are hashed at once, so that their texts stay in the cache."""
 
 
-def record(request: Request, groups: Groups) -> list[pl.Series]:
+def build_records(request: Request, groups: Groups) -> list[pl.Series]:
     """Return the columns of `request.records`, with one text for each ranking.
 
     The column `JUDGMENTS` contains a hash of the judged documents and their grades. If measures
@@ -59,7 +62,44 @@ def record(request: Request, groups: Groups) -> list[pl.Series]:
         # The sum of hashes does not depend on the order of documents. It wraps around at 2**64.
         sums = groups.reduce_groups(np.add, pl.Series(hashes))
         records.append(_format_numbers(sums.alias(name)))
-    return [*records, pl.Series(SETTINGS, [request.settings]).new_from_index(0, groups.n)]
+    settings = _describe_settings(request, rows.schema)
+    return [*records, pl.Series(SETTINGS, [settings]).new_from_index(0, groups.n)]
+
+
+def _describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:
+    """Return the settings of a measurement as JSON."""
+
+    def describe(column: str) -> str:
+        name = str(request.computed.get(column, column))
+        return f"{name} (as numbers)" if schema[column].is_numeric() else name
+
+    last = [
+        name if name == request.document else describe(name) for name in request.ties.columns or ()
+    ]
+    if request.ties.document is not None or request.ties.tool is not None:
+        last = [each for each in (request.ties.tool, request.ties.document) if each is not None]
+    # Directions are recorded only for columns that break ties. The first sort column is left
+    # out, since it may hold scores for one strategy and ranks for another.
+    tie_orders = {}
+    for name, (_, *columns) in request.by.items():
+        flags = request.find_directions(name)[1:]
+        order = [
+            f"{describe(column)}{'' if highest_first else ' ascending'}"
+            for column, highest_first in zip(columns, flags, strict=True)
+        ]
+        tie_orders[name] = [*order, *(each for each in last if each not in columns)]
+    first, *others = tie_orders.values()
+    settings = {
+        "polars_graded": __version__,
+        "measures": {column: measure.formula for column, measure in request.measures.items()},
+        "irrelevant": request.scale.irrelevant,
+        "max_grade": request.scale.max_grade,
+        "relevant_from": request.scale.relevant_from,
+        "undefined_as": request.scale.undefined,
+        "condensed": request.condensed,
+        "ties": first if all(each == first for each in others) else tie_orders,
+    }
+    return json.dumps(settings, ensure_ascii=False)
 
 
 def _write_ids(doc: str, dtype: pl.DataType) -> pl.Expr:
