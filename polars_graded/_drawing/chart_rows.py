@@ -17,9 +17,8 @@ from polars_graded._checks import check_collected, check_column_names, check_col
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
-from polars_graded._results.grid import EFFECTIVE
 from polars_graded._results.keys import can_be_key, collect_column_names
-from polars_graded._results.result_sets import check_one_grader
+from polars_graded._results.results import EFFECTIVE, check_one_grader
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import Drawn
 

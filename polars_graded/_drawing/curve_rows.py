@@ -27,9 +27,9 @@ from polars_graded._drawing.chart_rows import (
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.names import Measure
-from polars_graded._results.grid import check_list_length, spread_lists
 from polars_graded._results.keys import Keys, add_units
 from polars_graded._results.measure_values import average_points
+from polars_graded._results.results import check_list_length, spread_lists
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
 """An example of a curve for each x axis, for hints."""

@@ -8,12 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from polars_graded._checks import check_column_names, check_columns
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.names import Measure
-from polars_graded._results.grid import check_free_names
-from polars_graded._results.keys import WEIGHT, Keys, check_segment_columns, read_weights
+from polars_graded._results.keys import WEIGHT, Keys, check_segment_columns, read_units
+from polars_graded._results.results import check_free_names
 
 __all__ = ["average_curves"]
 
@@ -99,7 +100,8 @@ def average_curves(
     values = pl.col(columns)
     means = values.mean()
     if weights is not None:
-        rows = _join_weights(rows, frame, Keys(query, weights=weights))
+        units = _read_weights(frame, queries := check_column_names("query", query), weights)
+        rows = rows.join(units, on=queries, nulls_equal=True, maintain_order="left")
         weight = pl.col(WEIGHT)
         sums = pl.when(values.is_not_null()).then(weight).sum()
         means = (values * weight).sum() / pl.when(sums > 0).then(sums)
@@ -110,15 +112,14 @@ def average_curves(
     return averages if isinstance(frame, pl.LazyFrame) else averages.collect()
 
 
-def _join_weights(
-    rows: pl.LazyFrame, frame: pl.DataFrame | pl.LazyFrame, keys: Keys
+def _read_weights(
+    frame: pl.DataFrame | pl.LazyFrame, queries: Sequence[str], weights: str
 ) -> pl.LazyFrame:
-    """Add the weight of each query, and leave out queries of weight 0."""
-    numbers = read_weights(frame, keys)
-    one, weight = numbers.columns
-    numbers = numbers.rename({weight: WEIGHT})
-    numbers = numbers.unnest(one) if len(keys.queries) > 1 else numbers
-    return rows.join(numbers.lazy(), on=keys.queries, nulls_equal=True, maintain_order="left")
+    """Return the weight of each query, without queries of weight 0."""
+    check_columns("frame", [weights], frame.collect_schema(), argument="weights")
+    rows = frame.lazy().select({*queries, weights}).collect()
+    units = read_units(rows, Keys(queries, weights=weights))
+    return (units.unnest(units.columns[0]) if len(queries) > 1 else units).lazy()
 
 
 def _find_positions(curves: Sequence[Measure]) -> pl.Series:

@@ -25,7 +25,7 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._results.grid import check_free_names
+from polars_graded._results.results import check_free_names
 
 __all__ = ["catalogue", "catalogue_curve"]
 

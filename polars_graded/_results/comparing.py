@@ -7,6 +7,7 @@ column per query. All statistics are computed from these arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,7 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.grid import (
-    ALL_QUERIES,
-    EFFECTIVE,
-    Grid,
-    Missing,
-    check_free_names,
-    count_units,
-    make_measure_table,
-)
-from polars_graded._results.keys import PassedKeys
+from polars_graded._results.keys import PassedKeys, check_independence
 from polars_graded._results.measure_values import (
     MIN_VALUES,
     MeasureColumns,
@@ -39,7 +31,16 @@ from polars_graded._results.measure_values import (
     find_places,
     name_pairs,
 )
-from polars_graded._results.result_sets import ResultSet, collect_rows, open_results
+from polars_graded._results.results import (
+    ALL_QUERIES,
+    EFFECTIVE,
+    Missing,
+    Results,
+    check_free_names,
+    count_units,
+    make_measure_table,
+    open_results,
+)
 from polars_graded._results.significance import (
     CORRECTIONS,
     CorrectionName,
@@ -185,7 +186,7 @@ def compare(
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: compare_grid(each.read_grid(), options, baseline, margin))
+    return results.stack(lambda each: compare_results(each, options, baseline, margin))
 
 
 @checks_call
@@ -275,7 +276,7 @@ def summarise(
     check_level(confidence)
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: summarise_grid(each.read_grid(), confidence))
+    return results.stack(lambda each: summarise_results(each, confidence))
 
 
 @checks_call
@@ -344,29 +345,25 @@ def differences(
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
     keys = PassedKeys(query, strategy)
-    results = open_results(per_query, [measure], keys, missing, grader)
+    results = open_results(per_query, [measure], keys, missing, grader, "ignore")
     return results.stack(lambda each: _list_differences(each, a, b))
 
 
-def _list_differences(results: ResultSet, a: Any, b: Any) -> pl.DataFrame:
+def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
     """Return the values of two strategies for each query, and the better strategy."""
     keys = results.keys
     check_free_names(["value_a", "value_b", "difference", "winner"], query=keys.query)
-    names, _ = results.find_measures()
-    if len(names) > 1:
-        msg = f"`measure` must name one column, got {', '.join(names)}"
+    if len(results.measures) > 1:
+        msg = f"`measure` must name one column, got {', '.join(results.measures)}"
         raise ValueError(msg)
-    rows = collect_rows(results.rows, names, keys)
-    available = rows[keys.strategy].unique().sort()
-    both = available[[find_index(available, a), find_index(available, b)]]
+    both = results.strategies[[find_index(results.strategies, name) for name in (a, b)]]
     if both.n_unique() == 1:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
     # Values that other strategies lack do not matter.
-    rows = rows.filter(pl.col(keys.strategy).is_in(both.implode()))
-    grid = Grid(rows, results.missing, measures=results.measures)
-    i, j = find_index(grid.strategies, a), find_index(grid.strategies, b)
-    values = grid.get_results(names[0])
+    results = results.replace(rows=results.rows.filter(pl.col(keys.strategy).is_in(both.implode())))
+    i, j = (find_index(results.strategies, name) for name in (a, b))
+    values = results.get_results(results.measures[0])
     [difference] = values.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * values.sign
     # The sign is an index into this list: 0 gives None (a tie), 1 gives i, -1 (the last item) j.
@@ -378,7 +375,7 @@ def _list_differences(results: ResultSet, a: Any, b: Any) -> pl.DataFrame:
             pl.Series("value_a", values.values[i]),
             pl.Series("value_b", values.values[j]),
             pl.Series("difference", difference),
-            grid.strategies.gather(winner).alias("winner"),
+            results.strategies.gather(winner).alias("winner"),
         ]
     )
     return table.sort(find_places(table["difference"]), descending=True, maintain_order=True)
@@ -387,19 +384,19 @@ def _list_differences(results: ResultSet, a: Any, b: Any) -> pl.DataFrame:
 # From arrays to a frame
 
 
-def compare_grid(
-    grid: Grid,
+def compare_results(
+    results: Results,
     options: Options,
     baseline: Any = None,
     rope: float | None = None,
 ) -> pl.DataFrame:
-    """Return the result of `compare` for a grid."""
-    a, b = find_pairs(grid.strategies, baseline)
-    names = name_pairs(grid.strategies, a, b)
+    """Return the result of `compare` for one grader."""
+    a, b = find_pairs(results.strategies, baseline)
+    names = name_pairs(results.strategies, a, b)
     tables, messages = [], dict[str, None]()
-    for measure in grid.measures:
-        segments, results_of_segments = zip(*grid.split_segments(measure), strict=True)
-        pairs = [Pairs(results, a, b) for results in results_of_segments]
+    for measure in results.measures:
+        segments, values_of_segments = zip(*results.split_segments(measure), strict=True)
+        pairs = [Pairs(values, a, b) for values in values_of_segments]
         statistics = _compute_statistics(pairs, options, rope)
         tables += [
             make_measure_table(measure, segment, names, columns)
@@ -410,14 +407,14 @@ def compare_grid(
     return pl.concat(tables)
 
 
-def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
-    """Return the table of `summarise` for `measures`, by default for all."""
+def summarise_results(results: Results, confidence: float) -> pl.DataFrame:
+    """Return the table of `summarise` for one grader."""
     return pl.concat(
         make_measure_table(
-            measure, segment, [grid.strategies], _compute_summary(results, confidence)
+            measure, segment, [results.strategies], _compute_summary(values, confidence)
         )
-        for measure in measures or grid.measures
-        for segment, results in grid.split_segments(measure)
+        for measure in results.measures
+        for segment, values in results.split_segments(measure)
     )
 
 
@@ -611,23 +608,23 @@ def compare_segments(
     """
     check_choice("correction", correction, CORRECTIONS)
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(
-        lambda each: compute_interactions(each.read_grid(apart=False), baseline, correction)
-    )
+    results = open_results(per_query, measures, keys, missing, grader, "ignore")
+    for each in results.by_grader.values():  # queries of two segments may depend on each other
+        check_independence(each.rows, replace(each.keys, segments=()))
+    return results.stack(lambda each: compute_interactions(each, baseline, correction))
 
 
 def compute_interactions(
-    grid: Grid, baseline: Any = None, correction: CorrectionName = "holm"
+    results: Results, baseline: Any = None, correction: CorrectionName = "holm"
 ) -> pl.DataFrame:
-    """Return the table of `compare_segments` for a grid with segments."""
-    a, b = find_pairs(grid.strategies, baseline)
+    """Return the table of `compare_segments` for one grader, with segments."""
+    a, b = find_pairs(results.strategies, baseline)
     tables = []
-    for measure in grid.measures:
+    for measure in results.measures:
         segments = [
-            Pairs(results, a, b)
-            for _, results in grid.split_segments(measure)
-            if results.effective_number >= MIN_VALUES
+            Pairs(values, a, b)
+            for _, values in results.split_segments(measure)
+            if values.effective_number >= MIN_VALUES
         ]
         n, effective = (
             np.array(numbers, dtype=np.float64)[:, np.newaxis]
@@ -651,7 +648,7 @@ def compute_interactions(
             "segments": np.full(len(a), len(segments)),
             "queries": sum(pairs.n for pairs in segments),
             **({} if clusters is None else {"clusters": len(clusters)}),
-            **_count_effective(grid, measure),
+            **_count_effective(results, measure),
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
             "f": f,
@@ -659,16 +656,16 @@ def compute_interactions(
             "p_value": p,
             "p_corrected": correct_p_values(correction, p),
         }
-        names = name_pairs(grid.strategies, a, b)
+        names = name_pairs(results.strategies, a, b)
         tables.append(make_measure_table(measure, ALL_QUERIES, names, statistics))
     return pl.concat(tables)
 
 
-def _count_effective(grid: Grid, measure: str) -> dict[str, float]:
+def _count_effective(results: Results, measure: str) -> dict[str, float]:
     """Return the column of the effective number of all queries; nothing without weights."""
-    if grid.weights is None:
+    if results.weights is None:
         return {}
-    return {EFFECTIVE: float(grid.get_results(measure).effective_number)}
+    return {EFFECTIVE: float(results.get_results(measure).effective_number)}
 
 
 def _list_clusters(segments: Sequence[Pairs]) -> Any:

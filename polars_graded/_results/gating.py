@@ -22,7 +22,6 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.baselines import Change, Matched, pair_with_baseline
-from polars_graded._results.grid import EFFECTIVE, Missing, make_measure_table
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     ROUNDING,
@@ -32,7 +31,7 @@ from polars_graded._results.measure_values import (
     check_has_best,
     compute_effective_number,
 )
-from polars_graded._results.result_sets import open_results
+from polars_graded._results.results import EFFECTIVE, Missing, make_measure_table, open_results
 from polars_graded._results.significance import TESTS, Options, TestName, run_test
 from polars_graded._sentences.gates import (
     BEYOND,
@@ -182,7 +181,7 @@ def gate(
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes = {"judgments": judgments, "formulas": formulas, "scale": scale, "missing": missing}
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
+    results = open_results(per_query, measures, keys, missing, grader, "refuse")
     return decide_verdicts(
         pair_with_baseline(results.only.with_best_values(), baseline, changes), margin, options
     )
@@ -192,32 +191,29 @@ def decide_verdicts(
     matched: Matched, margin: float | Mapping[str, float], options: Options
 ) -> pl.DataFrame:
     """Return the verdicts of `gate` on strategies and their baselines."""
-    grid = matched.grid
+    results = matched.results
     # Bonferroni: all verdicts are right together at the requested confidence.
-    n_verdicts = len(matched.a) * len(grid.segments) * len(grid.measures)
+    n_verdicts = len(matched.a) * len(results.segments) * len(results.measures)
     level = options.level / n_verdicts
     _check_resamples(options, level, n_verdicts)
     tables = []
-    for measure in grid.measures:
-        check_has_best(measure, grid.best[measure], "decide which strategy is worse")
-        values = grid.get_given_values(measure)
-        maximum = find_maximum(measure, grid.formulas.get(measure), values)
+    for measure in results.measures:
+        check_has_best(measure, results.best[measure], "decide which strategy is worse")
+        given = results.get_given_values(measure)
+        maximum = find_maximum(results.formulas.get(measure, measure), given.values)
         inputs = VerdictInputs(_check_margin(measure, margin, maximum), options, level, maximum)
-        segments = zip(grid.split_segments(measure), grid.segments, strict=True)
-        for (segment, results), (_, columns) in segments:
-            pairs = Pairs(results, matched.a, matched.b)
-            with_missing = replace(results, queries=grid.queries, values=values)
-            with_missing = replace(with_missing, clusters=grid.clusters, weights=grid.weights)
-            with_missing = with_missing.select(columns)
-            verdicts = _compute_verdicts(pairs, with_missing, inputs)
+        parts = zip(results.split_segments(measure), results.segments, strict=True)
+        for (segment, values), (_, places) in parts:
+            pairs = Pairs(values, matched.a, matched.b)
+            verdicts = _compute_verdicts(pairs, given.select(places), inputs)
             tables.append(make_measure_table(measure, segment, matched.names, verdicts))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
         pl.lit(matched.notes).alias("notes"),
     )
-    strategy = matched.names[0].name
+    strategy, segments = matched.names[0].name, results.keys.segments
     sentences = [
-        write_sentence(row, strategy, grid.segment_columns, options.confidence, MIN_CHANGED_QUERIES)
+        write_sentence(row, strategy, segments, options.confidence, MIN_CHANGED_QUERIES)
         for row in table.rows(named=True)
     ]
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
@@ -303,13 +299,13 @@ def _check_margin(
     return margin
 
 
-def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
+def find_maximum(formula: str, values: Floats) -> float | None:
     """Return 1 if a measure ranges from 0 to 1, and None otherwise.
 
     The result is also None if the range of the measure is unknown, or if any of `values` is below 0
     or above 1.
     """
-    parsed = Measure.parsed(formula or measure)
+    parsed = Measure.parsed(formula)
     if parsed is None or parsed.is_curve or not parsed.definition.is_bounded:
         return None
     numbers = values[~np.isnan(values)]

@@ -15,7 +15,6 @@ from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.grid import Grid, Missing, check_same_strategies, make_measure_table
 from polars_graded._results.keys import PassedKeys, find_repetition, warn_of_dependence
 from polars_graded._results.measure_values import (
     MeasureColumns,
@@ -23,7 +22,15 @@ from polars_graded._results.measure_values import (
     compute_mean_and_std,
     name_pairs,
 )
-from polars_graded._results.result_sets import ResultSets, open_results
+from polars_graded._results.results import (
+    Missing,
+    Results,
+    ResultsByGrader,
+    check_grader,
+    check_same_strategies,
+    make_measure_table,
+    open_results,
+)
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
 from polars_graded._sentences import format_count, format_p
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -135,7 +142,7 @@ def prediction_powered_means(
     The mean of all forty, as people would have judged them, is 0.375.
     """
     keys = PassedKeys(query, strategy, segments=segments)
-    results = open_results(per_query, measures, keys, missing)
+    results = open_results(per_query, measures, keys, missing, dependence="ignore")
     return _estimate(results, trusted, grader, confidence)
 
 
@@ -208,7 +215,7 @@ def prediction_powered_differences(
     """
     check_choice("correction", correction, CORRECTIONS)
     keys = PassedKeys(query, strategy, segments=segments)
-    results = open_results(per_query, measures, keys, missing)
+    results = open_results(per_query, measures, keys, missing, dependence="ignore")
     return _estimate(results, trusted, grader, confidence, (baseline, correction))
 
 
@@ -289,7 +296,7 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
 
 
 def _estimate(
-    results: ResultSets,
+    results: ResultsByGrader,
     trusted: str,
     model_name: str | None,
     confidence: float,
@@ -299,9 +306,9 @@ def _estimate(
 
     For differences, `compared` contains the baseline and the correction. For means, it is None.
     """
-    results.check_grader("trusted", trusted)
+    check_grader("trusted", trusted, results.by_grader)
     if model_name is not None:
-        results.check_grader("grader", model_name)
+        check_grader("grader", model_name, results.by_grader)
     judged = results.by_grader[trusted]
     fixed = [judged.keys.strategy, *judged.keys.segments]
     repetition = find_repetition(judged.rows, judged.keys.queries, fixed)
@@ -310,7 +317,7 @@ def _estimate(
         ". Intervals may be too short\n\nHint: judge and average the queries that belong together",
     )
     graders = {
-        name: each.read_grid("ignore")
+        name: each
         for name, each in results.by_grader.items()
         if name is not None and (model_name is None or name in (model_name, trusted))
     }
@@ -380,7 +387,7 @@ class SharedValues(NamedTuple):
 
 
 def _find_shared_values(
-    graders: Mapping[str, Grid], trusted: str
+    graders: Mapping[str, Results], trusted: str
 ) -> Iterator[tuple[str, pl.Series, list[SharedValues]]]:
     """Yield each model with its strategies and values, once per measure.
 

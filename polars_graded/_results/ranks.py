@@ -10,12 +10,17 @@ import polars as pl
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Integers, Mask
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.comparing import compare_grid, summarise_grid
+from polars_graded._results.comparing import compare_results, summarise_results
 from polars_graded._results.findings import is_significant
-from polars_graded._results.grid import EFFECTIVE, Grid, Missing, check_free_names
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import MeasureColumns, check_has_best, find_places
-from polars_graded._results.result_sets import open_results
+from polars_graded._results.results import (
+    EFFECTIVE,
+    Missing,
+    Results,
+    check_free_names,
+    open_results,
+)
 from polars_graded._results.significance import CorrectionName, Options, TestName
 
 __all__ = ["rank_strategies"]
@@ -134,20 +139,21 @@ def rank_strategies(
     options = Options(test, correction, confidence, seed, resamples)
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: rank_grid(each.with_best_values().read_grid(), options))
+    return results.stack(lambda each: rank_results(each.with_best_values(), options))
 
 
-def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
+def rank_results(results: Results, options: Options) -> pl.DataFrame:
     """Return the ranks of strategies by all pairwise comparisons."""
-    means, pairs = summarise_grid(grid, options.confidence), compare_grid(grid, options)
+    means = summarise_results(results, options.confidence)
+    pairs = compare_results(results, options)
     both = zip(
-        *(each.partition_by("measure", *grid.segment_columns) for each in (means, pairs)),
+        *(each.partition_by("measure", *results.keys.segments) for each in (means, pairs)),
         strict=True,
     )
-    strategy = grid.strategies.name
-    check_free_names(RANK_COLUMNS, strategy=strategy, segments=grid.segment_columns or None)
+    strategy = results.strategies.name
+    check_free_names(RANK_COLUMNS, strategy=strategy, segments=results.keys.segments or None)
     return pl.concat(
-        _rank_segment(of_strategies, of_pairs, grid.segment_columns, strategy, options.level)
+        _rank_segment(of_strategies, of_pairs, results.keys.segments, strategy, options.level)
         for of_strategies, of_pairs in both
     )
 

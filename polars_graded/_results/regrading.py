@@ -20,12 +20,17 @@ from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import compare_grid
+from polars_graded._results.comparing import compare_results
 from polars_graded._results.findings import is_significant
-from polars_graded._results.grid import ALL_QUERIES, check_free_names, make_measure_table
 from polars_graded._results.keys import Keys, check_independence
 from polars_graded._results.reliability import compute_tau_ap, compute_tau_b
-from polars_graded._results.result_sets import ResultSet
+from polars_graded._results.results import (
+    ALL_QUERIES,
+    Results,
+    check_free_names,
+    find_measures,
+    make_measure_table,
+)
 from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning
 
@@ -320,19 +325,20 @@ class _Conclusions:
     ) -> None:
         best_values = {name: measure.definition.best for name, measure in measures.items()}
         keys = Keys(query, strategy, cluster=cluster)
-        self.grid = ResultSet(values, [best_values], keys, "drop").read_grid("ignore")
+        columns = find_measures(values.schema, keys, [best_values])
+        self.results = Results(values, columns, keys, "drop")
         options = Options("t", "holm", confidence)
-        compared = compare_grid(self.grid, options)
+        compared = compare_results(self.results, options)
         is_finding = is_significant(options.level)
         signs = compared.select(is_finding * pl.col("difference").sign().fill_null(0)).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
     def compare_with(self, reference: _Conclusions, name: str, measure: str) -> pl.DataFrame:
         """Return the rows of a measure, with changes from `reference`."""
-        results = self.grid.get_results(measure)
-        reference_results = reference.grid.get_results(measure)
+        results = self.results.get_results(measure)
+        reference_results = reference.results.get_results(measure)
         order, signs, reference_signs = results.order, self.signs[measure], reference.signs[measure]
-        strategies = self.grid.strategies
+        strategies = self.results.strategies
         a, b = find_pairs(strategies)
         is_flipped = np.zeros((len(order), len(order)), dtype=bool)
         is_flipped[a, b] = is_flipped[b, a] = reference_signs != signs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -23,14 +22,6 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.grid import (
-    EFFECTIVE,
-    Grid,
-    Missing,
-    check_same_strategies,
-    count_units,
-    make_table,
-)
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     MeasureColumns,
@@ -41,7 +32,16 @@ from polars_graded._results.measure_values import (
     list_named_columns,
     split_into_parts,
 )
-from polars_graded._results.result_sets import ResultSet, ResultSets, open_results
+from polars_graded._results.results import (
+    EFFECTIVE,
+    Missing,
+    Results,
+    ResultsByGrader,
+    check_same_strategies,
+    count_units,
+    make_table,
+    open_results,
+)
 
 __all__ = ["order_stability", "power_curve", "queries_needed", "rank_correlation", "swap_rate"]
 
@@ -143,11 +143,11 @@ def swap_rate(
     check_whole_number("seed", seed, at_least=0)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: _count_swaps(each.read_grid(), sizes, step, draws, seed))
+    return results.stack(lambda each: _count_swaps(each, sizes, step, draws, seed))
 
 
 def _count_swaps(
-    grid: Grid, sizes: int | Sequence[int] | None, step: float, draws: int, seed: int
+    grid: Results, sizes: int | Sequence[int] | None, step: float, draws: int, seed: int
 ) -> pl.DataFrame:
     """Return the numbers of comparisons and swaps, by class of differences."""
     class_number, comparisons, swaps = pl.col("class"), pl.col("comparisons"), pl.col("swaps")
@@ -261,11 +261,11 @@ def order_stability(
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
 
-    def list_stabilities(each: ResultSet) -> pl.DataFrame:
+    def list_stabilities(each: Results) -> pl.DataFrame:
         return make_table(
             [
                 _compute_stability(values, size, draws, confidence, seed)
-                for values in each.read_grid().list_results()
+                for values in each.list_results()
                 for size in _choose_sizes(sizes, values.units.n)
             ]
         )
@@ -433,15 +433,15 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
+    is_further = reference not in list_named_columns(measures)
+    if reference is not None and reference in per_query.collect_schema() and measures:
+        measures = (*measures, reference) if is_further else measures
     keys = PassedKeys(query, strategy)
-    results = open_results(per_query, measures, keys, missing, grader)
+    results = open_results(per_query, measures, keys, missing, grader, "ignore")
     if len(results.by_grader) > 1:
         return _correlate_graders(results, reference, method)
-    chosen = results.only
-    if reference is not None and measures and reference not in list_named_columns(measures):
-        chosen = replace(chosen, measures=(*measures, reference))
-    grid = chosen.read_grid("ignore")
-    order = {measure: grid.get_results(measure).order for measure in grid.measures}
+    only = results.only
+    order = {measure: only.get_results(measure).order for measure in only.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
@@ -450,40 +450,29 @@ def rank_correlation(
         {
             "measure": [name for name, _ in pairs],
             "reference": [name for _, name in pairs],
-            "strategies": [len(grid.strategies)] * len(pairs),
+            "strategies": [len(only.strategies)] * len(pairs),
             "tau": [_correlate(order[x], order[y], reference, method) for x, y in pairs],
         }
     )
 
 
-def _correlate_graders(results: ResultSets, reference: str | None, method: str) -> pl.DataFrame:
+def _correlate_graders(
+    results: ResultsByGrader, reference: str | None, method: str
+) -> pl.DataFrame:
     """Return a row for each measure and pair of graders.
 
     Queries that only one of the two graders judged are left out.
     """
     rows = []
     for x, y in _pair_names([str(name) for name in results.by_grader], reference):
-        sets = results.by_grader[x], results.by_grader[y]
-        grids = [one.restrict(other).read_grid("ignore") for one, other in (sets, sets[::-1])]
-        strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
-        for measure in grids[0].measures:
-            results_x, results_y = (grid.get_results(measure) for grid in grids)
-            results_x, results_y = (
-                results_x.restrict(results_y.queries),
-                results_y.restrict(results_x.queries),
-            )
-            rows.append(
-                {
-                    "measure": measure,
-                    "grader": x,
-                    "reference": y,
-                    "queries": results_x.n,
-                    "strategies": len(strategies),
-                    "tau": _correlate(
-                        results_x.order, results_y.order[strategies], reference, method
-                    ),
-                }
-            )
+        both = results.by_grader[x], results.by_grader[y]
+        strategies = check_same_strategies(x, y, *(each.strategies for each in both))
+        for measure in both[0].measures:
+            of_x, of_y = (each.get_results(measure) for each in both)
+            of_x, of_y = of_x.restrict(of_y.queries), of_y.restrict(of_x.queries)
+            row = {"measure": measure, "grader": x, "reference": y, "queries": of_x.n}
+            tau = _correlate(of_x.order, of_y.order[strategies], reference, method)
+            rows.append(row | {"strategies": len(strategies), "tau": tau})
     return make_table(rows).sort("measure", maintain_order=True)
 
 
@@ -676,21 +665,20 @@ def queries_needed(
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
 
-    def list_needs(each: ResultSet) -> pl.DataFrame:
-        grid = each.read_grid()
-        rows = [compute_needs(pairs, target, target_power, level) for pairs in _list_pairs(grid)]
-        return make_table(rows, **{f"{_name_units(grid)}_needed": pl.UInt64()})
+    def list_needs(each: Results) -> pl.DataFrame:
+        rows = [compute_needs(pairs, target, target_power, level) for pairs in _list_pairs(each)]
+        return make_table(rows, **{f"{_name_units(each)}_needed": pl.UInt64()})
 
     return results.stack(list_needs)
 
 
-def _list_pairs(grid: Grid) -> Iterator[Pairs]:
+def _list_pairs(grid: Results) -> Iterator[Pairs]:
     """Yield all pairs for each measure; raise if there are too few strategies or queries."""
     for results in grid.list_results():
         yield Pairs(results, *find_pairs(grid.strategies))
 
 
-def _name_units(grid: Grid | MeasureValues) -> str:
+def _name_units(grid: Results | MeasureValues) -> str:
     """Return the name of the units whose number decides, as in columns of results."""
     if grid.weights is not None:
         return EFFECTIVE
@@ -785,11 +773,11 @@ def power_curve(
     ]
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: _list_powers(each.read_grid(), numbers, target, level))
+    return results.stack(lambda each: _list_powers(each, numbers, target, level))
 
 
 def _list_powers(
-    grid: Grid, numbers: Sequence[int], difference: float, level: float
+    grid: Results, numbers: Sequence[int], difference: float, level: float
 ) -> pl.DataFrame:
     """Return the power at several numbers of queries, by measure."""
     tables, units = [], _name_units(grid)

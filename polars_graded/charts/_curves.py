@@ -22,7 +22,6 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
-from polars_graded._results.grid import EFFECTIVE
 from polars_graded._results.keys import (
     CLUSTER,
     WEIGHT,
@@ -31,6 +30,7 @@ from polars_graded._results.keys import (
     check_independence,
     collect_column_names,
 )
+from polars_graded._results.results import EFFECTIVE
 from polars_graded._sentences import format_count, format_percent, shorten_name, titles
 
 IDEAL_DASH = [4, 3]
@@ -263,8 +263,8 @@ def _draw_curves(
     if ideal is True:
         ideal_column = curve_rows.find_ideal(curve, frame.columns)
     if confidence is not None and is_list:
-        keys = Keys(query_columns, strategy, cluster=cluster)
-        check_independence(frame, keys, [] if panel is None else [panel])
+        segments = [] if panel is None else [panel]
+        check_independence(frame, Keys(query_columns, strategy, segments=segments, cluster=cluster))
     table = curve_rows.build_curve_points(
         frame,
         curve,

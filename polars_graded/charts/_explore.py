@@ -19,10 +19,9 @@ from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.grid import Missing
-from polars_graded._results.keys import WEIGHT, Keys, PassedKeys, add_units, check_independence
+from polars_graded._results.keys import WEIGHT, PassedKeys, add_units
 from polars_graded._results.measure_values import MeasureColumns, compute_mean_interval
-from polars_graded._results.result_sets import ResultSet, open_results
+from polars_graded._results.results import Missing, open_results
 from polars_graded._sentences import format_count, format_percent, shorten_names, titles
 from polars_graded.charts._queries import build_compared_queries
 
@@ -132,13 +131,11 @@ def explore(
     results = open_results(per_query, measures, keys, missing, grader).only
     strategy = results.keys.strategy
     confidence = check_number("confidence", confidence, above=0, below=1)
-    check_independence(results.rows, results.keys)
     per_query, query = chart_rows.join_query_columns(
         "per_query", results.rows, results.keys.query, strategy
     )
     if measure is None:
-        others = per_query.drop([] if weights is None else weights)
-        numbers, _ = ResultSet(others, [], Keys(query, strategy)).find_measures()
+        numbers = [name for name in results.measures if name != weights]
         if len(numbers) != 1:
             got = ", ".join(numbers) or "none"
             msg = f"`measure` must name the column to compare, got {got}"

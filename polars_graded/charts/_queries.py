@@ -18,7 +18,6 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import differences
-from polars_graded._results.grid import Missing
 from polars_graded._results.keys import (
     WEIGHT,
     PassedKeys,
@@ -32,7 +31,7 @@ from polars_graded._results.measure_values import (
     list_named_columns,
 )
 from polars_graded._results.reliability import compute_correlations
-from polars_graded._results.result_sets import open_results
+from polars_graded._results.results import Missing, open_results
 from polars_graded._sentences import format_count, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
@@ -140,14 +139,14 @@ def precision_histogram(
     └──────────┴───────┴────────────┴────────┘
     """
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, [measure], keys, missing, grader).only
+    results = open_results(per_query, [measure], keys, missing, grader, "ignore").only
     query_columns, strategy = results.keys.queries, results.keys.strategy
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     # Queries of the same name in several segments are several queries.
     all_columns = [*dict.fromkeys([*query_columns, *panel_columns])]
     per_query, key = chart_rows.join_query_columns("per_query", results.rows, all_columns, strategy)
     if interval is None:
-        check_independence(per_query, results.keys, panel_columns)
+        check_independence(per_query, replace(results.keys, segments=panel_columns))
     per_query = add_units(per_query, replace(results.keys, query=key))
     table, both, measure = build_compared_queries(
         per_query, measure, a, b, key, strategy=strategy, missing=missing, order=order
