@@ -25,13 +25,12 @@ from polars_graded._results.comparing import (
     compare_results,
     compute_interactions,
     differences,
-    summarise_results,
+    rank_strategies,
 )
-from polars_graded._results.findings import describe_test
 from polars_graded._results.keys import CLUSTER, WEIGHT
-from polars_graded._results.ranks import rank_strategies
+from polars_graded._results.means import summarise_results
 from polars_graded._results.results import Results, ResultsByGrader
-from polars_graded._results.significance import TESTS, Options
+from polars_graded._results.significance import TESTS, Options, describe_test
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import (
     ALPHA,

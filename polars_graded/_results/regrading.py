@@ -21,7 +21,6 @@ from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare_results
-from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import Keys, check_independence
 from polars_graded._results.reliability import compute_tau_ap, compute_tau_b
 from polars_graded._results.results import (
@@ -31,7 +30,7 @@ from polars_graded._results.results import (
     find_measures,
     make_measure_table,
 )
-from polars_graded._results.significance import Options
+from polars_graded._results.significance import Options, is_significant
 from polars_graded._warnings import DataWarning
 
 __all__ = ["robustness_to_grading", "unjudged_bounds"]

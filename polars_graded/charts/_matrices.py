@@ -14,7 +14,7 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
-from polars_graded._results.findings import is_significant, name_p
+from polars_graded._results.significance import is_significant, name_p
 from polars_graded._sentences import titles
 from polars_graded.charts._strategies import write_finding
 
