@@ -29,7 +29,6 @@ from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Keys, add_units
 from polars_graded._results.measure_values import average_points
-from polars_graded._results.results import check_list_length, spread_lists
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
 """An example of a curve for each x axis, for hints."""
@@ -274,3 +273,25 @@ def thin_by_value(
     if keys:
         rank, last = rank.over(keys), last.over(keys)
     return table.filter(rank * (maximum - 1) // last > (rank - 1) * (maximum - 1) // last)
+
+
+def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
+    """Return the common length of the lists in columns; 0 without lists."""
+    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
+    if lengths.n_unique() > 1:
+        msg = (
+            f"the lists of {argument} must all have the same length, as for a curve with a cutoff, "
+            f"got {lengths.min()} to {lengths.max()}"
+        )
+        raise ValueError(msg)
+    return lengths.max() or 0
+
+
+def spread_lists(lists: pl.Series, length: int) -> Any:
+    """Return lists of one length as rows of an array; NaN for null, and for a missing list."""
+    has_list = lists.is_not_null().to_numpy()
+    rows = lists.drop_nulls().cast(pl.List(pl.Float64))
+    points = np.full((len(lists), length), np.nan)
+    flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
+    points[has_list] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
+    return points

@@ -303,8 +303,8 @@ class Contents:
             return ""
         ideal = curve_rows.find_ideal(name, self.results.columns.curves) if kind == "rank" else None
         both = [name] if ideal is None else [name, ideal]
-        length = self.results.check_curve_length(*both)
-        used = np.isfinite(self.results.get_curve(name, length)).all(axis=(0, 2))
+        used = self.results.find_queries_with_curve(name)
+        length: Any = self.results.frame[name].list.len().max() or 0
         if not used.any() or not length:
             return f"No query has a value of {name} for every strategy."
         frame = self.results.frame.filter(np.tile(used, len(self.names)))

@@ -22,7 +22,7 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ranking import check_grade
-from polars_graded._results.keys import check_named_once, find_repetition, warn_of_dependence
+from polars_graded._results.keys import Keys, check_independence, check_named_once
 from polars_graded._results.measure_values import compute_margin, split_into_parts
 from polars_graded._results.results import make_table
 from polars_graded._sentences import format_count
@@ -157,8 +157,7 @@ def agreement(
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
     frame = frame.lazy().collect()
     grades = Grades.of(collect_grades(frame, grader_columns, query, doc), grader_columns)
-    repetition = find_repetition(frame, check_column_names("query", query))
-    warn_of_dependence(repetition, ". Intervals may be too short")
+    check_independence(frame, Keys(query), remedy=". Intervals may be too short")
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
     statistics: list[dict[str, Any]] = []

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import (
@@ -306,49 +305,37 @@ def list_unit_columns(rows: pl.DataFrame) -> list[str]:
     return [name for name in (CLUSTER, WEIGHT) if name in rows.columns]
 
 
-def find_repetition(
-    rows: pl.DataFrame, queries: Sequence[str], fixed: Sequence[str] = ()
-) -> tuple[str, str] | None:
-    """Return the column of queries whose values repeat, and the repetition in words.
+def check_independence(
+    rows: pl.DataFrame, keys: Keys, dependence: Dependence = "warn", remedy: str | None = None
+) -> None:
+    """Warn or raise if queries probably depend on each other and `cluster` is not passed.
 
-    An example is a search term on several devices. Rows that differ in the `fixed` columns, such as
-    the strategy, are no repetition. Return None if one column identifies a query alone.
+    They probably do if several columns identify a query, and no column does so alone. An example is
+    a search term on several devices. Rows of other strategies and segments are no repetition.
     """
-    distinct = rows.select({*fixed, *queries}).unique()
-    if any(distinct.n_unique([*fixed, name]) == distinct.height for name in queries):
-        return None
-    counts = [distinct.n_unique(name) for name in queries]
-    name, count = queries[int(np.argmax(counts))], max(counts)
-    n = format_count(distinct.n_unique(queries), "queries")
-    return name, f"{format_count(count, 'values')} of {name!r} for {n}"
-
-
-def warn_of_dependence(repetition: tuple[str, str] | None, remedy: str) -> None:
-    """Warn of queries that probably depend on each other, if a value repeats."""
-    if repetition is not None:
-        warn_the_caller(
-            DataWarning.clusters,
-            "queries are tested as independent, but several may depend on each other: there are "
-            f"{repetition[1]}{remedy}",
-        )
-
-
-def check_independence(rows: pl.DataFrame, keys: Keys, dependence: Dependence = "warn") -> None:
-    """Warn or raise if queries probably depend on each other and `cluster` is not passed."""
     if keys.cluster is not None or dependence == "ignore":
         return
-    repetition = find_repetition(rows, keys.queries, [keys.strategy, *keys.segments])
-    if repetition is None:
+    fixed = [name for name in (keys.strategy, *keys.segments) if name in rows.columns]
+    distinct = rows.select({*fixed, *keys.queries}).unique()
+    if any(distinct.n_unique([*fixed, name]) == distinct.height for name in keys.queries):
         return
-    name, words = repetition
-    hint = (
-        f"\n\nHint: cluster={name!r} counts all queries with the same {name!r} as one independent "
-        f"unit; cluster={keys.queries!r} counts each query as independent"
-    )
+    counts = {name: distinct.n_unique(name) for name in keys.queries}
+    name = max(counts, key=counts.__getitem__)
+    n = format_count(distinct.n_unique(keys.queries), "queries")
+    words = f"{format_count(counts[name], 'values')} of {name!r} for {n}"
+    if remedy is None:
+        remedy = (
+            f"\n\nHint: cluster={name!r} counts all queries with the same {name!r} as one "
+            f"independent unit; cluster={keys.queries!r} counts each query as independent"
+        )
     if dependence == "refuse":
         msg = (
             "`cluster` must be passed if several columns identify a query and none of them does so "
-            f"alone, got {words}{hint}"
+            f"alone, got {words}{remedy}"
         )
         raise ValueError(msg)
-    warn_of_dependence(repetition, hint)
+    warn_the_caller(
+        DataWarning.clusters,
+        "queries are tested as independent, but several may depend on each other: there are "
+        f"{words}{remedy}",
+    )

@@ -15,7 +15,7 @@ from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.keys import PassedKeys, find_repetition, warn_of_dependence
+from polars_graded._results.keys import PassedKeys, check_independence
 from polars_graded._results.measure_values import (
     MeasureColumns,
     MeasureValues,
@@ -310,12 +310,9 @@ def _estimate(
     if model_name is not None:
         check_grader("grader", model_name, results.by_grader)
     judged = results.by_grader[trusted]
-    fixed = [judged.keys.strategy, *judged.keys.segments]
-    repetition = find_repetition(judged.rows, judged.keys.queries, fixed)
-    warn_of_dependence(
-        repetition,
-        ". Intervals may be too short\n\nHint: judge and average the queries that belong together",
-    )
+    remedy = "judge and average the queries that belong together"
+    remedy = f". Intervals may be too short\n\nHint: {remedy}"
+    check_independence(judged.rows, judged.keys, remedy=remedy)
     graders = {
         name: each
         for name, each in results.by_grader.items()

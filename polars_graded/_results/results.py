@@ -197,14 +197,6 @@ class Measures:
         declared = {name: text for name, text in self.requested.items() if text}
         return {name: text for name, text in declared.items() if text not in get_args(Best)}
 
-    def with_best_values(self) -> Measures:
-        """Return the measures; unless measures were passed, those for which a value is best.
-
-        The number of relevant documents, for example, does not show which strategy is better.
-        """
-        numbers = [name for name in self.numbers if self.best[name] in ("highest", "lowest")]
-        return self if self.requested else replace(self, numbers=numbers or self.numbers)
-
 
 def find_measures(
     schema: pl.Schema, keys: Keys, measures: Sequence[MeasureColumns], *, with_curves: bool = False
@@ -346,8 +338,14 @@ class Results:
         return Results(**parts | changes)
 
     def with_best_values(self) -> Results:
-        """Return the results of the measures of `Measures.with_best_values`."""
-        return self.replace(columns=self.columns.with_best_values())
+        """Return the results; unless measures were passed, those for which a value is best.
+
+        The number of relevant documents, for example, does not show which strategy is better.
+        """
+        names = [name for name in self.measures if self.best[name] in ("highest", "lowest")]
+        if self.columns.requested or not names:
+            return self
+        return self.replace(columns=replace(self.columns, numbers=names))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -401,17 +399,13 @@ class Results:
                 raise ValueError(msg)
             yield results
 
-    def check_curve_length(self, *curves: str) -> int:
-        """Return the length of the lists of curves; 0 if all lists are missing."""
-        return check_list_length(self.frame, curves, " and ".join(map(repr, curves)))
-
-    def get_curve(self, curve: str, length: int) -> Floats:
-        """Return the values of a curve, with a third axis for its points."""
-        points = spread_lists(self.frame[curve], length)
-        name = f"curve {curve!r}"
-        self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
-        self._check_present(np.isnan(points).any(axis=1), curve, name)
-        return self._fill_missing(points, curve).reshape(*self.shape, length)
+    def find_queries_with_curve(self, curve: str) -> Mask:
+        """Return the mask of the queries for which all strategies have a whole curve."""
+        numbers = self.frame[curve].cast(pl.List(pl.Float64)).list
+        is_whole = numbers.eval(pl.element().is_finite()).list.all().fill_null(value=False)
+        is_missing = is_whole.not_().to_numpy().reshape(self.shape)
+        self._check_present(is_missing, curve, f"curve {curve!r}")
+        return np.logical_not(is_missing.any(axis=0)) | (self.missing == "zero")
 
     def _fill_missing(self, values: Floats, measure: str) -> Floats:
         """Fill missing values with 0 if `missing` is "zero".
@@ -521,28 +515,6 @@ def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Se
         raise ValueError(msg)
     indices = {name: index for index, name in enumerate(others.to_list())}
     return [indices[name] for name in own.to_list()]
-
-
-def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
-    """Return the common length of the lists in columns; 0 without lists."""
-    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
-    if lengths.n_unique() > 1:
-        msg = (
-            f"the lists of {argument} must all have the same length, as for a curve with a cutoff, "
-            f"got {lengths.min()} to {lengths.max()}"
-        )
-        raise ValueError(msg)
-    return lengths.max() or 0
-
-
-def spread_lists(lists: pl.Series, length: int) -> Any:
-    """Return lists of one length as rows of an array; NaN for null, and for a missing list."""
-    has_list = lists.is_not_null().to_numpy()
-    rows = lists.drop_nulls().cast(pl.List(pl.Float64))
-    points = np.full((len(lists), length), np.nan)
-    flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
-    points[has_list] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
-    return points
 
 
 def _find_nulls(values: pl.Series) -> Mask:
