@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_column_names, check_columns, check_level
+from polars_graded._checks import check_column_name, check_column_names, check_columns
 from polars_graded._frames.arguments import Columns, Measures, parse_scalar_measures
 from polars_graded._frames.directions import name_columns
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.definitions import DOCUMENT_INPUTS
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare_results
@@ -283,77 +284,81 @@ def robustness_to_grading(
     grade = resolved["grade"]
     parsed_measures = parse_scalar_measures(measures)
     check_free_names(["grading"], strategy=strategy)
-    check_level(confidence)
+    options_of_test = Options("t", "holm", confidence)
+    keys = Keys(query, strategy, cluster=cluster)
     if cluster is not None:
-        columns = check_column_names("cluster", cluster)
-        check_columns("frame", columns, query, argument="cluster")
+        check_columns("frame", check_column_names("cluster", cluster), query, argument="cluster")
     grades = rows.get_column(grade)
     regradings = _merge_levels(grades) if gradings is None else _apply_gradings(rows, gradings)
     requested = {name: measure.name for name, measure in parsed_measures.items()}
     evaluated = {AS_GIVEN: evaluate(rows, requested, **resolved)}
-    check_independence(evaluated[AS_GIVEN], Keys(query, strategy, cluster=cluster))
+    check_independence(evaluated[AS_GIVEN], keys)
     for name, new_grades in regradings.items():
         regraded = rows.with_columns(new_grades.alias(grade))
         evaluated[name] = _evaluate_quietly(regraded, requested, resolved)
+    best_values = {name: measure.definition.best for name, measure in parsed_measures.items()}
+    columns = find_measures(evaluated[AS_GIVEN].schema, keys, [best_values])
     conclusions = {
-        name: _Conclusions(values, parsed_measures, strategy, query, confidence, cluster)
+        name: _draw_conclusions(Results(values, columns, keys, "drop"), options_of_test)
         for name, values in evaluated.items()
     }
-    return pl.concat(
-        each.compare_with(conclusions[AS_GIVEN], name, measure)
-        for name, each in conclusions.items()
-        for measure in parsed_measures
-    )
+    tables = [
+        make_measure_table(
+            measure,
+            ALL_QUERIES,
+            [conclusion.strategies],
+            _find_changes(conclusion, conclusions[AS_GIVEN][measure]),
+            flipped=pl.List(conclusion.strategies.dtype),
+        ).select(pl.lit(name).alias("grading"), "*")
+        for name, of_measures in conclusions.items()
+        for measure, conclusion in of_measures.items()
+    ]
+    return pl.concat(tables)
 
 
 BOUND_COLUMNS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
 """Columns of `unjudged_bounds` in addition to the strategy and the query."""
 
 
-class _Conclusions:
-    """Means, order and significant differences under one grading."""
+class _Conclusion(NamedTuple):
+    """Means, order and significant differences of strategies by one measure."""
 
-    def __init__(
-        self,
-        values: pl.DataFrame,
-        measures: Mapping[str, Measure],
-        strategy: str,
-        query: Sequence[str],
-        confidence: float,
-        cluster: Columns | None,
-    ) -> None:
-        best_values = {name: measure.definition.best for name, measure in measures.items()}
-        keys = Keys(query, strategy, cluster=cluster)
-        columns = find_measures(values.schema, keys, [best_values])
-        self.results = Results(values, columns, keys, "drop")
-        options = Options("t", "holm", confidence)
-        compared = compare_results(self.results, options)
-        is_finding = is_significant(options.level)
-        signs = compared.select(is_finding * pl.col("difference").sign().fill_null(0)).to_numpy()
-        self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
+    strategies: pl.Series
+    mean: Floats
+    order: Floats
+    """A number for each strategy, higher for a better mean."""
+    signs: Integers
+    """Sign of the difference of each pair of strategies, 0 if it is not significant."""
 
-    def compare_with(self, reference: _Conclusions, name: str, measure: str) -> pl.DataFrame:
-        """Return the rows of a measure, with changes from `reference`."""
-        results = self.results.get_results(measure)
-        reference_results = reference.results.get_results(measure)
-        order, signs, reference_signs = results.order, self.signs[measure], reference.signs[measure]
-        strategies = self.results.strategies
-        a, b = find_pairs(strategies)
-        is_flipped = np.zeros((len(order), len(order)), dtype=bool)
-        is_flipped[a, b] = is_flipped[b, a] = reference_signs != signs
-        statistics = {
-            "mean": results.values.mean(axis=1) if results.n else np.full(len(order), np.nan),
-            "place": (order > order[:, np.newaxis]).sum(axis=1) + 1,
-            "tau": compute_tau_b(order, reference_results.order),
-            "tau_ap": compute_tau_ap(order, reference_results.order),
-            "lost": np.count_nonzero((reference_signs != 0) & (signs == 0)),
-            "gained": np.count_nonzero((reference_signs == 0) & (signs != 0)),
-            "reversed": np.count_nonzero(reference_signs * signs < 0),
-            "flipped": [strategies.filter(pl.Series(row)) for row in is_flipped],
-        }
-        flipped = pl.List(strategies.dtype)
-        rows = make_measure_table(measure, ALL_QUERIES, [strategies], statistics, flipped=flipped)
-        return rows.select(pl.lit(name).alias("grading"), "*")
+
+def _draw_conclusions(results: Results, options: Options) -> dict[str, _Conclusion]:
+    """Return the conclusion about each measure."""
+    compared = compare_results(results, options)
+    sign = is_significant(options.level) * pl.col("difference").sign().fill_null(0)
+    signs = compared.select(sign.cast(pl.Int64)).to_numpy().reshape(len(results.measures), -1)
+    conclusions = {}
+    for measure, of_measure in zip(results.measures, signs, strict=True):
+        values = results.get_results(measure)
+        mean = values.values.mean(axis=1) if values.n else np.full(len(values.order), np.nan)
+        conclusions[measure] = _Conclusion(results.strategies, mean, values.order, of_measure)
+    return conclusions
+
+
+def _find_changes(new: _Conclusion, given: _Conclusion) -> dict[str, Any]:
+    """Return the columns of a conclusion and of its changes from that of the given grades."""
+    a, b = find_pairs(new.strategies)
+    is_flipped = np.zeros((len(new.order), len(new.order)), dtype=bool)
+    is_flipped[a, b] = is_flipped[b, a] = given.signs != new.signs
+    return {
+        "mean": new.mean,
+        "place": (new.order > new.order[:, np.newaxis]).sum(axis=1) + 1,
+        "tau": compute_tau_b(new.order, given.order),
+        "tau_ap": compute_tau_ap(new.order, given.order),
+        "lost": np.count_nonzero((given.signs != 0) & (new.signs == 0)),
+        "gained": np.count_nonzero((given.signs == 0) & (new.signs != 0)),
+        "reversed": np.count_nonzero(given.signs * new.signs < 0),
+        "flipped": [new.strategies.filter(pl.Series(row)) for row in is_flipped],
+    }
 
 
 def _resolve_rows(
@@ -420,18 +425,12 @@ def _apply_gradings(rows: pl.DataFrame, gradings: Any) -> dict[str, pl.Series]:
     if not isinstance(gradings, Mapping):
         msg = f"`gradings` must be a mapping from names to gradings, got {gradings!r}"
         raise TypeError(msg)
-    grades = {}
-    for name, grading in gradings.items():
-        if not isinstance(grading, str | pl.Expr):
-            msg = f"grading {name!r} must be a column or an expression, got {grading!r}"
-            raise TypeError(msg)
-        if isinstance(grading, str):
-            check_columns("frame", [grading], rows.columns)
-        grades[name] = rows.select(grading).to_series()
-        if name == AS_GIVEN or len(grades[name]) != len(rows):
+    grades = {name: rows.select(grading).to_series() for name, grading in gradings.items()}
+    for name, each in grades.items():
+        if name == AS_GIVEN or len(each) != len(rows):
             msg = (
                 f"grading {name!r} must give one grade per row, under another name than "
-                f"{AS_GIVEN!r}, got {len(grades[name])} for {len(rows)}"
+                f"{AS_GIVEN!r}, got {len(each)} for {len(rows)}"
             )
             raise ValueError(msg)
     return grades
