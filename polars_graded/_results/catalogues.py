@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,15 +22,21 @@ from polars_graded._frames.directions import group_rankings
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
-from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._results.results import check_free_names
 
 __all__ = ["catalogue", "catalogue_curve"]
 
-ITEM, USER, POPULARITY = (f"polars_graded: {name}" for name in ("item", "user", "popularity"))
-"""Names of temporary columns, which no frame of a user contains."""
+USERS = "polars_graded: users"
+"""Column of the number of users of an item, under a name that no frame of a user contains."""
+
+PROPERTIES = {
+    "popularity": "polars_graded: popularity",
+    "long_tail_share": "polars_graded: long tail",
+}
+"""Measures that average a property of items, and the column of the property."""
 
 
 @checks_call
@@ -144,34 +150,19 @@ def catalogue(
     └──────────────────────┴──────────┴─────────┴──────┘
     """
     head = check_number("head", head, above=0, below=1)
-    request = Request.of(
-        frame,
-        ["n_retrieved"],
-        grade=NO_GRADE,
-        query=query,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        doc=doc,
-    )
-    check_free_names(("measure", "queries", "mean"), strategy=request.key)
-    rows = [
-        {
-            "measure": f"{measure}@{n}",
-            request.key: name,
-            "queries": recommended.n_users,
-            "mean": value,
-        }
-        for name, recommended in _recommend(request, frame, n, items, popularity, head)
-        for measure, value in _measure_recommendations(recommended).items()
-    ]
-    key = {request.key: pl.String}
-    table = pl.DataFrame(
-        rows, {"measure": pl.String, **key, "queries": pl.UInt32, "mean": pl.Float64}
-    )
-    names = table.get_column("measure").unique(maintain_order=True)
-    return table.sort(pl.col("measure").cast(pl.Enum(names)), maintain_order=True)
+    run = {"query": query, "by": by, "strategy": strategy, "ties": ties, "descending": descending}
+    key, lists = _recommend(frame, n, items, popularity, head, doc=doc, **run)
+    check_free_names(("measure", "queries", "mean"), strategy=key)
+    schema = {"measure": pl.String, key: pl.String, "queries": pl.UInt32, "mean": pl.Float64}
+    tables = [pl.DataFrame(schema=schema)]
+    for name, recommended in lists.items():
+        means = _measure_recommendations(recommended)
+        columns = {"measure": [*means], key: name, "queries": recommended.n_users}
+        tables.append(pl.DataFrame(columns | {"mean": [*means.values()]}, schema))
+    table = pl.concat(tables)
+    names = table["measure"].unique(maintain_order=True)
+    table = table.sort(pl.col("measure").cast(pl.Enum(names)), maintain_order=True)
+    return table.with_columns(pl.col("measure") + f"@{n}")
 
 
 @checks_call
@@ -242,30 +233,19 @@ def catalogue_curve(
     │ score    ┆ 1.0   ┆ 1.0             │
     └──────────┴───────┴─────────────────┘
     """
-    request = Request.of(
-        frame,
-        ["n_retrieved"],
-        grade=NO_GRADE,
-        query=query,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        doc=doc,
-    )
-    check_free_names(("items", "recommendations"), strategy=request.key)
-    curves = []
-    for name, recommended in _recommend(request, frame, n, items, None, 0.0):
+    run = {"query": query, "by": by, "strategy": strategy, "ties": ties, "descending": descending}
+    key, lists = _recommend(frame, n, items, None, 0.0, doc=doc, **run)
+    check_free_names(("items", "recommendations"), strategy=key)
+    schema = {key: pl.String, "items": pl.Float64, "recommendations": pl.Float64}
+    curves = [pl.DataFrame(schema=schema)]
+    for name, recommended in lists.items():
         counts = np.sort(recommended.counts)
         corners = np.append(np.flatnonzero(np.diff(counts, prepend=-1)), len(counts))
         if counts.any():
-            points = {
-                "items": corners / len(counts),
-                "recommendations": np.append(0, np.cumsum(counts))[corners] / counts.sum(),
-            }
-            curves.append(pl.DataFrame(points).select(pl.lit(name).alias(request.key), pl.all()))
-    schema = {request.key: pl.String, "items": pl.Float64, "recommendations": pl.Float64}
-    return pl.concat([pl.DataFrame(schema=schema), *curves])
+            shares = np.append(0, np.cumsum(counts))[corners] / counts.sum()
+            columns = {key: name, "items": corners / len(counts), "recommendations": shares}
+            curves.append(pl.DataFrame(columns, schema))
+    return pl.concat(curves)
 
 
 class Recommendations(NamedTuple):
@@ -274,37 +254,41 @@ class Recommendations(NamedTuple):
     counts: Integers
     """For each item, the number of users who get it."""
     n_users: int
-    means: Mapping[str, Floats]
-    """Means over the recommended items of each user: `popularity` and `long_tail_share`. They are
-    NaN for a user without recommendations. Without popularity, the mapping is empty."""
+    means: Mapping[str, float | None]
+    """Means over users of `popularity` and `long_tail_share`; empty without popularity."""
 
 
 def _measure_recommendations(recommended: Recommendations) -> dict[str, float | None]:
     """Return the value of each measure; None if undefined."""
     counts, _, means = recommended
     total, n_items = counts.sum(), len(counts)
-    names = ("catalogue_coverage", "gini_index", "entropy", *means)
     if not total:
-        return dict.fromkeys(names)
+        return dict.fromkeys(("catalogue_coverage", "gini_index", "entropy", *means))
     p = counts[counts > 0] / total
     # Items that are not recommended have the lowest numbers j, and add 0 to the sum.
     place = np.arange(n_items - len(p) + 1, n_items + 1)
-    gini = ((2 * place - n_items - 1) * np.sort(p)).sum() / (n_items - 1 or np.nan)
-    values = [len(p) / n_items, gini, abs((p * np.log2(p)).sum())]
-    values += [np.nanmean(of_users) for of_users in means.values()]
+    gini = ((2 * place - n_items - 1) * np.sort(p)).sum() / max(n_items - 1, 1)
     return {
-        name: None if np.isnan(value) else float(value)
-        for name, value in zip(names, values, strict=True)
+        "catalogue_coverage": len(p) / n_items,
+        "gini_index": float(gini) if n_items > 1 else None,
+        "entropy": float(abs((p * np.log2(p)).sum())),
+        **means,
     }
 
 
 def _recommend(
-    request: Request, frame: Any, n: int, items: Any, popularity: str | None, head: float
-) -> Iterator[tuple[str, Recommendations]]:
-    """Yield each strategy and its first n recommendations.
+    frame: pl.DataFrame | pl.LazyFrame,
+    n: int,
+    items: Any,
+    popularity: str | None,
+    head: float,
+    **options: Any,
+) -> tuple[str, dict[str, Recommendations]]:
+    """Return the column of strategies, and the first n recommendations of each strategy.
 
     The recommendations are ranked and checked as by `evaluate`.
     """
+    request = Request.of(frame, ["n_retrieved"], grade=NO_GRADE, **options)
     check_whole_number("n", n)
     doc = request.document
     if doc is None:
@@ -313,75 +297,69 @@ def _recommend(
             "Hint: doc= names the column of the recommended items"
         )
         raise ValueError(msg)
-    catalogue_items = _read_items(frame, items, doc, popularity)
+    catalogue_items = _read_items(frame, items, doc, popularity, head)
+    properties = {name: column for name, column in PROPERTIES.items() if popularity is not None}
     rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
-    groups = group_rankings(request, rows)
-    Duplicates([request]).add(groups)
-    properties = {} if popularity is None else _describe_items(catalogue_items, popularity, head)
+    Duplicates([request]).add(group_rankings(request, rows))
+    lists = {}
     for name, ranked in rank_rows_of_strategies(request, rows):
-        users = ranked.select(request.query).unique(maintain_order=True).with_row_index(USER)
-        first = ranked.filter(pl.col(RANK) <= n)
-        for keys, numbered in ((request.query, users), ([doc], catalogue_items.select(doc, ITEM))):
-            first = first.join(
-                numbered, on=keys, how="left", nulls_equal=True, maintain_order="left"
-            )
-        missing = first.filter(pl.col(ITEM).is_null()).get_column(doc).unique().sort()
-        if len(missing):
+        first = ranked.filter(pl.col(RANK) <= n).select(*request.query, doc)
+        unknown = first.join(catalogue_items, on=doc, how="anti")[doc].unique().sort()
+        if len(unknown):
             msg = (
-                f"`items` must contain each recommended document, but lacks {len(missing)}: "
-                f"{first_few(missing.to_list())}"
+                f"`items` must contain each recommended document, but lacks {len(unknown)}: "
+                f"{first_few(unknown.to_list())}"
             )
             raise ValueError(msg)
-        user, item = (first.get_column(key).to_numpy().astype(np.int64) for key in (USER, ITEM))
-        length = np.bincount(user, minlength=users.height)
-        means = {
-            key: np.bincount(user, each[item], minlength=users.height)
-            / np.where(length > 0, length, np.nan)
-            for key, each in properties.items()
-        }
-        counts = np.bincount(item, minlength=catalogue_items.height)
-        yield name, Recommendations(counts, users.height, means)
+        users = first.group_by(doc).agg(pl.len().alias(USERS))
+        counts = catalogue_items.join(users, on=doc, how="left", maintain_order="left")[USERS]
+        described = first.join(catalogue_items, on=doc, maintain_order="left")
+        by_user = described.group_by(request.query, maintain_order=True).agg(
+            pl.col(properties.values()).mean()
+        )
+        lists[name] = Recommendations(
+            counts.fill_null(0).cast(pl.Int64).to_numpy(),
+            ranked.n_unique(request.query),
+            {each: by_user[column].mean() for each, column in properties.items()},
+        )
+    return request.key, lists
 
 
 def _read_items(
-    frame: pl.DataFrame | pl.LazyFrame, items: Any, doc: str, popularity: str | None
+    frame: pl.DataFrame | pl.LazyFrame, items: Any, doc: str, popularity: str | None, head: float
 ) -> pl.DataFrame:
-    """Return the catalogue, one row per item, with the index of each item."""
+    """Return the catalogue: one row per item, with its `PROPERTIES` if there is a popularity."""
     argument = "frame" if items is None else "items"
     source = frame if items is None else check_frame(argument, items)
-    columns = [] if popularity is None else [check_column_name("popularity", popularity)]
     check_columns(argument, [doc], source.collect_schema(), argument="doc")
+    if popularity is None:
+        return source.lazy().select(doc).drop_nulls().unique(maintain_order=True).collect()
+    columns = [check_column_name("popularity", popularity)]
     check_columns(argument, columns, source.collect_schema(), argument="popularity")
-    rows = source.lazy().select(doc, *columns).drop_nulls(doc).unique(maintain_order=True).collect()
-    repeated = rows.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
+    dtype = source.collect_schema()[popularity]
+    if not dtype.is_numeric():
+        msg = f"popularity {popularity!r} must be a number, got {dtype}"
+        raise TypeError(msg)
+    value = pl.col(PROPERTIES["popularity"])
+    values = pl.col(popularity).cast(pl.Float64).alias(PROPERTIES["popularity"])
+    rows = source.lazy().select(doc, values).drop_nulls(doc).unique(maintain_order=True).collect()
+    repeated = rows.filter(pl.col(doc).is_duplicated())[doc].unique().sort()
     if len(repeated):
         msg = (
             f"popularity {popularity!r} must have one value for each document of {doc!r}, got "
-            f"several for {len(repeated)} of {rows.get_column(doc).n_unique()} documents: "
+            f"several for {len(repeated)} of {rows[doc].n_unique()} documents: "
             f"{first_few(repeated.to_list())}"
         )
         raise ValueError(msg)
-    return rows.with_row_index(ITEM)
-
-
-def _describe_items(items: pl.DataFrame, popularity: str, head: float) -> dict[str, Floats]:
-    """Return each item's popularity, and 1 for items in the long tail, else 0."""
-    values = items.get_column(popularity)
-    if not values.dtype.is_numeric():
-        msg = f"popularity {popularity!r} must be a number, got {values.dtype}"
-        raise TypeError(msg)
-    numbers = values.cast(pl.Float64)
-    if n := numbers.len() - int((numbers.is_finite() & (numbers >= 0)).sum()):
+    is_right = value.is_finite() & (value >= 0)
+    if n := rows.filter(~is_right.fill_null(value=False)).height:
         msg = (
             f"popularity {popularity!r} must be a number of at least 0 for each item, got "
-            f"other values for {n} of {items.height}\n\n"
+            f"other values for {n} of {rows.height}\n\n"
             "Hint: .fill_null(0) counts an item as never chosen"
         )
         raise ValueError(msg)
     # In doubles, 0.07 · 100 is slightly above 7. Without rounding, 8 instead of 7 items of 100
     # would be popular.
-    is_tail = numbers.rank("min", descending=True) - 1 >= round(head * items.height, 9)
-    return {
-        "popularity": numbers.to_numpy(),
-        "long_tail_share": is_tail.cast(pl.Float64).to_numpy(),
-    }
+    is_tail = value.rank("min", descending=True) - 1 >= round(head * rows.height, 9)
+    return rows.with_columns(is_tail.cast(pl.Float64).alias(PROPERTIES["long_tail_share"]))
