@@ -136,33 +136,6 @@ def clicks_of(k: int, n: int) -> pl.DataFrame:
 
 
 @cache
-def catalogue_curve_of(k: int, n: int) -> pl.DataFrame:
-    """What `catalogue_curve` returns, of k strategies and n items."""
-    shares = np.linspace(0, 1, n + 1)
-    return pl.concat(
-        pl.DataFrame(
-            {"strategy": f"s{place}", "items": shares, "recommendations": shares ** (place + 1)}
-        )
-        for place in range(1, k + 1)
-    )
-
-
-@cache
-def gradings_of(k: int, n: int) -> pl.DataFrame:
-    """What `robustness_to_grading` returns, of k strategies and up to n gradings."""
-    rows = [
-        (grading, name, f"s{place}", (place * 7 + at) % k / k, 1 + (place * 7 + at) % k, 1 - at / 9)
-        for at, grading in enumerate(["as given", "0, 1+2", "0+1, 2", "other"][:n])
-        for name in MEASURES
-        for place in range(1, k + 1)
-    ]
-    columns = ["grading", "measure", "strategy", "mean", "place", "tau"]
-    return pl.DataFrame(rows, columns, orient="row").with_columns(
-        tau_ap="tau", lost=0, gained=1, reversed=2
-    )
-
-
-@cache
 def measure_rankings(k: int, n: int) -> pl.DataFrame:
     """Rankings of n documents of query 1 by k strategies, of which each misses every fifth."""
     rng = np.random.default_rng(k + n)
@@ -318,7 +291,7 @@ ROWS = {
         value="difference",
         fewest=2,
     ),
-    "grading_profile of graders": Row(
+    "grading_profile": Row(
         charts.grading_profile, summary_of_graders, {"strategy": "strategy"}, value="mean"
     ),
     "strategy_ranks": Row(
@@ -351,14 +324,12 @@ ROWS = {
         charts.sample_size_curves, stability_of, {}, value="tau"
     ),
     "click_rates": Row(charts.click_rates, clicks_of, {"panel": "ranker"}, value="click_rate"),
-    "catalogue_curves": Row(
-        charts.catalogue_curves, catalogue_curve_of, {"strategy": "strategy"}, value="items"
-    ),
-    "grading_profile": Row(
-        charts.grading_profile, gradings_of, {"strategy": "strategy"}, value="mean"
-    ),
     "grading_profile of places": Row(
-        charts.grading_profile, gradings_of, {"strategy": "strategy"}, {"show": "places"}, "mean"
+        charts.grading_profile,
+        summary_of_graders,
+        {"strategy": "strategy"},
+        {"show": "places"},
+        "mean",
     ),
     "agreement": Row(charts.agreement, graded_of, {}, {"one": "people", "other": "model"}),
 }

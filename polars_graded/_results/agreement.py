@@ -243,7 +243,8 @@ class Grades:
         by_query = joint.reshape(self.n_queries, k, k).astype(np.float64)
         tables = _jackknife(by_query)[:, np.newaxis]
         coefficients = {
-            name: each[:, 0] for name, each in _compute_pair_coefficients(tables, self.values).items()
+            name: each[:, 0]
+            for name, each in _compute_pair_coefficients(tables, self.values).items()
         }
         graders = self.names[i], self.names[j]
         counts = by_query.sum(axis=1) + by_query.sum(axis=2)

@@ -27,7 +27,7 @@ from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._results.results import check_free_names
 
-__all__ = ["catalogue", "catalogue_curve"]
+__all__ = ["catalogue"]
 
 USERS = "polars_graded: users"
 """Column of the number of users of an item, under a name that no frame of a user contains."""
@@ -112,7 +112,6 @@ def catalogue(
 
     See Also
     --------
-    catalogue_curve : The Lorenz curve, from which the Gini index can be computed.
     evaluate : `popularity`, `novelty`, `diversity` and `serendipity` of each user.
 
     References
@@ -165,100 +164,17 @@ def catalogue(
     return table.with_columns(pl.col("measure") + f"@{n}")
 
 
-@checks_call
-def catalogue_curve(
-    frame: Any,
-    *,
-    n: int = 10,
-    items: Any = None,
-    query: Columns = "query",
-    by: By = "score",
-    strategy: str | None = None,
-    ties: TiesArgument = None,
-    descending: Descending = None,
-    doc: str | None = DEFAULT_DOC,
-) -> pl.DataFrame:
-    """Return the Lorenz curve of the recommendations of each strategy.
-
-    The items of the catalogue are sorted by the number of users to whom they are recommended, the
-    lowest number first. The first k items in this order make one point of the curve. The point has
-    two coordinates: the share of these k items in all items, and their share in all
-    recommendations. If all items are recommended equally often, the curve is the diagonal. Let A be
-    the area between the curve and the diagonal. For N items, the Gini index of `catalogue` is
-    2 A N / (N - 1).
-
-    Parameters
-    ----------
-    frame, n, items, query, by, strategy, ties, descending, doc
-        As for `catalogue`.
-
-    Returns
-    -------
-    DataFrame
-        One row per strategy and corner of its curve: the strategy, `items` and `recommendations`
-        (Float64, from 0 to 1), from (0, 0) to (1, 1). Strategies come in the order of `evaluate`. A
-        strategy that recommends nothing has no rows.
-
-    Raises
-    ------
-    ValueError
-        As for `catalogue`.
-
-    See Also
-    --------
-    catalogue : Coverage, Gini index and entropy of the same recommendations.
-    charts.catalogue_curves : Chart of these curves.
-
-    References
-    ----------
-    Lorenz: Methods of measuring the concentration of wealth, 1905. Shani, Gunawardana: Evaluating
-    recommendation systems, 2011, section 8.3.3.2.
-
-    Examples
-    --------
-    Of four items, x is recommended to both users, y to one user, and v and w to nobody. So x, a
-    quarter of the items, has two thirds of the recommendations.
-
-    >>> run = pl.DataFrame({"query": [1, 1, 2], "doc": ["x", "y", "x"], "score": [2.0, 1.0, 2.0]})
-    >>> catalogue_curve(run, items=pl.DataFrame({"doc": ["v", "w", "x", "y"]}))
-    shape: (4, 3)
-    ┌──────────┬───────┬─────────────────┐
-    │ strategy ┆ items ┆ recommendations │
-    │ ---      ┆ ---   ┆ ---             │
-    │ str      ┆ f64   ┆ f64             │
-    ╞══════════╪═══════╪═════════════════╡
-    │ score    ┆ 0.0   ┆ 0.0             │
-    │ score    ┆ 0.5   ┆ 0.0             │
-    │ score    ┆ 0.75  ┆ 0.333333        │
-    │ score    ┆ 1.0   ┆ 1.0             │
-    └──────────┴───────┴─────────────────┘
-    """
-    run = {"query": query, "by": by, "strategy": strategy, "ties": ties, "descending": descending}
-    key, lists = _recommend(frame, n, items, None, 0.0, doc=doc, **run)
-    check_free_names(("items", "recommendations"), strategy=key)
-    schema = {key: pl.String, "items": pl.Float64, "recommendations": pl.Float64}
-    curves = [pl.DataFrame(schema=schema)]
-    for name, recommended in lists.items():
-        counts = np.sort(recommended.counts)
-        corners = np.append(np.flatnonzero(np.diff(counts, prepend=-1)), len(counts))
-        if counts.any():
-            shares = np.append(0, np.cumsum(counts))[corners] / counts.sum()
-            columns = {key: name, "items": corners / len(counts), "recommendations": shares}
-            curves.append(pl.DataFrame(columns, schema))
-    return pl.concat(curves)
-
-
 class Recommendations(NamedTuple):
     """First recommendations of one strategy."""
 
     counts: Integers
     """For each item, the number of users who get it."""
     n_users: int
-    means: Mapping[str, float | None]
+    means: Mapping[str, Any]
     """Means over users of `popularity` and `long_tail_share`; empty without popularity."""
 
 
-def _measure_recommendations(recommended: Recommendations) -> dict[str, float | None]:
+def _measure_recommendations(recommended: Recommendations) -> dict[str, Any]:
     """Return the value of each measure; None if undefined."""
     counts, _, means = recommended
     total, n_items = counts.sum(), len(counts)

@@ -132,10 +132,13 @@ class PassedKeys:
                 f"got {', '.join(candidates)}{hint}"
             )
             raise ValueError(msg)
-        found = candidates[0] if len(candidates) == len(missing_keys) == 1 else None
+        if len(candidates) == len(missing_keys) == 1:
+            [only] = candidates
+            strategy = only if strategy is None else strategy
+            query = only if query is None else query
         return Keys(
-            (found or "query") if query is None else query,
-            (found or "strategy") if strategy is None else strategy,
+            "query" if query is None else query,
+            "strategy" if strategy is None else strategy,
             segments=segments,
             cluster=self.cluster,
             weights=self.weights,

@@ -40,7 +40,6 @@ queries.
 from __future__ import annotations
 
 from polars_graded.charts._curves import (
-    catalogue_curves,
     click_rates,
     dcg_curves,
     recall_precision_curves,
@@ -57,7 +56,6 @@ from polars_graded.charts._strategies import comparison_forest, strategy_bars, s
 
 __all__ = [
     "agreement",
-    "catalogue_curves",
     "click_rates",
     "comparison_forest",
     "comparison_matrix",
