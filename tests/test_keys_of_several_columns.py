@@ -168,7 +168,7 @@ LOGS = {
     "compare_interleaved": clicks.compare_interleaved,
     "compare_interleaved by query": partial(clicks.compare_interleaved, unit="query"),
 }
-BY_THEMSELVES = {"side_by_side", "charts.rankings", "write_results", "report", "estimate_clicks"}
+BY_THEMSELVES = {"side_by_side", "charts.rankings", "report", "estimate_clicks"}
 
 
 def takes_query(function: Any) -> bool:
@@ -314,7 +314,7 @@ def test_files_and_pages_have_the_values_of_one_column(kind: str, tmp_path: Path
     frame = build_results(kind).drop("dcg_curve@4", "interpolated_precision")
     frame = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
     path = tmp_path / "results.parquet"
-    pg.write_results(frame.drop(ONE), path, query=KEY)
+    pg.write_results(frame.drop(ONE), path)
     read = pg.read_results(path)
     assert_frame_equal(read.select(frame.drop(ONE).columns), frame.drop(ONE))
     pages = [

@@ -191,7 +191,7 @@ class Evaluation:
     @property
     def writers(self) -> Writers:
         """Return the functions that write values, by suffix."""
-        write = partial(pg.write_results, self.values, query=self.keys["query"])
+        write = partial(pg.write_results, self.values)
         return dict.fromkeys(RESULTS, write)
 
 
