@@ -103,8 +103,6 @@ class Gate:
     """A strategy, or a .parquet or .csv file of results that --output wrote."""
     margin: float = 0.01
     """The largest loss of the mean that you accept."""
-    test: str = "t"
-    """The test that gives the intervals: t or permutation."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
     judgments: str = "same"
