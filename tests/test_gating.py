@@ -374,7 +374,6 @@ def test_ids_of_another_type_are_refused():
         ({"baseline": "other"}, "there is no strategy 'other'"),
         ({"baseline": "main", "margin": -1}, "`margin` must"),
         ({"baseline": "main", "margin": {"rr": 1}}, "`margin` must"),
-        ({"baseline": "main", "test": "randomised_tukey"}, "`test` must"),
     ],
 )
 def test_what_cannot_be_held_against_each_other_is_refused(options, sentence):

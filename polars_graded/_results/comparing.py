@@ -50,8 +50,8 @@ from polars_graded._results.significance import (
     find_weak_tests,
     is_significant,
     run_test,
-    warn_of_tests,
 )
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["compare", "compare_segments", "differences", "rank_strategies"]
 
@@ -315,7 +315,8 @@ def compare_results(
             for segment, columns in zip(segments, statistics, strict=True)
         ]
         messages |= dict.fromkeys(find_weak_tests(pairs, options))
-    warn_of_tests(messages)
+    for message in messages:
+        warn_the_caller(DataWarning.tests, message)
     return pl.concat(tables)
 
 

@@ -19,7 +19,6 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import PassedKeys
@@ -35,7 +34,6 @@ from polars_graded._results.measure_values import (
 from polars_graded._results.results import (
     EFFECTIVE,
     Missing,
-    Results,
     ResultsByGrader,
     check_same_strategies,
     count_units,
@@ -143,37 +141,38 @@ def swap_rate(
     check_whole_number("seed", seed, at_least=0)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: _count_swaps(each, sizes, step, draws, seed))
+    return results.stack_measures(
+        lambda values: pl.concat(
+            _count_swaps(values, size, draws, step, seed)
+            for size in _choose_sizes(sizes, values.units.n // 2)
+        )
+    )
 
 
 def _count_swaps(
-    grid: Results, sizes: int | Sequence[int] | None, step: float, draws: int, seed: int
+    results: MeasureValues, size: int, draws: int, step: float, seed: int
 ) -> pl.DataFrame:
-    """Return the numbers of comparisons and swaps, by class of differences."""
-    class_number, comparisons, swaps = pl.col("class"), pl.col("comparisons"), pl.col("swaps")
-    tables = []
-    for results in grid.list_results():
-        for size in _choose_sizes(sizes, results.units.n // 2):
-            counts = []
-            for samples_of_block in _draw_samples(results, 2 * size, draws, seed):
-                first = _compute_differences(results, samples_of_block[:, :size]).ravel()
-                second = _compute_differences(results, samples_of_block[:, size:]).ravel()
-                # Rounding must not move a difference from the start of a class to the class below.
-                classes = np.floor(np.abs(first) / step + 1e-9)
-                pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
-                counts.append(pairs.group_by("class").agg(swaps.sum(), comparisons=pl.len()))
-            totals = pl.concat(counts).group_by("class").sum().sort("class")
-            rows = totals.select(
-                pl.lit(results.measure).alias("measure"),
-                pl.lit(size, pl.UInt32).alias("queries" if grid.clusters is None else "clusters"),
-                (class_number * step).alias("difference_from"),
-                ((class_number + 1) * step).alias("difference_to"),
-                comparisons,
-                swaps,
-                (swaps / comparisons).alias("swap_rate"),
-            )
-            tables.append(rows)
-    return pl.concat(tables)
+    """Return the numbers of comparisons and swaps of one size, by class of differences."""
+    counts = []
+    for drawn in _draw_samples(results, 2 * size, draws, seed):
+        first, second = (
+            _compute_differences(results, half).ravel()
+            for half in (drawn[:, :size], drawn[:, size:])
+        )
+        # Rounding must not move a difference from the start of a class to the class below.
+        classes = np.floor(np.abs(first) / step + 1e-9)
+        pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
+        counts.append(pairs.group_by("class").agg(pl.col("swaps").sum(), comparisons=pl.len()))
+    totals = pl.concat(counts).group_by("class").sum().sort("class")
+    return totals.select(
+        pl.lit(results.measure).alias("measure"),
+        pl.lit(size, pl.UInt32).alias("queries" if results.clusters is None else "clusters"),
+        (pl.col("class") * step).alias("difference_from"),
+        ((pl.col("class") + 1) * step).alias("difference_to"),
+        "comparisons",
+        "swaps",
+        swap_rate=pl.col("swaps") / pl.col("comparisons"),
+    )
 
 
 @checks_call
@@ -260,17 +259,14 @@ def order_stability(
     check_whole_number("seed", seed, at_least=0)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-
-    def list_stabilities(each: Results) -> pl.DataFrame:
-        return make_table(
+    return results.stack_measures(
+        lambda values: make_table(
             [
                 _compute_stability(values, size, draws, confidence, seed)
-                for values in each.list_results()
                 for size in _choose_sizes(sizes, values.units.n)
             ]
         )
-
-    return results.stack(list_stabilities)
+    )
 
 
 def _compute_stability(
@@ -279,7 +275,7 @@ def _compute_stability(
     """Return the row of `order_stability` for one measure and one size."""
     tau = np.concatenate(
         [
-            _compute_taus_b(_compute_signs(results, indices), results.order)
+            _compute_taus_b(_compute_differences(results, indices) * results.sign, results.order)
             for indices in _draw_samples(results, size, draws, seed)
         ]
     )
@@ -333,14 +329,6 @@ def _compute_differences(results: MeasureValues, indices: Integers) -> Floats:
     differences: Floats = means[:, a] - means[:, b]
     differences[np.abs(differences) <= rounding] = 0
     return differences
-
-
-def _compute_signs(results: MeasureValues, indices: Integers) -> Floats:
-    """Return signs of pairs, with one row per sample and one column per pair.
-
-    The sign is 1 if the first strategy of the pair is better, -1 if the second is, and 0 for a tie.
-    """
-    return np.sign(_compute_differences(results, indices)) * results.sign
 
 
 # Correlations of orders
@@ -520,12 +508,14 @@ def compute_correlations(x: pl.Series, y: pl.Series) -> tuple[float, float]:
     return tau, tau if math.isnan(tau) else float(np.corrcoef(x, y)[0, 1])
 
 
-def _compute_taus_b(signs: Floats, reference: Floats) -> Floats:
+def _compute_taus_b(gains: Floats, reference: Floats) -> Floats:
     """Return Kendall's tau-b of many orders with a reference.
 
-    Each order is a row of `signs`, with one sign per pair of strategies. The value is NaN if the
-    order or the reference consists of ties only.
+    Each order is a row of `gains`, with one number per pair of strategies: above 0 if the first is
+    better, below 0 if the second is, and 0 for a tie. The value is NaN if the order or the
+    reference consists of ties only.
     """
+    signs = np.sign(gains)
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
     pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
@@ -664,41 +654,35 @@ def queries_needed(
     level = check_level(confidence)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-
-    def list_needs(each: Results) -> pl.DataFrame:
-        rows = [compute_needs(pairs, target, target_power, level) for pairs in _list_pairs(each)]
-        return make_table(rows, **{f"{_name_units(each)}_needed": pl.UInt64()})
-
-    return results.stack(list_needs)
+    return results.stack_measures(
+        lambda values: _compute_needs(values, target, target_power, level)
+    )
 
 
-def _list_pairs(grid: Results) -> Iterator[Pairs]:
-    """Yield all pairs for each measure; raise if there are too few strategies or queries."""
-    for results in grid.list_results():
-        yield Pairs(results, *find_pairs(grid.strategies))
-
-
-def _name_units(grid: Results | MeasureValues) -> str:
+def _name_units(results: MeasureValues) -> str:
     """Return the name of the units whose number decides, as in columns of results."""
-    if grid.weights is not None:
+    if results.weights is not None:
         return EFFECTIVE
-    return "queries" if grid.clusters is None else "clusters"
+    return "queries" if results.clusters is None else "clusters"
 
 
-def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
+def _compute_needs(
+    results: MeasureValues, difference: float, power: float, level: float
+) -> pl.DataFrame:
     """Return the row of a measure in the result of `queries_needed`."""
-    std, n = _compute_pooled_std(pairs)
-    effect = difference / std
-    return {
-        "measure": pairs.results.measure,
-        "queries": pairs.n,
-        **{name: numbers.item() for name, numbers in count_units(pairs.results, 1).items()},
+    std, n = _compute_pooled_std(results)
+    effect, needed = difference / std, f"{_name_units(results)}_needed"
+    columns = {
+        "measure": [results.measure],
+        "queries": results.n,
+        **count_units(results, 1),
         "std": std,
         "difference": difference,
-        f"{_name_units(pairs.results)}_needed": find_min_queries(effect, power, level),
+        needed: find_min_queries(effect, power, level),
         "power": float(compute_power(n, effect, level)),
         "smallest_difference": _find_smallest_effect(n, power, level) * std,
     }
+    return make_table(columns, **{needed: pl.UInt64()})
 
 
 @checks_call
@@ -773,27 +757,24 @@ def power_curve(
     ]
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: _list_powers(each, numbers, target, level))
+    return results.stack_measures(lambda values: _list_powers(values, numbers, target, level))
 
 
 def _list_powers(
-    grid: Results, numbers: Sequence[int], difference: float, level: float
+    results: MeasureValues, numbers: Sequence[int], difference: float, level: float
 ) -> pl.DataFrame:
-    """Return the power at several numbers of queries, by measure."""
-    tables, units = [], _name_units(grid)
-    for pairs in _list_pairs(grid):
-        std, n = _compute_pooled_std(pairs)
-        counts = np.unique([*(numbers or np.geomspace(5, max(20, 4 * n), 30).astype(int)), n])
-        columns = {
-            "measure": [pairs.results.measure] * len(counts),
-            units: counts,
-            "power": compute_power(counts, difference / std, level),
-            "at_hand": counts == n,
-            "difference": [difference] * len(counts),
-        }
-        dtype = pl.UInt64() if grid.weights is None else pl.Float64()
-        tables.append(make_table(columns, **{units: dtype}))
-    return pl.concat(tables)
+    """Return the power of a measure at several numbers of queries."""
+    std, n = _compute_pooled_std(results)
+    counts = np.unique([*(numbers or np.geomspace(5, max(20, 4 * n), 30).astype(int)), n])
+    units = _name_units(results)
+    columns = {
+        "measure": [results.measure] * len(counts),
+        units: counts,
+        "power": compute_power(counts, difference / std, level),
+        "at_hand": counts == n,
+        "difference": difference,
+    }
+    return make_table(columns, **{units: pl.Float64() if units == EFFECTIVE else pl.UInt64()})
 
 
 def compute_power(n: Any, effect: Any, alpha: float) -> Any:
@@ -813,18 +794,19 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
-def _compute_pooled_std(pairs: Pairs) -> tuple[float, float]:
+def _compute_pooled_std(results: MeasureValues) -> tuple[float, float]:
     """Return s, the square root of the mean variance of all pairs, and the number of units n.
 
     The variance of a pair is n times the squared standard error of its mean difference. So it is
     the variance of its differences over queries or clusters. With weights, n is the effective
     number of units.
     """
-    units, n = pairs.units, pairs.results.effective_number
+    units = Pairs(results, *np.triu_indices(len(results.values), 1)).units
+    n = results.effective_number
     std = float(np.sqrt(n / units.n * (units.statistics.std**2).mean()))
     if not std:
         msg = (
-            f"measure {pairs.results.measure!r} must have differences that vary, to compute the "
+            f"measure {results.measure!r} must have differences that vary, to compute the "
             "number of queries that it needs, got the same differences for all queries"
         )
         raise ValueError(msg)

@@ -88,6 +88,13 @@ class ResultsByGrader:
         ]
         return pl.concat(tables, how="vertical_relaxed")
 
+    def stack_measures(self, function: Callable[[MeasureValues], pl.DataFrame]) -> pl.DataFrame:
+        """Call a function for the values of each measure of each grader, and stack its frames.
+
+        Raise if there are too few strategies or queries.
+        """
+        return self.stack(lambda each: pl.concat(map(function, each.list_results())))
+
     @property
     def only(self) -> Results:
         """Return the results of the only grader; raise if there are several."""

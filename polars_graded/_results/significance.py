@@ -26,9 +26,8 @@ from polars_graded._results.measure_values import (
     find_best_of_rows,
     split_into_parts,
 )
-from polars_graded._sentences import conjugate, format_count, name_one
+from polars_graded._sentences import format_count
 from polars_graded._sentences.verdicts import FindingCounts, RankCoverage, Tested, write_untested
-from polars_graded._warnings import DataWarning, warn_the_caller
 
 TestName: TypeAlias = Literal["t", "permutation", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
@@ -328,8 +327,8 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield warnings that p values cannot be small enough, are too small, or are missing."""
-    test, measure = TESTS[options.test], segments[0].results.measure
+    """Yield warnings that p values cannot be small enough, or are too small."""
+    test = TESTS[options.test]
     noun = "clusters" if any(each.results.has_clusters for each in segments) else "queries"
     testable = [each.units for each in segments if each.units.n > 1]
     if not testable:
@@ -351,28 +350,13 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
             f"{smallest_p:.3g}\n\n"
             f"Hint: {remedy}, fewer pairs or test='t' can show a difference"
         )
-    if options.test != "t":
-        return
     fewest = min(each.n for each in testable)
-    if noun == "clusters" and fewest < MIN_CLUSTERS:
+    if options.test == "t" and noun == "clusters" and fewest < MIN_CLUSTERS:
         yield (
             f"with {fewest} clusters the t test finds differences too often\n\n"
             "Hint: cluster= names the column of independent units, such as the search term "
             "and not the device; test='permutation' does not find differences too often"
         )
-    is_constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in testable]
-    if count := int(np.count_nonzero(is_constant)):
-        yield (
-            f"{format_count(count, 'differences')} {conjugate(count, 'are')} the same in every "
-            f"{name_one(noun)} of {measure!r}: without variation {test.words} has no p value\n\n"
-            "Hint: test='permutation' needs no variation"
-        )
-
-
-def warn_of_tests(messages: Iterable[str]) -> None:
-    """Warn that a test can hardly find a difference, or has no p value."""
-    for sentence in messages:
-        warn_the_caller(DataWarning.tests, sentence)
 
 
 # Resampling
@@ -575,11 +559,6 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
 }
 
 
-def has_joint_intervals(test: TestName, correction: CorrectionName) -> bool:
-    """Return whether intervals that agree with p values hold simultaneously."""
-    return TESTS[test].simultaneous or CORRECTIONS[correction].is_joint
-
-
 def correct_p_values(correction: CorrectionName, p: Floats) -> Floats:
     """Return the corrected p values; NaN stays NaN and is not counted."""
     return _apply_to_p_values(p, CORRECTIONS[correction].correct, np.nan)
@@ -630,17 +609,8 @@ def is_significant(level: float) -> pl.Expr:
     return (pl.col("p_corrected") <= level).fill_null(value=False)
 
 
-def name_test(test: TestName, correction: CorrectionName) -> str:
-    """Return the name of a test and its correction for a title.
-
-    For example "paired t test, Holm". A test that needs no correction has only its own name.
-    """
-    name = TESTS[test].name
-    return name if TESTS[test].simultaneous else f"{name}, {CORRECTIONS[correction].name}"
-
-
 def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
-    """Return the names of the tests in a table, or "" if it has none.
+    """Return the names of the tests in a table, such as "paired t test, Holm"; "" without tests.
 
     With `alone`, the names of corrections are left out, since each pair is tested alone. If all
     results are those of a single query or cluster, the text states that it cannot be tested.
@@ -648,7 +618,13 @@ def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
     pairs = _list_tests(table)
     if pairs and (single := find_single_unit(table)) is not None:
         return write_untested(single)
-    names = [TESTS[test].name if alone else name_test(test, by) for test, by in pairs]
+    # A test that needs no correction has only its own name.
+    names = [
+        TESTS[test].name
+        if alone or TESTS[test].simultaneous
+        else f"{TESTS[test].name}, {CORRECTIONS[correction].name}"
+        for test, correction in pairs
+    ]
     return "; ".join(dict.fromkeys(names))
 
 
@@ -725,7 +701,7 @@ def describe_test(
         test=TESTS[test].words,
         correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
         is_corrected=correction != "none",
-        is_joint=has_joint_intervals(test, correction),
+        is_joint=TESTS[test].simultaneous or CORRECTIONS[correction].is_joint,
         baseline=baseline,
         pairs=pairs,
         single=single,
