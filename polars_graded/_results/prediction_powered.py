@@ -310,9 +310,8 @@ def _estimate(
     if model_name is not None:
         check_grader("grader", model_name, results.by_grader)
     judged = results.by_grader[trusted]
-    remedy = "judge and average the queries that belong together"
-    remedy = f". Intervals may be too short\n\nHint: {remedy}"
-    check_independence(judged.rows, judged.keys, remedy=remedy)
+    hint = "\n\nHint: judge and average the queries that belong together"
+    check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
     graders = {
         name: each
         for name, each in results.by_grader.items()
@@ -388,28 +387,21 @@ def _find_shared_values(
 ) -> Iterator[tuple[str, pl.Series, list[SharedValues]]]:
     """Yield each model with its strategies and values, once per measure.
 
-    The values are a list with one item per segment.
+    The values are a list with one item per segment of the model.
     """
-    trusted_grid = graders[trusted]
-    models = {name: grid for name, grid in graders.items() if name != trusted}
+    judged = graders[trusted]
+    models = {name: results for name, results in graders.items() if name != trusted}
     if not models:
         msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"
         raise ValueError(msg)
-    for model, grid in models.items():
-        order = check_same_strategies(model, trusted, grid.strategies, trusted_grid.strategies)
-        for measure in grid.measures:
-            trusted_segments, model_segments = (
-                {tuple(key.rows()): (key, results) for key, results in each.split_segments(measure)}
-                for each in (trusted_grid, grid)
-            )
+    for model, results in models.items():
+        order = check_same_strategies(model, trusted, results.strategies, judged.strategies)
+        for measure in results.measures:
+            of_segments = {tuple(key.rows()): y for key, y in judged.split_segments(measure)}
+            none_judged = judged.get_results(measure).select(np.arange(0))
             shared = []
-            for key, (segment, _) in (model_segments | trusted_segments).items():
-                y, f = (
-                    each[key][1]
-                    if key in each
-                    else source.get_results(measure).select(np.arange(0))
-                    for each, source in ((trusted_segments, trusted_grid), (model_segments, grid))
-                )
+            for segment, f in results.split_segments(measure):
+                y = of_segments.get(tuple(segment.rows()), none_judged)
                 y = replace(y, values=y.values[order])
                 is_shared = y.restrict(f.queries)
                 values = is_shared, f.restrict(y.queries), f.restrict(y.queries, inside=False)
@@ -418,7 +410,7 @@ def _find_shared_values(
             if not any(each.results[0].n for each in shared):
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
-            yield model, grid.strategies, shared
+            yield model, results.strategies, shared
 
 
 def _warn_of_selection(trusted: str, model: str, segments: list[SharedValues]) -> None:
