@@ -236,7 +236,6 @@ MAKERS = {
     "per_query": "evaluate(frame, 'ap', ...)",
     "summary": "summarise(per_query)",
     "comparison": "compare(per_query)",
-    "robustness": "trust.robustness_to_grading(frame, 'ndcg@10', ...)",
     "table": "overview(frame)",
     "curve": "trust.power_curve(per_query, ...)",
     "stability": "trust.order_stability(per_query)",

@@ -106,8 +106,6 @@ class Gate:
     """A strategy, or a .parquet or .csv file of results that --output wrote."""
     margin: float = 0.01
     """The largest loss of the mean that you accept."""
-    test: str = "t"
-    """The test that gives the intervals: t or permutation."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
     judgments: str = "same"
@@ -356,7 +354,7 @@ class Evaluation:
     @property
     def writers(self) -> Writers:
         """Return the functions that write values, by suffix."""
-        write = partial(pg.write_results, self.values, query=self.keys["query"])
+        write = partial(pg.write_results, self.values)
         return dict.fromkeys(RESULTS, write)
 
 

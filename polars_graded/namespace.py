@@ -529,8 +529,8 @@ class Graded:
     def rank(self) -> pl.Expr:
         """Return the rank of each row, to filter or aggregate other columns.
 
-        These are the ranks that all measures use. Rows with equal sort keys get different ranks, in
-        the order of the rows. With `condensed`, unjudged documents have no rank.
+        These are the ranks that all measures use. Rows that are equal in all columns get different
+        ranks, in the order of the rows. With `condensed`, unjudged documents have no rank.
 
         Returns
         -------

@@ -1,7 +1,7 @@
 """Assess how reliable results are: power, stability, effect of judgments and of graders.
 
-Each function takes the frame that `evaluate` returns, except `robustness_to_grading` and
-`unjudged_bounds`, which take the frame that is passed to `evaluate`.
+Each function takes the frame that `evaluate` returns, except `unjudged_bounds`, which takes the
+frame that is passed to `evaluate`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from polars_graded._results.prediction_powered import (
     prediction_powered_differences,
     prediction_powered_means,
 )
-from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
 from polars_graded._results.reliability import (
     order_stability,
     power_curve,
@@ -18,6 +17,7 @@ from polars_graded._results.reliability import (
     rank_correlation,
     swap_rate,
 )
+from polars_graded._results.unjudged import unjudged_bounds
 
 __all__ = [
     "order_stability",
@@ -26,7 +26,6 @@ __all__ = [
     "prediction_powered_means",
     "queries_needed",
     "rank_correlation",
-    "robustness_to_grading",
     "swap_rate",
     "unjudged_bounds",
 ]

@@ -125,21 +125,6 @@ def stability_of(k: int, n: int) -> pl.DataFrame:
 
 
 @cache
-def gradings_of(k: int, n: int) -> pl.DataFrame:
-    """What `robustness_to_grading` returns, of k strategies and up to n gradings."""
-    rows = [
-        (grading, name, f"s{place}", (place * 7 + at) % k / k, 1 + (place * 7 + at) % k, 1 - at / 9)
-        for at, grading in enumerate(["as given", "0, 1+2", "0+1, 2", "other"][:n])
-        for name in MEASURES
-        for place in range(1, k + 1)
-    ]
-    columns = ["grading", "measure", "strategy", "mean", "place", "tau"]
-    return pl.DataFrame(rows, columns, orient="row").with_columns(
-        tau_ap="tau", lost=0, gained=1, reversed=2
-    )
-
-
-@cache
 def measure_rankings(k: int, n: int) -> pl.DataFrame:
     """Rankings of n documents of query 1 by k strategies, of which each misses every fifth."""
     rng = np.random.default_rng(k + n)
@@ -295,7 +280,7 @@ ROWS = {
         value="difference",
         fewest=2,
     ),
-    "grading_profile of graders": Row(
+    "grading_profile": Row(
         charts.grading_profile, summary_of_graders, {"strategy": "strategy"}, value="mean"
     ),
     "strategy_ranks": Row(
@@ -327,11 +312,12 @@ ROWS = {
     "sample_size_curves of stability": Row(
         charts.sample_size_curves, stability_of, {}, value="tau"
     ),
-    "grading_profile": Row(
-        charts.grading_profile, gradings_of, {"strategy": "strategy"}, value="mean"
-    ),
     "grading_profile of places": Row(
-        charts.grading_profile, gradings_of, {"strategy": "strategy"}, {"show": "places"}, "mean"
+        charts.grading_profile,
+        summary_of_graders,
+        {"strategy": "strategy"},
+        {"show": "places"},
+        "mean",
     ),
     "agreement": Row(charts.agreement, graded_of, {}, {"one": "people", "other": "model"}),
 }

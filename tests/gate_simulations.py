@@ -13,12 +13,7 @@ import polars as pl
 from scipy.optimize import brentq
 
 from polars_graded import rank_strategies
-from polars_graded._results.gating import (
-    FAILING_VERDICTS,
-    PASSING_VERDICTS,
-    VerdictInputs,
-    decide_pairs,
-)
+from polars_graded._results.gating import FAILING_VERDICTS, PASSING_VERDICTS, Limits, decide_pairs
 from polars_graded._results.measure_values import MeasureValues, Pairs
 from polars_graded._results.significance import Options, run_test
 
@@ -180,9 +175,7 @@ def pair_differences(differences, clusters=None, weights=None):
 def verdicts(differences, measures, clusters=None, weights=None):
     """Return the verdict on each row of differences, of one of several measures."""
     pairs = pair_differences(differences, clusters, weights)
-    *_, found = decide_pairs(
-        pairs, VerdictInputs(MARGIN, Options("t", "none"), LEVEL / measures, 1.0)
-    )
+    *_, found = decide_pairs(pairs, Limits(MARGIN, LEVEL / measures, 1.0))
     return found
 
 

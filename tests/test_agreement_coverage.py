@@ -149,7 +149,7 @@ def test_a_sample_of_the_simulation_has_the_intervals_of_agreement(kind, n):
     ends = _compute_intervals(
         _compute_pair_coefficients(_jackknife(tables), values), np.full(n, True), 0.05
     )
-    for row in Grades.of(frame, ["a", "b"]).compare_pairs(0, [1], 0.05):
+    for row in Grades.of(frame, ["a", "b"]).compare_pair(0, 1, 0.05):
         assert (row["value"], row["ci_low"], row["ci_high"]) == pytest.approx(
             ends[row["coefficient"]], nan_ok=True
         )

@@ -445,16 +445,8 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "relevance_function": lambda frame: charts.relevance_function(
         frame.select(views=(1 + 1000 * pl.col("ndcg") ** 4).round()), "views"
     ),
-    "grading_profile of graders": lambda frame: charts.grading_profile(
-        summarise(graded_twice(frame), "ndcg"), show="places"
-    ),
     "grading_profile": lambda frame: charts.grading_profile(
-        trust.robustness_to_grading(
-            scores_of_documents(names := frame["strategy"].unique(maintain_order=True).to_list()),
-            "ndcg@10",
-            by=names,
-            ties="doc",
-        )
+        summarise(graded_twice(frame), "ndcg"), show="places"
     ),
     "comparison_forest of trusted grades": lambda frame: charts.comparison_forest(
         trust.prediction_powered_differences(

@@ -92,7 +92,6 @@ REDESIGNED = {
     "agreement": "xy",
     "grading_profile": "sxy",
     "grading_profile of places": "sxy",
-    "grading_profile of graders": "sxy",
     "precision_histogram": "s",
     "precision_histogram by query": "s",
     "measure_agreement": "xy",

@@ -120,9 +120,6 @@ FUNCTIONS = {
     "gate_bounded": lambda frame, **options: gate(
         frame.with_columns(pl.col("ap") / 20 + 0.5), "ap", baseline="s0", segments="land", **options
     ),
-    "gate_permutation": lambda frame, **options: gate(
-        frame, "ap", baseline="s0", test="permutation", resamples=500, **options
-    ),
     "rank_strategies": lambda frame, **options: rank_strategies(frame, "ap", **options),
     "summarise": lambda frame, **options: summarise(frame, "ap", **options),
     "queries_needed": lambda frame, **options: trust.queries_needed(frame, "ap", **options),

@@ -95,7 +95,6 @@ OF_ROWS = "grade by ties descending irrelevant max_grade relevant_from undefined
         "side_by_side",
         "similarity",
         "catalogue",
-        "catalogue_curve",
         "report",
         "charts.rankings",
     ],

@@ -66,7 +66,6 @@ OF_RANKINGS = {
     "evaluate": lambda f, **o: pg.evaluate(f, "ap", "ndcg@2", **o),
     "overview": pg.overview,
     "unjudged_bounds": lambda f, **o: trust.unjudged_bounds(f, "ap", **o),
-    "robustness_to_grading": lambda f, **o: trust.robustness_to_grading(f, "ap", **o),
     "agreement": lambda f, **o: pg.agreement(
         f, **{name: value for name, value in o.items() if name in ("query", "grade")}
     ),
@@ -220,7 +219,6 @@ def test_calls_of_results_end_in_a_result_or_a_sentence(name, column, kind, rows
 
 @settings(deadline=None)
 @given(st.sampled_from([*OF_RANKINGS]), st.sampled_from(RANKED.columns), KINDS, ROWS, OPTIONS)
-@example("robustness_to_grading", "doc", "as it is", 8, {"query": "doc", "strategy": "strategy"})
 @example("agreement", "grader", "numbers", 8, {})
 @example("agreement", "grader", "lists", 8, {})
 @example("agreement", "strategy", "as it is", 0, {"query": "doc"})

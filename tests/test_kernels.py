@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polars_graded._measuring.kernels import fingerprints, ragged
+from polars_graded._frames import records
 from polars_graded._measuring.kernels.queries import divide_by_ideal
 from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
 
@@ -34,14 +34,22 @@ def test_values_are_sorted_within_their_list_and_equal_ones_stay(lists):
         assert (places[first : first + len(own)] - first).tolist() == expected
 
 
-@pytest.mark.parametrize("levels", [1, 2, 30, 10**9])
-@pytest.mark.parametrize("lengths", [[3000], [4, 2500, 0, 1]])
-def test_a_long_list_is_sorted_in_pieces_as_it_is_in_one(monkeypatch, levels, lengths):
-    values = np.random.default_rng(0).integers(0, levels, sum(lengths)) / 7
-    lists = Ragged(values, offsets_of(np.array(lengths)), threads=5)
-    expected = lists.argsort()[0].tolist()
-    monkeypatch.setattr(ragged, "MIN_THREADED_VALUES", 1000)
-    assert lists.argsort()[0].tolist() == expected
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("step", [2.0**-52, 2.0**-40, 0.25])
+@pytest.mark.parametrize("lengths", [[3000], [4, 2500, 0, 1], [100] * 30])
+def test_values_that_differ_in_their_last_bits_are_sorted(lengths, step, sign, descending):
+    numbers = np.random.default_rng(0).integers(0, 200, sum(lengths))
+    values = sign * (1 + numbers * step)
+    values[numbers == 0] = -0.0
+    values[numbers == 1] = 0.0
+    lists = Ragged(values, offsets_of(np.array(lengths)))
+    order, is_first = lists.argsort(descending=descending)
+    expected = np.lexsort((-values if descending else values, lists.query))  # which is stable
+    assert order.tolist() == expected.tolist()
+    in_order, query = values[expected], lists.query[expected]
+    changes = (in_order[1:] != in_order[:-1]) | (query[1:] != query[:-1])
+    assert is_first.tolist() == [True, *changes.tolist()]
 
 
 @given(LISTS)
@@ -87,7 +95,7 @@ def mixed_by_hand(number: int) -> int:
 
 def test_numbers_are_mixed_as_splitmix64_does():
     steps = np.uint64(1234567) + np.arange(5, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    assert tuple(fingerprints.mix_bits(steps).tolist()) == SPLITMIX64
+    assert tuple(records.mix_bits(steps).tolist()) == SPLITMIX64
     assert tuple(map(mixed_by_hand, steps.tolist())) == SPLITMIX64
 
 
@@ -97,14 +105,14 @@ def test_fingerprints_of_judgments_stay_as_they_were_saved(judgments):
     """Results of another day have fingerprints too: each byte and one, times a random factor."""
     texts, grades = [text for text, _ in judgments], [grade for _, grade in judgments]
     characters = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    hashes = fingerprints.hash_texts(characters, np.array([*map(len, texts)], dtype=np.int64))
+    hashes = records.hash_texts(characters, np.array([*map(len, texts)], dtype=np.int64))
     by_hand = [
         mixed_by_hand(sum((byte + 1) * mixed_by_hand(i) for i, byte in enumerate(text)) % 2**64)
         for text in texts
     ]
     assert hashes.tolist() == by_hand
-    hashed_grades = fingerprints.hash_grades(np.array(grades, dtype=np.float64))
-    found = fingerprints.combine_hashes(hashes, hashed_grades)
+    hashed_grades = records.hash_grades(np.array(grades, dtype=np.float64))
+    found = records.combine_hashes(hashes, hashed_grades)
     bits = [struct.unpack("<Q", struct.pack("<d", grade + 0.0))[0] for grade in grades]
     assert found.tolist() == [
         mixed_by_hand(text ^ mixed_by_hand(grade))

@@ -146,7 +146,6 @@ ROWS = {
     "agreement": lambda frame, **keys: pg.agreement(frame, "grade", "other", **keys),
     "charts.agreement": partial(charts.agreement, one="grade", other="other"),
     "catalogue": partial(pg.catalogue, n=3, **BY),
-    "catalogue_curve": partial(pg.catalogue_curve, n=3, **BY),
     "evaluate": lambda frame, **keys: pg.evaluate(frame, "ap", "ndcg@3", **BY, **keys),
     "fuse": partial(pg.fuse, by=["x", "y"]),
     "join_judgments": with_judgments,
@@ -157,9 +156,6 @@ ROWS = {
     "similarity": lambda frame, **keys: pg.similarity(frame, "rbo", **BY, **keys),
     "average_curves": lambda frame, **keys: pg.average_curves(
         frame, "dcg_curve@3", weights="traffic", **BY, **keys
-    ),
-    "robustness_to_grading": lambda frame, **keys: trust.robustness_to_grading(
-        frame, "ap", gradings={"other": "other"}, cluster=keys["query"], **BY, **keys
     ),
     "unjudged_bounds": lambda frame, **keys: trust.unjudged_bounds(frame, "ap", **BY, **keys),
 }
@@ -172,7 +168,7 @@ LOGS = {
     "compare_interleaved": clicks.compare_interleaved,
     "compare_interleaved by query": partial(clicks.compare_interleaved, unit="query"),
 }
-BY_THEMSELVES = {"side_by_side", "charts.rankings", "write_results", "report", "estimate_clicks"}
+BY_THEMSELVES = {"side_by_side", "charts.rankings", "report", "estimate_clicks"}
 
 
 def takes_query(function: Any) -> bool:
@@ -272,23 +268,6 @@ def test_intervals_without_clusters_warn_of_dependent_queries():
         ROWS["agreement"](frame, query=KEY)
 
 
-def test_other_gradings_have_clusters():
-    rows, tables = build_rows("texts"), []
-    options: dict[str, Any] = {"gradings": {"other": "other"}, **BY}
-    with pytest.warns(pg.DataWarning.clusters, match="cluster='text'"):
-        trust.robustness_to_grading(rows, "ap", query=KEY, **options)
-    for key, cluster in ((KEY, KEY), (ONE, None), (ONE, ONE)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pg.DataWarning.clusters)
-            tables.append(
-                trust.robustness_to_grading(rows, "ap", query=key, cluster=cluster, **options)
-            )
-    assert_frame_equal(tables[0], tables[1])
-    assert_frame_equal(tables[2], tables[1])
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'market'"):
-        trust.robustness_to_grading(rows, "ap", query=ONE, cluster="market", **options)
-
-
 @pytest.mark.parametrize("kind", ["integers", "texts", "categories"])
 def test_a_part_of_the_key_is_a_cluster_or_a_segment_of_interleaved_lists(kind: str):
     log = build_log(kind)
@@ -335,7 +314,7 @@ def test_files_and_pages_have_the_values_of_one_column(kind: str, tmp_path: Path
     frame = build_results(kind).drop("dcg_curve@4", "interpolated_precision")
     frame = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
     path = tmp_path / "results.parquet"
-    pg.write_results(frame.drop(ONE), path, query=KEY)
+    pg.write_results(frame.drop(ONE), path)
     read = pg.read_results(path)
     assert_frame_equal(read.select(frame.drop(ONE).columns), frame.drop(ONE))
     pages = [

@@ -68,9 +68,6 @@ CALLS = {
     "precision_histogram measure": lambda n: charts.precision_histogram(
         PER_QUERY.rename({"ap": n}), {n: "ap"}, "A", "B"
     ),
-    "robustness_to_grading grade": lambda n: pg.trust.robustness_to_grading(
-        RANKED.rename({"grade": n}), "ap", grade=n, **STACKED
-    ),
     **{
         f"{function.__name__} {key}": lambda n, function=function, key=key, options=options: (
             function(THREE.rename({key: n}), "ap", **{key: n}, **options)

@@ -19,7 +19,6 @@ from registry import ROWS
 
 from polars_graded import evaluate, graded
 from polars_graded._measuring import batches, computing
-from polars_graded._measuring.kernels import ragged
 
 MEASURES = [row for row in ROWS if not (row.columns or isinstance(row.options.get("gain"), dict))]
 MEASURES = MEASURES[::4]
@@ -154,15 +153,15 @@ def our_threads() -> int:
     return sum(not isinstance(each, dummy) for each in threading.enumerate())
 
 
-LARGE = 2 * max(batches.CHUNK_ROWS, ragged.MIN_THREADED_VALUES) + 1
+LARGE = 2 * batches.CHUNK_ROWS + 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["agg", "streaming", "evaluate"])
 def test_no_thread_no_timer_and_no_data_is_left_after_a_query(way):
-    """Beyond each number of rows from which on something else is done, in a list and in all."""
+    """With more rows than a chunk, in a list and in all."""
     rows = pl.select(
-        query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).ge(ragged.MIN_THREADED_VALUES + 1),
+        query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).gt(batches.CHUNK_ROWS),
         grade=pl.int_range(LARGE) % 4,
         score=pl.int_range(LARGE) % 1009 / 7,
     )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from results import frame_of
 
 from polars_graded import compare, rank_strategies
-from polars_graded._results.ranks import find_cliques
+from polars_graded._results.comparing import find_cliques
 
 
 def per_query(values, measure="ap"):

@@ -18,8 +18,8 @@ from polars_graded._checks import (
 )
 from polars_graded._clicks.logs import KEYS, LISTS, Log, refuse, takes_log
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._results.grid import check_free_names
 from polars_graded._results.measure_values import compute_margin
+from polars_graded._results.results import check_free_names
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["estimate_clicks"]

@@ -10,8 +10,8 @@ import polars as pl
 from polars_graded._checks import check_choice, check_column_name, check_column_names, first_few
 from polars_graded._clicks.logs import LISTS, Log, takes_log
 from polars_graded._results.comparing import compare
-from polars_graded._results.grid import check_free_names
 from polars_graded._results.keys import check_segment_columns
+from polars_graded._results.results import check_free_names
 from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["compare_interleaved"]

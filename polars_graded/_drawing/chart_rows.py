@@ -17,8 +17,7 @@ from polars_graded._checks import check_collected, check_column_names, check_col
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.sorting import sort_naturally
-from polars_graded._results.grid import EFFECTIVE
-from polars_graded._results.result_sets import check_one_grader
+from polars_graded._results.results import EFFECTIVE, check_one_grader
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import Drawn
 

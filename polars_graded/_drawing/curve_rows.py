@@ -23,7 +23,6 @@ from polars_graded._drawing.chart_rows import (
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.names import Measure
-from polars_graded._results.grid import check_list_length, spread_lists
 from polars_graded._results.keys import CLUSTER
 from polars_graded._results.measure_values import average_points
 
@@ -190,3 +189,25 @@ def thin_by_value(
     table = table.sort(*keys, value)
     groups = table.partition_by(keys, maintain_order=True) if keys else [table]
     return pl.concat(rows[choose_equal_steps(rows.height, maximum)] for rows in groups)
+
+
+def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
+    """Return the common length of the lists in columns; 0 without lists."""
+    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
+    if lengths.n_unique() > 1:
+        msg = (
+            f"the lists of {argument} must all have the same length, as for a curve with a cutoff, "
+            f"got {lengths.min()} to {lengths.max()}"
+        )
+        raise ValueError(msg)
+    return lengths.max() or 0
+
+
+def spread_lists(lists: pl.Series, length: int) -> Any:
+    """Return lists of one length as rows of an array; NaN for null, and for a missing list."""
+    has_list = lists.is_not_null().to_numpy()
+    rows = lists.drop_nulls().cast(pl.List(pl.Float64))
+    points = np.full((len(lists), length), np.nan)
+    flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
+    points[has_list] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
+    return points

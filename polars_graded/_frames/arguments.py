@@ -18,9 +18,9 @@ from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.names import Measure, check_distinct_names
 
 Columns: TypeAlias = "str | Sequence[str]"
-Keys: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
+SortColumns: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
 Column: TypeAlias = "str | pl.Expr"
-By: TypeAlias = "Keys | Sequence[Keys] | Mapping[str, Keys]"
+By: TypeAlias = "SortColumns | Sequence[SortColumns] | Mapping[str, SortColumns]"
 Grade: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | Mapping[str, str | pl.Expr]"
 Descending: TypeAlias = "bool | Sequence[Flags] | Mapping[str, Flags] | None"
 Flags: TypeAlias = "bool | Sequence[bool]"

@@ -486,7 +486,7 @@ class NotedData:
     def find_tied_pairs(self) -> Iterator[str]:
         """Yield a sentence if the order of tied documents may change similarities."""
         names = [each.name for each in self.request.order_dependent_measures]
-        if not (names and self.request.compares_pairs):
+        if not names or TIED_PAIR not in self.values.columns:
             return
         tied = self.values.filter(TIED_PAIR)
         column = self.request.ties.document

@@ -81,7 +81,7 @@ class Directions:
         names a strategy that the frame lacks, unless the parts are not all parts of the frame.
         """
         request = self.request
-        names = [*map(str, self.strategies)] if are_all and not request.compares_pairs else []
+        names = [*map(str, self.strategies)] if are_all else []
         for name in request.stacked_directions:
             if names and name not in names:
                 msg = (

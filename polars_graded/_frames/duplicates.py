@@ -47,7 +47,7 @@ class Duplicates:
     rows: int = 0
     """Number of rows of all parts so far."""
 
-    def check(self, groups: Groups) -> None:
+    def add(self, groups: Groups) -> None:
         """Raise if a ranking repeats a document, or a document of a query has two grades."""
         request, rows_before, n = self.requests[0], self.rows, groups.frame.height
         self.rows += n

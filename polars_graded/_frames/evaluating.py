@@ -15,9 +15,14 @@ from polars_graded._frames.arguments import By, Column, Columns, Descending, Gra
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.request import Request
-from polars_graded._frames.rows import check_queries_are_together, scan_frames
-from polars_graded._frames.values import finish_requests, gather, group_rows
+from polars_graded._frames.request import SETTINGS, Request
+from polars_graded._frames.rows import (
+    Collector,
+    check_queries_are_together,
+    group_rows,
+    scan_frames,
+)
+from polars_graded._frames.values import finish_requests, gather
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
@@ -198,8 +203,7 @@ def measure_frame(
     if isinstance(frame, pl.LazyFrame):
         return measure_lazily(make_requests(frame), frame, consecutive=consecutive)
     if isinstance(frame, pl.DataFrame):
-        requests = [each.with_strategies(frame) for each in make_requests(frame)]
-        return measure_eagerly(requests, frame)
+        return measure_eagerly(make_requests(frame), frame)
     engine: Any = find_engine(frame)
     requests = [*make_requests(pl.LazyFrame(schema=engine.read_schema(frame)))]
     fingerprint = requests[0].fingerprint
@@ -225,12 +229,10 @@ def measure_eagerly(
     strategies.
     """
     first = requests[0]
-    directions, duplicates = Directions(first), Duplicates(requests)
-    gathered = [gather(each) for each in requests]
+    directions, gathered = Directions(first), [gather(each) for each in requests]
+    collectors: list[Collector] = [directions, Duplicates(requests), *gathered]
     for groups in group_rows(requests, frame, consecutive=consecutive):
-        directions.add(groups)
-        duplicates.check(groups)
-        for each in gathered:
+        for each in collectors:
             each.add(groups)
     directions.check(are_all=is_whole)
     result = finish_requests(gathered)
@@ -253,9 +255,7 @@ def measure_lazily(
         rows = frame
         if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
             rows = frame.filter(wanted)
-        # The names of strategies come from the unfiltered frame. Even if a filter removes all rows
-        # of a strategy, the same pairs of strategies are compared.
-        selected = [_select_columns(each, columns).with_strategies(frame) for each in requests]
+        selected = [_select_columns(each, columns) for each in requests]
         is_whole = wanted is None
         yield measure_eagerly(selected, rows, consecutive=consecutive, is_whole=is_whole)
 
@@ -266,16 +266,18 @@ def measure_lazily(
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
     """Measure an empty frame, to raise errors that do not depend on rows."""
-    no_rows = schema.to_frame()
-    measure_eagerly([each.with_strategies(no_rows) for each in requests], no_rows)
+    measure_eagerly(requests, schema.to_frame())
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:
     """Limit a request to the measures and the records in `columns`.
 
-    If `columns` contains no measure, keep the first measure of the request.
+    If `columns` contains no measure, keep the first measure of the request. The settings name all
+    measures.
     """
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
+    if SETTINGS in columns:
+        names = [*request.measures]
     fingerprint = None if {*request.records}.isdisjoint(columns) else request.fingerprint
     measures = {name: request.measures[name] for name in names}
     return replace(request, measures=measures, fingerprint=fingerprint)

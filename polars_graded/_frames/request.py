@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
@@ -44,7 +43,6 @@ from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
 from polars_graded._measuring.scale import Scale, Undefined
 from polars_graded._measuring.ties import Ties, TiesArgument
-from polars_graded._versions import __version__
 from polars_graded._warnings import DataWarning
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -67,8 +65,6 @@ class Request:
 
     definitions: ClassVar[Mapping[str, Definition]] = DEFINITIONS
     """Definitions of the measures that a call can request, by name."""
-    compares_pairs: ClassVar[bool] = False
-    """True if each value of the result belongs to a pair of strategies."""
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
     by: Mapping[str, tuple[str, ...]]
@@ -105,8 +101,6 @@ class Request:
     """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
     fingerprint: str | bool | None = None
     """The column of ids for fingerprints. True means the column of documents, None none."""
-    settings: str = ""
-    """The settings that the result records if it has fingerprints."""
 
     @classmethod
     def of(
@@ -177,7 +171,7 @@ class Request:
         request.check_names()
         request.check_schema(schema)
         request.check_not_stacked(frame)
-        return request.with_document_column(schema).with_settings(schema)
+        return request.with_document_column(schema).with_fingerprint(schema)
 
     @classmethod
     def of_graders(
@@ -284,15 +278,6 @@ class Request:
             for name, measure in self.measures.items()
             if measure.definition.is_of_a_scale or measure.options.get("graded")
         ]
-
-    @property
-    def needs_strategies(self) -> bool:
-        """Return whether the names of stacked strategies must be known before measuring."""
-        return False
-
-    def with_strategies(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:  # noqa: ARG002
-        """Return the request; a subclass may add the names of strategies in `frame`."""
-        return self
 
     def find_columns(self, strategy: str) -> tuple[str, ...]:
         """Return the columns to rank a strategy by; stacked strategies share them."""
@@ -461,8 +446,8 @@ class Request:
         values = {name: measure.definition.dtype for name, measure in self.measures.items()}
         return pl.Schema(keys | values | dict.fromkeys(self.records, pl.String()))
 
-    def with_settings(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with its column of ids and its settings, if fingerprints are wanted.
+    def with_fingerprint(self, schema: Mapping[str, pl.DataType]) -> Self:
+        """Return the request with its column of ids, or None without fingerprints.
 
         Raise if this column does not hold ids, or if another column of the result is in `RECORDS`.
         """
@@ -483,46 +468,10 @@ class Request:
                     f"so no other column may have these names, got {name!r}"
                 )
                 raise ValueError(msg)
-        all_columns = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
-        return replace(self, fingerprint=column, settings=self.describe_settings(all_columns))
-
-    def describe_settings(self, schema: Mapping[str, pl.DataType]) -> str:
-        """Return the settings of a measurement as JSON."""
-
-        def describe(column: str) -> str:
-            name = str(self.computed.get(column, column))
-            return f"{name} (as numbers)" if schema[column].is_numeric() else name
-
-        last = [
-            name if name == self.document else describe(name) for name in self.ties.columns or ()
-        ]
-        if self.ties.document is not None or self.ties.tool is not None:
-            last = [each for each in (self.ties.tool, self.ties.document) if each is not None]
-        # Directions are recorded only for columns that break ties. The first sort column is left
-        # out, since it may hold scores for one strategy and ranks for another.
-        tie_orders = {}
-        for name, (_, *columns) in self.by.items():
-            flags = self.find_directions(name)[1:]
-            order = [
-                f"{describe(column)}{'' if highest_first else ' ascending'}"
-                for column, highest_first in zip(columns, flags, strict=True)
-            ]
-            tie_orders[name] = [*order, *(each for each in last if each not in columns)]
-        first, *others = tie_orders.values()
-        settings = {
-            "polars_graded": __version__,
-            "measures": {column: measure.formula for column, measure in self.measures.items()},
-            "irrelevant": self.scale.irrelevant,
-            "max_grade": self.scale.max_grade,
-            "relevant_from": self.scale.relevant_from,
-            "undefined_as": self.scale.undefined,
-            "condensed": self.condensed,
-            "ties": first if all(each == first for each in others) else tie_orders,
-        }
-        return json.dumps(settings, ensure_ascii=False)
+        return replace(self, fingerprint=column)
 
     def build_document_ranking(self, strategy: str) -> Ranking:
-        """Return the ranking of a strategy, with documents as the last sort key.
+        """Return the ranking of a strategy, with documents as the last sort column.
 
         If documents break no ties, as with `ties="order"`, the result is that of `build_ranking`.
         """

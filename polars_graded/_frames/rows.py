@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ import polars.selectors as cs
 from polars.io.plugins import register_io_source
 
 from polars_graded._checks import first_few
+from polars_graded._frames.request import Request
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Integers, list_rows
 
@@ -109,6 +110,35 @@ class Groups:
         numbers = values.to_numpy()
         results = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
         return pl.Series(results, nan_to_null=True)
+
+
+class Collector(Protocol):
+    """Object that collects facts or values, part by part."""
+
+    def add(self, groups: Groups) -> None:
+        """Add a part of whole queries."""
+
+
+def group_rows(
+    requests: Sequence[Request], frame: pl.DataFrame | pl.LazyFrame, *, consecutive: bool
+) -> Iterator[Groups]:
+    """Yield the rows of a frame, grouped by ranking, in parts of whole queries.
+
+    The requests differ in their graders, but not in the columns that identify a ranking. There is
+    one part, unless the rows of each query of a LazyFrame are `consecutive`.
+    """
+    first = requests[0]
+    columns = [*dict.fromkeys(name for each in requests for name in each.document_columns)]
+    computed = {name: expr for each in requests for name, expr in each.computed.items()}
+    parts: Iterable[Any] = [frame]
+    if isinstance(frame, pl.LazyFrame):
+        needed = dict.fromkeys(name for each in requests for name in each.input_columns)
+        parts = [frame.select(*needed)]
+        if consecutive:
+            parts = read_whole_queries(parts[0], first.query)
+    for part in parts:
+        rows = replace(first, computed=computed).add_computed_columns(part)
+        yield Groups.of(rows, first.keys, columns)
 
 
 def _find_adjacent_groups(keys: pl.DataFrame) -> Integers | None:

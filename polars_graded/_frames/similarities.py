@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, ClassVar, Self
@@ -30,11 +30,12 @@ from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._frames.values import Gathered, Part, StrategyValues, gather
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import Computed, compute
+from polars_graded._measuring.computing import ChunkValues, Computation, Computed
 from polars_graded._measuring.definitions import SIMILARITIES, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.documents import DocumentLists
-from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
+from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning
@@ -55,10 +56,10 @@ class PairRequest(Request):
     """Checked arguments of a `similarity` call."""
 
     definitions: ClassVar[Mapping[str, Definition]] = SIMILARITIES
-    compares_pairs: ClassVar[bool] = True
-    baseline: Any = None
-    stacked: pl.Series | None = None
-    """Names in the column `strategy`. None without such a column, or if no frame is known yet."""
+    strategies: pl.Series = field(default_factory=pl.Series)
+    """The names of all strategies; none if the frame has no rows."""
+    pairs: Sequence[tuple[int, int]] = ()
+    """The indices of both strategies of each pair."""
 
     def check_names(self) -> None:
         """Raise if result columns share a name."""
@@ -86,16 +87,6 @@ class PairRequest(Request):
         """
         return {*super().unused_warnings, DataWarning.missing}
 
-    @property
-    def needs_strategies(self) -> bool:
-        """Return whether the names of stacked strategies are still unknown."""
-        return self.strategy is not None and self.stacked is None
-
-    def check_pairs(self) -> None:
-        """Raise if the strategies are known and do not form a pair."""
-        if not self.needs_strategies:
-            find_pairs(self.strategies, self.baseline, hint=HINT)
-
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
         """Return the schema of the result for the schema of a frame."""
         keys = super().build_schema(schema)
@@ -113,33 +104,6 @@ class PairRequest(Request):
             raise ValueError(msg)
         return request
 
-    def with_strategies(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:
-        """Return the request with the names of stacked strategies."""
-        if not self.needs_strategies:
-            return self
-        rows = frame.lazy().select(self.strategy).unique().collect(engine="streaming")
-        names = in_order(rows.to_series())
-        if names.null_count():
-            msg = f"strategy {self.strategy!r} must not be null"
-            raise ValueError(msg)
-        request = replace(self, stacked=names)
-        if not names.is_empty():
-            request.check_pairs()
-        return request
-
-    @property
-    def strategies(self) -> pl.Series:
-        """The names of all strategies."""
-        return pl.Series([*self.by]) if self.stacked is None else self.stacked
-
-    @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Two strategy indices per pair; empty if there is no strategy."""
-        if self.strategies.is_empty():
-            return []
-        a, b = find_pairs(self.strategies, self.baseline, hint=HINT)
-        return [*zip(a.tolist(), b.tolist(), strict=True)]
-
     @property
     def named_pairs(self) -> pl.DataFrame:
         """The index and the name of each pair, and the names of its strategies."""
@@ -151,6 +115,45 @@ class PairRequest(Request):
         names = [f"{one} and {other}" for one, other in zip(first, second, strict=True)]
         pair_names = pl.Series(self.key, names, dtype=pl.String)
         return pl.DataFrame([pair_names, first, second]).with_row_index(PAIR_INDEX)
+
+
+@dataclass(frozen=True)
+class PairComputation(Computation):
+    """Similarities of pairs of strategies.
+
+    The result marks the queries in which one or both strategies have tied documents. If
+    `tie_checked` is empty and no measure needs ties, no query is marked.
+    """
+
+    pairs: Sequence[tuple[int, int]]
+
+    def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
+        """Return the values of each pair of strategies for the queries of a chunk."""
+        columns = dict(zip(self.lists, chunk, strict=True))
+        judged = self.find_judged(columns)
+        first, n = find_span([each.inputs["number"] for each in judged.values()])
+        ranked = [RankedLists.of(each, first, n) for each in self.rank(columns, judged)]
+        return [self._compare(ranked[a], ranked[b]) for a, b in self.pairs]
+
+    @property
+    def values_per_query(self) -> int:
+        """Return the number of values that each query has at least in memory.
+
+        A chunk holds the rankings of all strategies: the more strategies there are, the fewer
+        queries it may have.
+        """
+        n_rows = sum(len(documents.grades.flat) for documents in self.strategies)
+        n_queries = max(1, len(self.strategies[0].grades))
+        return max(super().values_per_query, n_rows // (2 * n_queries))
+
+    def _compare(self, one: RankedLists, other: RankedLists) -> ChunkValues:
+        """Return the values of one pair, and the mask of queries with ties."""
+        pair = ListPair(one, other)
+        values = [
+            measure.definition.kernel(pair, **options)
+            for measure, options in zip(self.measures, self.arguments, strict=True)
+        ]
+        return values, one.has_ties | other.has_ties
 
 
 @dataclass(frozen=True)
@@ -239,11 +242,11 @@ class PairPart(Part):
             lists = [*self._split(lists[0])]
         ranking = self.build_ranking(name)
         ordered = self.request.order_dependent_measures
-        values = compute(
-            [*self.measures.values()], ranking, lists, tie_checked=ordered, pairs=self.request.pairs
+        computation = PairComputation.of(
+            [*self.measures.values()], ranking, lists, ordered, pairs=self.request.pairs
         )
-        for each in values:
-            yield name, each
+        for values in computation.run():
+            yield name, values
 
     def _split(self, documents: DocumentLists) -> Iterator[DocumentLists]:
         """Yield the documents of each stacked strategy, one list per query."""
@@ -285,9 +288,25 @@ class GatheredPairs(Gathered):
     def in_order(self) -> pl.DataFrame:
         """Check and sort the values of all queries."""
         self.check()
-        values = pl.concat(chain(*self.values.values())).sort(self.request.query)
+        values = pl.concat(each.values for each in chain(*self.measured.values())).sort(
+            self.request.query
+        )
         pairs = self.request.named_pairs
         return pairs.join(values, on=PAIR_INDEX, maintain_order="left_right").drop(PAIR_INDEX)
+
+
+def _find_strategies(frame: Any, column: str) -> pl.Series:
+    """Return the names of stacked strategies in a frame of any kind."""
+    engine = find_engine(frame)
+    if engine is None:
+        rows = frame.lazy().select(column).unique().collect(engine="streaming")
+        names = in_order(rows.to_series())
+    else:
+        names = in_order(engine.find_distinct(frame, column))
+    if names.null_count():
+        msg = f"strategy {column!r} must not be null"
+        raise ValueError(msg)
+    return names
 
 
 @gather.register
@@ -328,7 +347,8 @@ def similarity(
         Names of measures (see Notes), lists of them, or mappings from names of columns to measures.
     query, by, strategy, descending
         As for `evaluate`. Either `by` names the score columns of at least two strategies, or
-        `strategy` names the column of strategies, and the frame has a column of documents.
+        `strategy` names the column of strategies, which is read at the call, also from a
+        LazyFrame. The frame then needs documents.
     grade, irrelevant, relevant_from
         The column of grades, the irrelevant grade and the lowest relevant grade, as for `evaluate`.
         Only `relevant_entered` and `relevant_left` use them.
@@ -433,9 +453,14 @@ def similarity(
             irrelevant=irrelevant,
             relevant_from=relevant_from,
         )
-        request = replace(request, baseline=baseline)
-        request.check_pairs()
-        return [request]
+        names = pl.Series([*request.by])
+        if strategy is not None:
+            names = _find_strategies(frame, strategy)
+        pairs = []
+        if len(names):
+            a, b = find_pairs(names, baseline, hint=HINT)
+            pairs = [*zip(a.tolist(), b.tolist(), strict=True)]
+        return [replace(request, strategies=names, pairs=pairs)]
 
     values: pl.DataFrame | pl.LazyFrame = measure_frame(
         make_requests, frame, consecutive=consecutive

@@ -7,16 +7,16 @@ are facts about the data that warnings may need (see the module `notes`).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, singledispatch
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
-from polars_graded._frames.fingerprints import record
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
     BELOW_ZERO,
@@ -31,22 +31,18 @@ from polars_graded._frames.notes import (
     note_queries,
     note_strategy,
 )
+from polars_graded._frames.records import build_records
 from polars_graded._frames.request import Request
-from polars_graded._frames.rows import (
-    TEMPORARY_NAME_TEMPLATE,
-    Groups,
-    are_sorted,
-    read_whole_queries,
-)
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import Computed, compute, find_depth, write_error
+from polars_graded._measuring.computing import Computation, Computed, find_depth, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
+    check_finite,
     check_grades,
     check_ranked_by,
     find_not_finite,
     read_input,
-    write_not_finite_error,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import Integers
@@ -61,28 +57,6 @@ MAX_SHARED_ROWS = 1 << 24
 Strategies that are measured together share work. If the product for all strategies exceeds the
 maximum, they are measured in groups of at least one strategy.
 """
-
-
-def group_rows(
-    requests: Sequence[Request], frame: pl.DataFrame | pl.LazyFrame, *, consecutive: bool
-) -> Iterator[Groups]:
-    """Yield the rows of a frame, grouped by ranking, in parts of whole queries.
-
-    The requests differ in their graders, but not in the columns that identify a ranking. There is
-    one part, unless the rows of each query of a LazyFrame are `consecutive`.
-    """
-    first = requests[0]
-    columns = [*dict.fromkeys(name for each in requests for name in each.document_columns)]
-    computed = {name: expr for each in requests for name, expr in each.computed.items()}
-    parts: Iterable[Any] = [frame]
-    if isinstance(frame, pl.LazyFrame):
-        needed = dict.fromkeys(name for each in requests for name in each.input_columns)
-        parts = [frame.select(*needed)]
-        if consecutive:
-            parts = read_whole_queries(parts[0], first.query)
-    for part in parts:
-        rows = replace(first, computed=computed).add_computed_columns(part)
-        yield Groups.of(rows, first.keys, columns)
 
 
 @dataclass(frozen=True)
@@ -159,14 +133,14 @@ class Part:
     @cached_property
     def records(self) -> list[pl.Series]:
         """Return the columns that record what was measured, which all entries of `by` share."""
-        return record(self.request, self.groups)
+        return build_records(self.request, self.groups)
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
         """Return the notes that all entries of `by` share, by name."""
         return note_queries(self.request, self.groups, self.grades)
 
-    def list_ranking_columns(self, name: str) -> list[Lists]:
+    def list_sort_columns(self, name: str) -> list[Lists]:
         """Return the sort columns of a strategy, as one list per query."""
         lists = [*map(self.groups.lists, self.request.find_columns(name))]
         for column in self.request.ties.columns or ():
@@ -174,8 +148,8 @@ class Part:
             lists.append(Lists(self.request.as_text(column, values.flat), values.offsets))
         return lists
 
-    def list_documents(self, name: str, keys: Sequence[Lists]) -> DocumentLists:
-        """Return the documents of each query; `keys` are the sort columns.
+    def list_documents(self, name: str, sort_columns: Sequence[Lists]) -> DocumentLists:
+        """Return the documents of each query.
 
         Measures that need no ranking get the grades alone.
         """
@@ -184,7 +158,7 @@ class Part:
         return DocumentLists.of(
             self.build_ranking(name),
             self.grades,
-            keys,
+            sort_columns,
             self.request.ties.bits,
             self.names,
             self.ranked_inputs,
@@ -208,22 +182,22 @@ class Part:
         documents = self.groups.frame.get_column(column)
         return lambda rows: documents.gather(rows).cast(pl.String)
 
-    def find_not_finite_columns(self, name: str, keys: Sequence[Lists]) -> Integers:
+    def find_not_finite_columns(self, name: str, sort_columns: Sequence[Lists]) -> Integers:
         """Return for each query the number of the last non-finite column, or 0.
 
         The grade is column 1. Raise if a sort column has a wrong type.
         """
-        check_ranked_by(self.build_ranking(name), self.grades, keys)
-        return find_not_finite([self.grades, *keys])
+        check_ranked_by(self.build_ranking(name), self.grades, sort_columns)
+        return find_not_finite([self.grades, *sort_columns])
 
     def measure_together(self, names: Sequence[str]) -> Iterator[StrategyValues]:
         """Yield the values and notes of strategies that are measured together."""
-        keys = {name: self.list_ranking_columns(name) for name in names}
-        not_finite = {name: self.find_not_finite_columns(name, keys[name]) for name in names}
+        columns = {name: self.list_sort_columns(name) for name in names}
+        not_finite = {name: self.find_not_finite_columns(name, columns[name]) for name in names}
         finite_names = [name for name, numbers in not_finite.items() if not numbers.any()]
         error, computed = None, dict[str, list[Computed]]()
         try:
-            documents = {name: self.list_documents(name, keys[name]) for name in finite_names}
+            documents = {name: self.list_documents(name, columns[name]) for name in finite_names}
             for name, each in self.compute(documents):
                 computed.setdefault(name, []).append(each)
         except UnusableDataError as caught:
@@ -239,8 +213,8 @@ class Part:
         if documents:
             ordered = self.request.order_dependent_measures
             ranking, lists = self.build_ranking(next(iter(documents))), [*documents.values()]
-            values = compute([*self.measures.values()], ranking, lists, tie_checked=ordered)
-            yield from zip(documents, values, strict=True)
+            computation = Computation.of([*self.measures.values()], ranking, lists, ordered)
+            yield from zip(documents, computation.run(), strict=True)
 
     def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
         """Return a column that repeats one value for all queries."""
@@ -300,17 +274,13 @@ class Gathered:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.by}
-        self._notes: list[pl.DataFrame] = []
+        self.measured: dict[str, list[StrategyValues]] = {name: [] for name in request.by}
         self._grades: list[pl.DataFrame] = []
-        self._faults = {name: Faults() for name in request.by}
 
     def add(self, groups: Groups) -> None:
         """Measure a part of whole queries."""
         for each in self.part(self.request, groups).measure_rankings():
-            self.values[each.name].append(each.values)
-            self._notes.append(each.notes)
-            self._faults[each.name].add(each)
+            self.measured[each.name].append(each)
         self._grades.append(note_grades(groups.frame.get_column(self.request.grade)))
 
     @cached_property
@@ -322,21 +292,28 @@ class Gathered:
             pl.col(HALVES).all(),
             pl.col(BELOW_ZERO).sum(),
         )
-        return Notes(self.request, pl.concat(self._notes), grades.row(0, named=True))
+        notes = pl.concat(each.notes for each in chain(*self.measured.values()))
+        return Notes(self.request, notes, grades.row(0, named=True))
 
     def check(self) -> None:
-        """Raise if there are faults in the data."""
+        """Raise if data are not finite, or if a kernel cannot use them."""
         request = self.request
-        for name, faults in self._faults.items():
+        unit = "queries" if request.strategy is None else "rankings"
+        for name, measured in self.measured.items():
             ranking = request.build_ranking(name).with_inputs(**request.inputs)
-            faults.check(ranking, stacked=bool(request.strategy))
+            not_finite = np.concatenate([each.not_finite for each in measured])
+            check_finite(ranking, not_finite, unit)
+            if errors := [each.error for each in measured if each.error is not None]:
+                error = UnusableDataError.of_all(errors)
+                raise ValueError(write_error(ranking, error, len(not_finite), unit))
 
     def in_order(self) -> pl.DataFrame:
         """Check and sort the values of all queries."""
         self.check()
         request = self.request
         strategies = [
-            sort_by_query(request, pl.concat(self.values.pop(name))) for name in request.by
+            sort_by_query(request, pl.concat(each.values for each in measured))
+            for measured in self.measured.values()
         ]
         if request.strategy is not None:
             [values] = strategies
@@ -353,35 +330,6 @@ class Gathered:
 def sort_by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     """Return values sorted by query."""
     return values if are_sorted(values.select(request.query)) else values.sort(request.query)
-
-
-class Faults:
-    """Faults in the data of one entry of `by`, collected over all parts."""
-
-    def __init__(self) -> None:
-        self.n = 0
-        self.not_finite: Counter[int] = Counter()
-        """Number of queries with NaN or infinity, by column number. See `StrategyValues`."""
-        self.errors: list[UnusableDataError] = []
-
-    def add(self, rankings: StrategyValues) -> None:
-        """Add the faults of a part."""
-        self.n += len(rankings.not_finite)
-        self.not_finite.update(rankings.not_finite[rankings.not_finite > 0].tolist())
-        if rankings.error is not None:
-            self.errors.append(rankings.error)
-
-    def check(self, ranking: Ranking, *, stacked: bool) -> None:
-        """Raise if there is a fault."""
-        each = "rankings" if stacked else "queries"
-        if self.not_finite:
-            number = max(self.not_finite)
-            raise ValueError(
-                write_not_finite_error(ranking, number, self.not_finite[number], self.n, each)
-            )
-        if self.errors:
-            error = UnusableDataError.of_all(self.errors)
-            raise ValueError(write_error(ranking, error, self.n, each))
 
 
 @singledispatch

@@ -109,7 +109,7 @@ class Lists:
         start, stop = self.offsets[first], self.offsets[last]
         values = self.flat.slice(start, stop - start).cast(pl.Float64).to_numpy()
         offsets = self.offsets[first : last + 1] - start
-        return Ragged(values, offsets, threads=pl.thread_pool_size())
+        return Ragged(values, offsets)
 
 
 def are_exact(numbers: pl.Series) -> bool:

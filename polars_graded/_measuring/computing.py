@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,6 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, N_TIE_ORDERS, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.names import Measure
@@ -57,92 +56,80 @@ def find_depth(measures: Sequence[Measure]) -> int | None:
     return None if None in depths else max(each for each in depths if each is not None)
 
 
-def compute(
-    measures: Sequence[Measure],
-    ranking: Ranking,
-    strategies: Sequence[DocumentLists],
-    *,
-    tie_checked: Sequence[Measure] = (),
-    pairs: Sequence[tuple[int, int]] | None = None,
-) -> list[Computed]:
-    """Return the values of the measures for each strategy, or for each pair.
-
-    The result also marks the queries in which the order of tied documents changes a value of a
-    measure in `tie_checked`.
-
-    If `pairs` of indices in `strategies` are passed, there is one result per pair. The result marks
-    the queries in which one or both strategies have tied documents. If `tie_checked` is empty and
-    no measure needs ties, no query is marked.
-    """
-    if not (tie_checked or any(measure.needs_ties for measure in measures)):
-        strategies = [replace(documents, ties=None) for documents in strategies]
-    round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
-    ranking = replace(ranking, scale=ranking.scale.rounded(round_grade))
-    arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
-    computation = _Computation(measures, arguments, ranking, strategies, tie_checked)
-    n_values = max(measure.values_per_query for measure in measures)
-    kernel: Callable[..., list[ChunkValues]] = computation.measure_chunk
-    if pairs is not None:
-        kernel = partial(computation.compare_chunk, pairs)
-        # A chunk holds the rankings of all strategies: the more strategies there are, the fewer
-        # queries it may have.
-        n_rows = sum(len(documents.grades.flat) for documents in strategies)
-        n_values = max(n_values, n_rows // (2 * max(1, len(strategies[0].grades))))
-    chunks = batches.run(computation.lists, kernel, values_per_query=n_values)
-    return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
-
-
 @dataclass(frozen=True)
-class _Computation:
+class Computation:
     """Measures with the arguments of their kernels, and the documents of all strategies."""
 
     measures: Sequence[Measure]
-    arguments: Sequence[Mapping[str, Any]]
     ranking: Ranking
+    arguments: Sequence[Mapping[str, Any]]
     strategies: Sequence[DocumentLists]
     tie_checked: Sequence[Measure]
+    """Measures that mark the queries in which the order of tied documents changes their value."""
+
+    @classmethod
+    def of(
+        cls,
+        measures: Sequence[Measure],
+        ranking: Ranking,
+        strategies: Sequence[DocumentLists],
+        tie_checked: Sequence[Measure] = (),
+        **others: Any,
+    ) -> Self:
+        """Return a computation whose arguments have the precision of the grades."""
+        if not (tie_checked or any(measure.needs_ties for measure in measures)):
+            strategies = [replace(documents, ties=None) for documents in strategies]
+        round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
+        ranking = replace(ranking, scale=ranking.scale.rounded(round_grade))
+        arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
+        return cls(measures, ranking, arguments, strategies, tie_checked, **others)
+
+    def run(self) -> list[Computed]:
+        """Return the values of each strategy."""
+        chunks = batches.run(self.lists, self.compute_chunk, values_per_query=self.values_per_query)
+        return [Computed(self.measures, each) for each in zip(*chunks, strict=True)]
+
+    def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
+        """Return the values of each strategy for the queries of a chunk."""
+        columns = dict(zip(self.lists, chunk, strict=True))
+        return [*map(self._measure, self.rank(columns, self.find_judged(columns)))]
+
+    @property
+    def values_per_query(self) -> int:
+        """Return the number of values that each query has at least in memory."""
+        return max(measure.values_per_query for measure in self.measures)
 
     @cached_property
     def lists(self) -> list[Lists]:
         """Return the columns of all strategies; those that strategies share occur once."""
         return [*dict.fromkeys(each for documents in self.strategies for each in documents.lists)]
 
-    def measure_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
-        """Return the values of each strategy for the queries of a chunk."""
-        in_chunk = dict(zip(self.lists, chunk, strict=True))
-        return [*map(self._measure, self._rank(in_chunk, self._find_judged(in_chunk)))]
+    def find_judged(self, columns: Mapping[Lists, Ragged]) -> dict[Lists, Judged]:
+        """Return the judged documents for each column of grades, which strategies may share.
 
-    def compare_chunk(self, pairs: Sequence[tuple[int, int]], *chunk: Ragged) -> list[ChunkValues]:
-        """Return the values of each pair of strategies for the queries of a chunk."""
-        in_chunk = dict(zip(self.lists, chunk, strict=True))
-        judged = self._find_judged(in_chunk)
-        first, n = find_span([each.inputs["number"] for each in judged.values()])
-        ranked = [RankedLists.of(each, first, n) for each in self._rank(in_chunk, judged)]
-        return [self._compare(ranked[a], ranked[b]) for a, b in pairs]
-
-    def _find_judged(self, in_chunk: Mapping[Lists, Ragged]) -> dict[Lists, Judged]:
-        """Return the judged documents for each column of grades, which strategies may share."""
+        `columns` are the columns of a chunk.
+        """
         scale, judged = self.ranking.scale, dict[Lists, Judged]()
         for documents in self.strategies:
             if documents.grades not in judged:
                 judged[documents.grades] = Judged.of(
-                    in_chunk[documents.grades],
+                    columns[documents.grades],
                     scale.irrelevant,
                     scale.relevant_from,
-                    {name: in_chunk[column] for name, column in documents.inputs.items()},
+                    {name: columns[column] for name, column in documents.inputs.items()},
                     documents.labels,
                 )
         return judged
 
-    def _rank(
-        self, in_chunk: Mapping[Lists, Ragged], judged: Mapping[Lists, Judged]
+    def rank(
+        self, columns: Mapping[Lists, Ragged], judged: Mapping[Lists, Judged]
     ) -> Iterator[Queries]:
         """Yield the ranked queries of each strategy, so that only one is in memory at a time."""
         for documents in self.strategies:
             yield Queries.ranked_by(
                 judged[documents.grades],
-                None if documents.scores is None else in_chunk[documents.scores],
-                None if documents.ties is None else in_chunk[documents.ties],
+                None if documents.scores is None else columns[documents.scores],
+                None if documents.ties is None else columns[documents.ties],
                 descending=documents.descending,
                 condensed=self.ranking.condensed,
                 depth=find_depth(self.measures),
@@ -160,15 +147,6 @@ class _Computation:
         ]
         checked = [pair for pair in pairs if pair[0] in self.tie_checked]
         return values, _find_dependence_on_ties(checked, queries, self.ranking)
-
-    def _compare(self, one: RankedLists, other: RankedLists) -> ChunkValues:
-        """Return the values of one pair, and the mask of queries with ties."""
-        pair = ListPair(one, other)
-        values = [
-            measure.definition.kernel(pair, **options)
-            for measure, options in zip(self.measures, self.arguments, strict=True)
-        ]
-        return values, one.has_ties | other.has_ties
 
 
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:

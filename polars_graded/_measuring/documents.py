@@ -41,7 +41,7 @@ from polars_graded._measuring.ties import round_scores
 
 @dataclass(frozen=True, eq=False)
 class DocumentLists:
-    """Grades and sort keys of documents, as columns with one list per query."""
+    """Grades and sort columns of documents, as columns with one list per query."""
 
     grades: Lists
     scores: Lists | None
@@ -63,28 +63,29 @@ class DocumentLists:
         cls,
         ranking: Ranking,
         grades: Lists,
-        keys: Sequence[Lists],
+        sort_columns: Sequence[Lists],
         bits: Literal[32, 64] | None = None,
         names: Callable[[Integers], pl.Series] | None = None,
         inputs: Mapping[str, Lists] | None = None,
-        n_keys: int | None = None,
+        n_tie_columns: int | None = None,
     ) -> DocumentLists:
-        """Return documents made from checked grades, sort keys and inputs.
+        """Return documents made from checked grades, sort columns and inputs.
 
         If `bits` is passed, scores are compared in this precision. Documents that are equal in all
-        keys are ordered by name, descending, if `names` is passed: a function that takes row
+        columns are ordered by name, descending, if `names` is passed: a function that takes row
         numbers and returns the names of the documents in these rows. Such documents still count as
-        tied. With `n_keys`, documents that are equal in the first `n_keys` keys count as tied too;
-        the other keys only order them.
+        tied. With `n_tie_columns`, documents that are equal in this number of first columns count
+        as tied too; the other columns only order them.
         """
         inputs = inputs or {}
-        if not keys:
+        if not sort_columns:
             return cls(grades, None, None, inputs=inputs)
-        scores = keys[0].as_numbers() if bits is None else round_scores(keys[0], bits)
+        scores, *further = sort_columns
+        scores = scores.as_numbers() if bits is None else round_scores(scores, bits)
         order = None
-        if keys[1:] or names is not None:
+        if further or names is not None:
             descending = [*ranking.descending[1:], True]
-            order = _Order.of(scores, keys[1:], descending, names, n_keys)
+            order = _Order.of(scores, further, descending, names, n_tie_columns)
         if order is None:
             return cls(grades, scores, scores, None, ranking.descending[0], inputs)
         # The order swaps only documents with equal scores, so the column of scores stays the same.
@@ -114,28 +115,28 @@ class DocumentLists:
 
 @dataclass(frozen=True)
 class _Order:
-    """Order of documents after further keys have broken the ties of scores."""
+    """Order of documents after further columns have broken the ties of scores."""
 
     rows: Integers
     """For each new row: the old row of its document."""
     tie_groups: Integers
     """For each new row: the index of the tie group of its document. Documents of a tie group are
-    equal in all keys."""
+    equal in all columns."""
 
     @classmethod
     def of(
         cls,
         scores: Lists,
-        keys: Sequence[Lists],
+        further: Sequence[Lists],
         descending: Sequence[bool],
         names: Callable[[Integers], pl.Series] | None,
-        n_keys: int | None = None,
+        n_tie_columns: int | None = None,
     ) -> _Order | None:
-        """Return the order by further keys, or None if no scores are tied.
+        """Return the order by further columns, or None if no scores are tied.
 
-        Nulls come last. If `names` is passed, documents with equal keys are ordered by name. These
-        documents still count as tied. With `n_keys`, documents count as tied if they are equal in
-        the score and the first `n_keys` - 1 further keys.
+        Nulls come last. If `names` is passed, documents that are equal in all columns are ordered
+        by name. These documents still count as tied. With `n_tie_columns`, documents count as tied
+        if they are equal in the score and the first `n_tie_columns` - 1 further columns.
         """
         ties_of_chunks, start = [], 0
         for length, places, groups in batches.run([scores], Ragged.find_ties):
@@ -146,7 +147,7 @@ class _Order:
         places, groups = (np.concatenate(each) for each in zip(*ties_of_chunks, strict=True))
         if not len(places):
             return None
-        columns = (key.flat.gather(places).alias(str(n)) for n, key in enumerate(keys))
+        columns = (each.flat.gather(places).alias(str(n)) for n, each in enumerate(further))
         tied = pl.DataFrame([pl.Series("group", groups), *columns])
         ordered = tied if names is None else tied.with_columns(names(places).alias("name"))
         flags = [False, *descending][: ordered.width]
@@ -155,9 +156,9 @@ class _Order:
             pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
         # The tied documents stay in the rows `places`, but in their new order. Documents with equal
-        # keys form a run. The index of their tie group is the new row of the run's first document.
-        decisive_keys = tied.select(tied.columns[:n_keys])
-        run = decisive_keys[order].to_struct().rle_id().to_numpy()
+        # values form a run. The index of their tie group is the new row of the first of them.
+        decisive_columns = tied.select(tied.columns[:n_tie_columns])
+        run = decisive_columns[order].to_struct().rle_id().to_numpy()
         tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
         tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
         rows[places] = places[order.to_numpy()]
@@ -173,12 +174,12 @@ def check_grades(ranking: Ranking, grades: Lists) -> None:
     check_exact(ranking.column(1), grades.flat)
 
 
-def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise if the type of the first key or the length of any key is wrong."""
-    for number, key in enumerate(keys, 2):
+def check_ranked_by(ranking: Ranking, grades: Lists, sort_columns: Sequence[Lists]) -> None:
+    """Raise if the type of the first sort column or the length of any is wrong."""
+    for number, column in enumerate(sort_columns, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
-            check_score(ranking.column(number), key.flat.dtype)
-        _check_as_long(ranking.column(number), key, grades)
+            check_score(ranking.column(number), column.flat.dtype)
+        _check_as_long(ranking.column(number), column, grades)
 
 
 def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
@@ -327,21 +328,21 @@ def find_not_finite(columns: Sequence[Lists]) -> Integers:
     return numbers
 
 
-def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
-    """Raise if a sort key looks like ranks and no directions were passed.
+def check_directions(ranking: Ranking, sort_columns: Sequence[Lists]) -> None:
+    """Raise if a sort column looks like ranks and no directions were passed.
 
-    A key that breaks ties is not checked if it may contain row or document numbers.
+    A column that breaks ties is not checked if it may contain row or document numbers.
     """
     if ranking.direction_is_passed:
         return
-    for position, key in enumerate(keys):
+    for position, column in enumerate(sort_columns):
         if position and _may_number_documents(ranking.by[position]):
             continue
-        for clause in find_rank_strategies([collect_rank_facts(key)]).values():
-            flags = [True] * len(keys)
-            highest = str(flags if len(keys) > 1 else True)
+        for clause in find_rank_strategies([collect_rank_facts(column)]).values():
+            flags = [True] * len(sort_columns)
+            highest = str(flags if len(sort_columns) > 1 else True)
             flags[position] = False
-            lowest = str(flags if len(keys) > 1 else False)
+            lowest = str(flags if len(sort_columns) > 1 else False)
             msg = (
                 f"`descending` must be passed for {ranking.column(position + 2)}, which {clause}"
                 f"\n\nHint: {write_directions(lowest, highest)}"
@@ -349,24 +350,21 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
             raise ValueError(msg)
 
 
-def _may_number_documents(key: pl.Expr) -> bool:
-    """Return whether a tie-breaking key may be row or document numbers."""
-    return not key.meta.is_column() or may_identify_documents(key.meta.output_name())
+def _may_number_documents(column: pl.Expr) -> bool:
+    """Return whether a tie-breaking column may be row or document numbers."""
+    return not column.meta.is_column() or may_identify_documents(column.meta.output_name())
 
 
-def check_finite(ranking: Ranking, numbers: Integers) -> None:
-    """Raise if `find_not_finite` found a column with NaN or infinity."""
-    if number := int(numbers.max(initial=0)):
-        count = int((numbers == number).sum())
-        raise ValueError(write_not_finite_error(ranking, number, count, len(numbers), "queries"))
+def check_finite(ranking: Ranking, numbers: Integers, unit: str = "queries") -> None:
+    """Raise if `find_not_finite` found a column with NaN or infinity in a query.
 
-
-def write_not_finite_error(ranking: Ranking, number: int, count: int, n: int, each: str) -> str:
-    """Return the error for a column with NaN or infinity in `count` of `n`.
-
-    `each` is the unit of these counts, such as "queries".
+    `unit` says what `numbers` has one value for.
     """
-    column = ranking.column(number)
-    meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(number, "")
-    hint = f"\n\nHint: .fill_nan(None) makes NaN null{meaning}"
-    return f"{column} must be finite, got NaN or infinity in {count} of {n} {each}{hint}"
+    if number := int(numbers.max(initial=0)):
+        meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(number, "")
+        msg = (
+            f"{ranking.column(number)} must be finite, got NaN or infinity in "
+            f"{(numbers == number).sum()} of {len(numbers)} {unit}\n\n"
+            f"Hint: .fill_nan(None) makes NaN null{meaning}"
+        )
+        raise ValueError(msg)

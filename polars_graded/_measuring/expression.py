@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import Computed, check_measures, compute, write_error
+from polars_graded._measuring.computing import Computation, Computed, check_measures, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_directions,
@@ -74,7 +74,7 @@ def _make_expression(
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         try:
-            [values] = compute(measures, ranking, [documents])
+            [values] = Computation.of(measures, ranking, [documents]).run()
         except UnusableDataError as error:
             raise ValueError(write_error(ranking, error, len(documents.grades))) from None
         return gather(values)
@@ -97,26 +97,26 @@ def _list_columns(ranking: Ranking) -> list[pl.Expr]:
 def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentLists:
     """Check the columns of `_list_columns`, and return them as documents."""
     grades, *others = map(Lists.of, columns)
-    keys = others[: len(ranking.by)]
+    sort_columns = others[: len(ranking.by)]
     inputs = dict(zip(ranking.inputs, others[len(ranking.by) :], strict=True))
     check_grades(ranking, grades)
-    check_ranked_by(ranking, grades, keys)
-    check_finite(ranking, find_not_finite([grades, *keys]))
-    check_directions(ranking, keys)
+    check_ranked_by(ranking, grades, sort_columns)
+    check_finite(ranking, find_not_finite([grades, *sort_columns]))
+    check_directions(ranking, sort_columns)
     check_inputs(ranking, grades, inputs)
     inputs = {name: read_input(ranking, name, column) for name, column in inputs.items()}
-    return DocumentLists.of(ranking, grades, keys, inputs=inputs)
+    return DocumentLists.of(ranking, grades, sort_columns, inputs=inputs)
 
 
 def rank_rows(ranking: Ranking) -> pl.Expr:
     """Return an expression of structs with the `rank` of each row, and `tied`.
 
     The rank is null for a row that was not retrieved. If the ranking is condensed, it is also null
-    for an unjudged row. `tied` is true if another row of the query has the same sort keys and both
+    for an unjudged row. `tied` is true if another row of the query has equal sort columns and both
     rows have a rank.
     """
     if not ranking.by:
-        # Without sort keys, rows are in rank order, so their positions serve as the key.
+        # Without sort columns, rows are in rank order, so they are sorted by their positions.
         ranking = ranking.ranked_by([pl.int_range(pl.len())], descending=False)
     ranking.check_single()
     ranking = ranking.keep_rows()

@@ -29,7 +29,7 @@ class Ranking:
     rows: pl.Expr | None = None
     """Mask of the rows to use; None for all."""
     inputs: Mapping[str, pl.Expr] = field(default_factory=dict)
-    """Columns that measures need besides the grade. The keys are keywords such as `known`."""
+    """Columns that measures need besides the grade. Keywords such as `known` name them."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] | None = None
@@ -38,19 +38,21 @@ class Ranking:
         if not by:
             msg = "`ranked_by` needs at least one column to rank by, got none"
             raise TypeError(msg)
-        keys = tuple(check_column("ranked_by", key) for key in by)
+        columns = tuple(check_column("ranked_by", column) for column in by)
         passed = descending is not None
         value: Any = True if descending is None else descending
-        value = [value] * len(keys) if isinstance(value, bool) else value
+        value = [value] * len(columns) if isinstance(value, bool) else value
         flags = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         for flag in flags:
             if not isinstance(flag, bool):
                 msg = f"`descending` must be True, False or a list of them, got {flag!r}"
                 raise TypeError(msg)
-        if len(flags) != len(keys):
-            msg = f"`descending` must have one entry per column, got {len(flags)} for {len(keys)}"
+        if len(flags) != len(columns):
+            msg = (
+                f"`descending` must have one entry per column, got {len(flags)} for {len(columns)}"
+            )
             raise ValueError(msg)
-        return replace(self, by=keys, descending=tuple(flags), direction_is_passed=passed)
+        return replace(self, by=columns, descending=tuple(flags), direction_is_passed=passed)
 
     def only_grade(self, grade: float) -> Ranking:
         """Return the ranking in which only this grade is relevant."""
@@ -112,11 +114,11 @@ class Ranking:
     def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
         """Return `dtype` with checks that make Polars refuse unsuitable columns."""
         rules = [(self.grade, NUMBER_RULE.format(self.column(1)), NUMERIC_TYPES)]
-        for number, key in enumerate(self.by, 2):
+        for number, column in enumerate(self.by, 2):
             # Only objects are refused here, since Polars cannot make lists of them. Other types of
             # scores are checked when the query runs.
             rules.append(
-                (key, f"{self.column(number)} must be a number to rank by", COMPARABLE_TYPES)
+                (column, f"{self.column(number)} must be a number to rank by", COMPARABLE_TYPES)
             )
         for name, column in self.inputs.items():
             kind, types = DOCUMENT_INPUTS[name].kind, DOCUMENT_INPUTS[name].planned_types

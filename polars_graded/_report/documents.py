@@ -17,7 +17,7 @@ from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._report.drawing import Charts, Figure
 from polars_graded._report.tables import Table, build_overview
-from polars_graded._results.grid import Grid
+from polars_graded._results.results import Results
 from polars_graded.charts._rankings import draw_rankings, title_rankings
 
 MAX_SHOWN_RANKS = 10
@@ -90,7 +90,7 @@ class RankedFrame:
         return build_overview(overview(self.frame, **self.options | {"ties": None}))
 
     def draw_rankings(
-        self, page: Charts, queries: Sequence[str], names: Sequence[str], grid: Grid
+        self, page: Charts, queries: Sequence[str], names: Sequence[str], results: Results
     ) -> RankedQueries | None:
         """Draw the rankings of queries.
 
@@ -105,7 +105,7 @@ class RankedFrame:
         if not shown:
             msg = f"`frame` must have the queries of `per_query`, got none of {[*queries[:3]]}"
             raise ValueError(msg)
-        measure = _find_sum(grid) or f"ndcg@{MAX_SHOWN_RANKS}"
+        measure = _find_sum(results) or f"ndcg@{MAX_SHOWN_RANKS}"
         chart = draw_rankings(
             self.frame,
             shown,
@@ -127,11 +127,11 @@ class RankedFrame:
         return RankedQueries(page.draw(chart), titles)
 
 
-def _find_sum(grid: Grid) -> str | None:
+def _find_sum(results: Results) -> str | None:
     """Return the first measure to which each document adds an amount."""
-    for name in grid.measures:
+    for name in results.measures:
         try:
-            return check_sum(grid.formulas.get(name, name)).name
+            return check_sum(results.formulas.get(name, name)).name
         except ValueError:
             continue
     return None

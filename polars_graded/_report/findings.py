@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._results.findings import find_undefeated, is_significant
-from polars_graded._results.grid import Grid
-from polars_graded._results.measure_values import find_best_places
+from polars_graded._results.measure_values import check_best, find_best_places
+from polars_graded._results.results import Results
+from polars_graded._results.significance import find_undefeated, is_significant
 from polars_graded._sentences.titles import name_measure
 from polars_graded._sentences.verdicts import ALPHA, Facts, Tested
 
@@ -29,14 +29,18 @@ ENDS = (("ci_low", "ci_high"), ("simultaneous_low", "simultaneous_high"))
 
 
 def collect_facts(
-    grid: Grid, name: str, summary: pl.DataFrame, comparison: pl.DataFrame | None, tested: Tested
+    results: Results,
+    name: str,
+    summary: pl.DataFrame,
+    comparison: pl.DataFrame | None,
+    tested: Tested,
 ) -> Facts:
     """Return the findings about a measure.
 
-    `summary` and `comparison` are the tables of `summarise` and `compare` for the grid.
+    `summary` and `comparison` are the tables of `summarise` and `compare` for the results.
     `comparison` is None if there are no pairs.
     """
-    best, rows = grid.get_best_values([name])[name], summary.filter(measure=name)
+    best, rows = check_best(name, results.best[name]), summary.filter(measure=name)
     sort_keys = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
     measure = {
         "name": name,
@@ -50,7 +54,7 @@ def collect_facts(
     }
     pairs: list[Pair] = []
     if comparison is not None:
-        pairs = list_pairs(comparison.filter(measure=name), grid.strategies)
+        pairs = list_pairs(comparison.filter(measure=name), results.strategies)
     lead_pair = _find_leading_pair(measure, pairs, tested)
     may_be_first = find_undefeated(rows.height, pairs, best)
     return Facts(measure, pairs, tested, lead_pair, may_be_first)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import check_columns
 from polars_graded._drawing import chart_rows
 from polars_graded._frames.arguments import By, Columns, Descending, Grade
 from polars_graded._frames.strategies import find_index
@@ -18,10 +17,10 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._results.grid import Grid, Missing, order_strategies
 from polars_graded._results.keys import (
     CLUSTER,
     WEIGHT,
+    Keys,
     PassedKeys,
     add_units,
     check_independence,
@@ -29,7 +28,13 @@ from polars_graded._results.keys import (
     list_unit_columns,
 )
 from polars_graded._results.measure_values import MeasureColumns
-from polars_graded._results.result_sets import ResultSet, ResultSets, collect_rows, open_results
+from polars_graded._results.results import (
+    Missing,
+    Results,
+    ResultsByGrader,
+    check_grader,
+    open_results,
+)
 from polars_graded._results.significance import CorrectionName, Options, TestName
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
@@ -173,13 +178,19 @@ def report(
     tests = Options(test, correction)
     scripts = load_drawing_scripts()
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    graders = open_results(per_query, measures, keys, missing)
-    graders = ResultSets({name: _complete_key(each) for name, each in graders.by_grader.items()})
-    chosen = graders.select(grader)
-    results = chosen.only
+    graders = open_results(
+        per_query, measures, keys, missing, dependence="ignore", with_curves=True
+    )
+    graders = ResultsByGrader(
+        {name: _complete_key(each) for name, each in graders.by_grader.items()}
+    )
+    if grader is not None:
+        check_grader("grader", grader, graders.by_grader)
+    results = graders.only if grader is None else graders.by_grader[grader]
     contents = _build_contents(results, baseline, tests, check_segment_columns(segments))
     page_settings = contents.settings
-    [grader] = chosen.by_grader
+    if grader is None:
+        [grader] = graders.by_grader
     if grader is not None:
         page_settings["Grades"] = f"of {grader}"
         contents.add_graders(graders)
@@ -219,53 +230,44 @@ def report(
 
 
 def _build_contents(
-    results: ResultSet, baseline: Any, tests: Options, segments: Sequence[str]
+    results: Results, baseline: Any, tests: Options, segments: Sequence[str]
 ) -> Contents:
     """Return the contents of the page: the values with texts as strategies, and their segments."""
     # This module imports Altair, which `import polars_graded` does not load.
     from polars_graded._report.parts import Contents
 
-    strategy = results.keys.strategy
-    check_independence(results.rows, results.keys)
-    rows, one = chart_rows.join_columns("per_query", results.rows, results.keys.queries)
-    results = replace(results, rows=rows, keys=replace(results.keys, query=one))
-    numbers, curves = results.find_measures(curves=True)
-    rows = add_units(rows, results.keys)
-    results, unit_columns = replace(results, rows=rows), list_unit_columns(rows)
-    values = collect_rows(rows, [*numbers, *curves, *unit_columns], results.keys)
-    if values.is_empty():
+    keys, strategies = results.keys, results.strategies
+    check_independence(results.rows, keys)
+    rows, one = chart_rows.join_columns("per_query", results.rows, keys.queries)
+    rows = add_units(rows, replace(keys, query=one))
+    if rows.is_empty():
         msg = "`per_query` must have a row per strategy and query to show, got none"
         raise ValueError(msg)
-    strategies = order_strategies(values[strategy])
     place = None if baseline is None else find_index(strategies, baseline)
-    text = pl.col(strategy).cast(pl.String).fill_null("null").alias("strategy")
-    values = values.select(text, pl.col(one).alias("query"), *numbers, *curves, *unit_columns)
-    units = values.select("query", *unit_columns).unique()
-    names = strategies.cast(pl.String).fill_null("null").alias("strategy")
-    grid, curve_grid = (
-        Grid(
-            values.drop(*others, *unit_columns),
-            results.missing,
-            names,
-            results.measures,
-            clusters=units.select("query", CLUSTER) if CLUSTER in unit_columns else None,
-            weights=units.select("query", WEIGHT) if WEIGHT in unit_columns else None,
-        )
-        for others in (curves, numbers)
+    # The rows of each strategy become adjacent, so that the texts stay in the order of strategies.
+    rows = strategies.to_frame().join(
+        rows, on=keys.strategy, how="left", maintain_order="left_right"
     )
-    contents = Contents(grid, curve_grid, place, tests, units)
+    unit_columns, columns = list_unit_columns(rows), results.columns
+    rows = rows.select(
+        pl.col(keys.strategy).cast(pl.String).alias("strategy"),
+        pl.col(one).alias("query"),
+        *{*columns.numbers, *columns.curves},
+        *unit_columns,
+    )
+    cluster, weights = (name if name in unit_columns else None for name in (CLUSTER, WEIGHT))
+    shown = results.replace(rows=rows, keys=Keys(cluster=cluster, weights=weights))
+    contents = Contents(shown, place, tests, rows.select("query", *unit_columns).unique())
     contents.add_segments(results, segments, baseline)
     return contents
 
 
-def _complete_key(results: ResultSet) -> ResultSet:
+def _complete_key(results: Results) -> Results:
     """Return results without segments, whose columns identify a query if the others do not."""
     keys = results.keys
-    columns = [keys.strategy, *keys.queries]
-    check_columns("per_query", [*columns, *keys.segments], results.rows.collect_schema())
-    distinct = results.rows.lazy().select(columns).collect()
-    query = keys.identity if distinct.n_unique() < distinct.height else keys.queries
-    return replace(results, keys=replace(keys, query=query, segments=()))
+    is_complete = not results.rows.select(keys.strategy, *keys.queries).is_duplicated().any()
+    query = keys.queries if is_complete else keys.identity
+    return results.replace(keys=replace(keys, query=query, segments=()))
 
 
 def load_drawing_scripts() -> str:

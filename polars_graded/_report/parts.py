@@ -22,17 +22,15 @@ from polars_graded._report.findings import (
     list_pairs,
 )
 from polars_graded._results.comparing import (
-    compare_grid,
+    compare_results,
     compute_interactions,
     differences,
-    summarise_grid,
+    rank_strategies,
 )
-from polars_graded._results.findings import describe_test
-from polars_graded._results.grid import Grid
 from polars_graded._results.keys import CLUSTER, WEIGHT
-from polars_graded._results.ranks import rank_strategies
-from polars_graded._results.result_sets import ResultSet, ResultSets
-from polars_graded._results.significance import TESTS, Options
+from polars_graded._results.means import summarise_results
+from polars_graded._results.results import Results, ResultsByGrader
+from polars_graded._results.significance import TESTS, Options, describe_test
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import ALPHA, Facts, write_headline, write_variation
 
@@ -65,18 +63,17 @@ MISSING = {
 class Contents:
     """The contents of a page, computed from the values of measures and curves.
 
-    The grids have the columns `strategy` and `query`, and the strategies are texts.
+    The results have the columns `strategy` and `query`, and the strategies are texts.
     """
 
     def __init__(
         self,
-        grid: Grid,
-        curves: Grid,
+        results: Results,
         baseline: int | None,
         tests: Options,
         units: pl.DataFrame,
     ) -> None:
-        self.grid, self.curves, self.baseline = grid, curves, baseline
+        self.results, self.baseline = results, baseline
         self.units = units
         """A row per query, with the columns of `add_units`."""
         self.unit_columns: dict[str, Any] = {
@@ -87,53 +84,52 @@ class Contents:
         self.options = tests
         self.tests: Any = {"test": tests.test, "correction": tests.correction}
         self.charts = Charts()
-        self.names: list[str] = grid.strategies.to_list()
+        self.names: list[str] = results.strategies.to_list()
         self.short_names = shorten_names(self.names)
         self.documents: RankedFrame | None = None
         self.segments: dict[str, dict[str, Any]] = {}
         """The means and the differences in segments by measure, and whether these vary."""
         self.graders: Figure | None = None
         """The places of strategies under several graders."""
-        queries = format_count(len(grid.queries), "queries")
+        queries = format_count(len(results.queries), "queries")
         self.about = f"{format_count(len(self.names), 'strategies')}, {queries}"
-        if grid.clusters is not None:
-            self.about += f" in {format_count(len(np.unique(grid.clusters)), 'clusters')}"
-        if grid.weights is not None:
+        if results.clusters is not None:
+            self.about += f" in {format_count(len(np.unique(results.clusters)), 'clusters')}"
+        if results.weights is not None:
             self.about += ", weighted"
         self.comparison, n_pairs = None, 0
-        if grid.measures and (len(self.names) > 1 or baseline is not None):
+        if results.measures and (len(self.names) > 1 or baseline is not None):
             name = None if baseline is None else self.names[baseline]
-            self.comparison = compare_grid(grid, tests, name)
-            n_pairs = self.comparison.height // len(grid.measures)
-        options = baseline, n_pairs, "query" if len(grid.queries) == 1 else None
+            self.comparison = compare_results(results, tests, name)
+            n_pairs = self.comparison.height // len(results.measures)
+        options = baseline, n_pairs, "query" if len(results.queries) == 1 else None
         self.tested = describe_test(tests.test, tests.correction, *options)
-        self.summary = summarise_grid(grid, 1 - ALPHA) if grid.measures else pl.DataFrame()
+        self.summary = summarise_results(results, 1 - ALPHA) if results.measures else pl.DataFrame()
         self.facts = [
-            collect_facts(grid, name, self.summary, self.comparison, self.tested)
-            for name in grid.measures
+            collect_facts(results, name, self.summary, self.comparison, self.tested)
+            for name in results.measures
         ]
 
     @property
     def settings(self) -> dict[str, str]:
         """Return the settings of the comparison as names and texts."""
         tested = self.tested.settings(self.names) if self.comparison is not None else {}
-        lacks_values = any(self.grid.frame[name].null_count() for name in self.grid.measures)
-        missing = MISSING[self.grid.missing] or UNDEFINED * lacks_values
+        lacks_values = any(self.results.frame[name].null_count() for name in self.results.measures)
+        missing = MISSING[self.results.missing] or UNDEFINED * lacks_values
         settings = {"Data": self.about, **tested, "Missing values": missing or "none are allowed"}
-        formulas = {**self.grid.formulas, **self.curves.formulas}.items()
+        formulas = self.results.formulas.items()
         return settings | {name: formula for name, formula in formulas if name != formula}
 
     @use_own_theme()
-    def add_graders(self, graders: ResultSets) -> None:
+    def add_graders(self, graders: ResultsByGrader) -> None:
         """Add a chart of graders, if there are several."""
-        directions = self.grid.get_best_values(self.grid.measures).items()
-        best: Any = {name: best for name, best in directions if best != "none"}
-        if not best or len(graders.by_grader) == 1:
+        directed = [name for name in self.results.measures if self.results.best[name] != "none"]
+        if not directed or len(graders.by_grader) == 1:
             return
 
-        def summarise_grader(results: ResultSet) -> pl.DataFrame:
-            grid = replace(results, measures=[best]).read_grid("ignore")
-            return summarise_grid(grid, 1 - ALPHA)
+        def summarise_grader(results: Results) -> pl.DataFrame:
+            columns = replace(results.columns, numbers=directed)
+            return summarise_results(results.replace(columns=columns), 1 - ALPHA)
 
         means = graders.stack(summarise_grader)
         strategy = next(iter(graders.by_grader.values())).keys.strategy
@@ -141,14 +137,13 @@ class Contents:
         self.graders = self.charts.draw(chart)
 
     @use_own_theme()
-    def add_segments(self, results: ResultSet, columns: Sequence[str], baseline: Any) -> None:
+    def add_segments(self, results: Results, columns: Sequence[str], baseline: Any) -> None:
         """Add the means of each segment, and up to `MAX_SEGMENT_PAIRS` differences per measure."""
-        if not columns or not self.grid.measures:
+        if not columns or not self.results.measures:
             return
-        best: Any = self.grid.get_best_values(self.grid.measures)
-        keys = replace(results.keys, segments=columns)
-        grid = replace(results, measures=[best], keys=keys).read_grid("ignore")
-        means, strategy = summarise_grid(grid, 1 - ALPHA), keys.strategy
+        results = results.replace(keys=replace(results.keys, segments=columns))
+        best, strategy = results.best, results.keys.strategy
+        means = summarise_results(results, 1 - ALPHA)
         pairs = None
         if self.comparison is not None:
             correction = (
@@ -159,8 +154,8 @@ class Contents:
                     pl.col("strategy", "baseline").cast(pl.String)
                 )
                 for table in (
-                    compare_grid(grid, self.options, baseline),
-                    compute_interactions(grid, baseline, correction),
+                    compare_results(results, self.options, baseline),
+                    compute_interactions(results, baseline, correction),
                 )
             )
         for facts in self.facts:
@@ -172,7 +167,7 @@ class Contents:
                     drawn = compare_all_with(drawn, leader)
                 if drawn["difference"].count() and drawn.height <= MAX_SEGMENT_PAIRS:
                     figure = self.charts.draw(charts.comparison_forest(drawn))
-                rows = list_pairs(variations.filter(measure=name), self.grid.strategies)
+                rows = list_pairs(variations.filter(measure=name), self.results.strategies)
                 variation = self._join(write_variation(rows, is_corrected=correction != "none"))
             table = tables.build_segments(means.filter(measure=name), columns, strategy)
             self.segments[name] = {"table": table, "figure": figure, "variation": variation}
@@ -188,7 +183,7 @@ class Contents:
             "parts": parts,
             "rankings": rankings,
             "overview": None if self.documents is None else self.documents.build_overview(),
-            "curves": [*map(self._draw_curve, self.curves.measures)],
+            "curves": [*map(self._draw_curve, self.results.columns.curves)],
             "graders": self.graders,
         }
 
@@ -229,7 +224,7 @@ class Contents:
             pairs = compare_all_with(pairs, self.names[reference])
         height = _choose_height(pairs.height)
         part["forest"] = self.charts.draw(charts.comparison_forest(pairs), height)
-        rows = list_pairs(pairs, self.grid.strategies)
+        rows = list_pairs(pairs, self.results.strategies)
         part["tables"].append(tables.build_differences(facts, rows, self.names))
 
     def _add_queries(
@@ -245,12 +240,12 @@ class Contents:
             one, other, ends = row["strategy"], row["baseline"], find_interval(row)
             intervals[one, other] = ends
             intervals[other, one] = ends and (-ends[1], -ends[0])
-        name, results = part["name"], self.grid.get_results(part["name"])
-        filled = pl.col(name).fill_null(0) if self.grid.missing == "zero" else name
-        frame = self.grid.frame.select("strategy", "query", filled)
-        frame = frame.filter(pl.col("query").is_in(results.queries.implode(), nulls_equal=True))
+        name, values = part["name"], self.results.get_results(part["name"])
+        filled = pl.col(name).fill_null(0) if self.results.missing == "zero" else name
+        frame = self.results.frame.select("strategy", "query", filled)
+        frame = frame.filter(pl.col("query").is_in(values.queries.implode(), nulls_equal=True))
         frame = frame.join(self.units, on="query", nulls_equal=True, maintain_order="left")
-        best: Any = {name: results.best}
+        best: Any = {name: values.best}
         if n_shown < len(others):
             note = f"Histograms are shown for the first {n_shown} of {len(others)} pairs."
             part["notes"].append(note)
@@ -264,12 +259,12 @@ class Contents:
                 frame, best, *pair, interval=interval, **self.unit_columns
             )
             figure = self.charts.draw(chart, CHART_HEIGHT)
-            is_weighted = results.weights is not None
+            is_weighted = values.weights is not None
             table = tables.build_extremes(rows.drop("winner"), pair, name, is_weighted=is_weighted)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
             part["pairs"].append({**shown, "queries": rows["query"].to_list()})
-        if len(self.names) > 2 and results.n > 1:  # noqa: PLR2004
+        if len(self.names) > 2 and values.n > 1:  # noqa: PLR2004
             keys: Any = {"query": "query", "strategy": "strategy"}
             ranks = rank_strategies(frame, best, **keys, **self.unit_columns, **self.tests)
             height = _choose_height(ranks.height)
@@ -281,13 +276,15 @@ class Contents:
             return None
         pairs = [part["pairs"][0] for part in parts if part["pairs"]]
         queries = [_alternate_ends(pair["queries"]) for pair in pairs]
-        queries = queries or [self.grid.queries.cast(pl.String).drop_nulls().to_list()]
+        queries = queries or [self.results.queries.cast(pl.String).drop_nulls().to_list()]
         # The queries of all measures take turns.
         turns = filter(None, chain.from_iterable(zip_longest(*queries)))
         order = self.facts[0].measure["order"] if self.facts else range(len(self.names))
         names = [*(pairs[0]["names"] if pairs else []), *(self.names[place] for place in order)]
         shown = [*dict.fromkeys(turns)][:MAX_RANKED_QUERIES]
-        return self.documents.draw_rankings(self.charts, shown, [*dict.fromkeys(names)], self.grid)
+        return self.documents.draw_rankings(
+            self.charts, shown, [*dict.fromkeys(names)], self.results
+        )
 
     def _draw_curve(self, name: str) -> Figure | str:
         """Draw the means of a curve over the queries with a curve of every strategy.
@@ -297,18 +294,16 @@ class Contents:
         kind = curve_rows.find_curve_kind(name)
         if not kind:
             return ""
-        ideal = curve_rows.find_ideal(name, self.curves.measures) if kind == "rank" else None
-        length = self.curves.check_curve_length(*filter(None, [name, ideal]))
-        frame, curve = self.curves.frame, pl.col(name)
-        if self.curves.missing == "zero":
-            frame = frame.with_columns(pl.col(pl.List).fill_null(pl.lit([0.0] * length)))
-        is_whole = curve.list.eval(pl.element().is_finite()).list.all().fill_null(value=False)
-        frame = frame.filter(is_whole.all().over("query"))
-        if frame.is_empty() or not length:
+        ideal = curve_rows.find_ideal(name, self.results.columns.curves) if kind == "rank" else None
+        used = self.results.find_queries_with_curve(name)
+        length: Any = self.results.frame[name].list.len().max() or 0
+        if not used.any() or not length:
             return f"No query has a value of {name} for every strategy."
+        frame = self.results.frame.filter(np.tile(used, len(self.names)))
+        if self.results.missing == "zero":
+            frame = frame.with_columns(pl.col(pl.List).fill_null(pl.lit([0.0] * length)))
         frame = frame.join(self.units, on="query", nulls_equal=True, maintain_order="left")
-        has_interval = frame["query"].n_unique() > 1
-        options: dict[str, Any] = {"confidence": 1 - ALPHA if has_interval else None}
+        options: dict[str, Any] = {"confidence": 1 - ALPHA if used.sum() > 1 else None}
         options |= self.unit_columns
         draw: Any = charts.recall_precision_curves
         if kind == "rank":

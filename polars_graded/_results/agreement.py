@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,9 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ranking import check_grade
-from polars_graded._results.grid import make_table
-from polars_graded._results.keys import check_named_once, find_repetition, warn_of_dependence
-from polars_graded._results.measure_values import compute_margin, split_into_parts
+from polars_graded._results.keys import Keys, check_independence, check_named_once
+from polars_graded._results.measure_values import compute_margin
+from polars_graded._results.results import make_table
 from polars_graded._sentences import format_count
 
 __all__ = ["agreement"]
@@ -34,9 +35,6 @@ MAX_GRADES = 101
 
 QUERY = "polars_graded: number of the query"
 """Column of the number of the query, under a name that no grader has."""
-
-MAX_BLOCK_NUMBERS = 2**22
-"""Maximum number of values in memory at a time, 32 MB."""
 
 MIN_INFORMATIVE_QUERIES = 15
 """Minimum number of queries with a grade other than the most common one, for reliable intervals."""
@@ -157,24 +155,16 @@ def agreement(
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
     frame = frame.lazy().collect()
     grades = Grades.of(collect_grades(frame, grader_columns, query, doc), grader_columns)
-    repetition = find_repetition(frame, check_column_names("query", query))
-    warn_of_dependence(repetition, ". Intervals may be too short")
+    check_independence(frame, Keys(query), remedy=". Intervals may be too short")
+    places = range(len(grades.names))
+    pairs = [*combinations(places, 2)]
     if trusted is not None:
-        check_choice("trusted", trusted, grades.names)
-    statistics: list[dict[str, Any]] = []
-    for i, name in enumerate(grades.names):
-        if trusted in (None, name):
-            others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
-            # The joint tables of a pair are the largest arrays: one table per query, and one for
-            # each query that the jackknife leaves out.
-            rows = 2 * grades.n_queries * len(grades.values) ** 2
-            for part in split_into_parts(
-                len(others), max(rows, len(grades.codes)), MAX_BLOCK_NUMBERS
-            ):
-                statistics += grades.compare_pairs(i, others[part], level)
-    if len(grades.names) > 2:  # noqa: PLR2004
-        statistics += grades.compare_all(level)
-    return make_table(statistics)
+        first = grades.names.index(check_choice("trusted", trusted, grades.names))
+        pairs = [(first, other) for other in places if other != first]
+    rows = [row for i, j in pairs for row in grades.compare_pair(i, j, level)]
+    if len(places) > 2:  # noqa: PLR2004
+        rows += grades.compare_all(level)
+    return make_table(rows)
 
 
 def collect_grades(
@@ -244,28 +234,21 @@ class Grades:
         """Return the number of queries."""
         return int(self.query[-1]) + 1 if len(self.query) else 0
 
-    def compare_pairs(
-        self, i: int, others: Sequence[int], level: float
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of the agreement of grader `i` with each of `others`."""
-        k, count = len(self.values), len(others)
-        a, b = self.codes[:, [i]], self.codes[:, others]
+    def compare_pair(self, i: int, j: int, level: float) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the agreement of grader `i` with grader `j`."""
+        k, a, b = len(self.values), self.codes[:, i], self.codes[:, j]
         has_both = (a >= 0) & (b >= 0)
-        cells = ((self.query[:, np.newaxis] * count + np.arange(count)) * k + a) * k + b
-        joint = np.bincount(cells[has_both], minlength=self.n_queries * count * k * k)
-        by_query = joint.reshape(self.n_queries, count, k, k).astype(np.float64)
-        jackknifed = _compute_pair_coefficients(_jackknife(by_query), self.values)
-        for position, j in enumerate(others):
-            tables_of_pair = by_query[:, position]
-            counts, coefficients = (
-                tables_of_pair.sum(axis=1) + tables_of_pair.sum(axis=2),
-                {name: each[:, position] for name, each in jackknifed.items()},
-            )
-            estimates = _compute_intervals(coefficients, _mask_counted_queries(counts), level)
-            graders = self.names[i], self.names[j]
-            yield from self._make_rows(
-                graders, has_both[:, position], estimates, _count_informative_queries(counts)
-            )
+        cells = (self.query * k + a) * k + b
+        joint = np.bincount(cells[has_both], minlength=self.n_queries * k * k)
+        by_query = joint.reshape(self.n_queries, k, k).astype(np.float64)
+        tables = _jackknife(by_query)[:, np.newaxis]
+        coefficients = {
+            name: each[:, 0]
+            for name, each in _compute_pair_coefficients(tables, self.values).items()
+        }
+        graders = self.names[i], self.names[j]
+        counts = by_query.sum(axis=1) + by_query.sum(axis=2)
+        return self._make_rows(graders, has_both, coefficients, counts, level)
 
     def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
         """Yield the rows of the agreement of all graders together.
@@ -313,29 +296,29 @@ class Grades:
                 **_compute_alphas(tables, self.values),
                 "ac2": _compute_ac2(near_pairs / n, shares, nearness),
             }
-        # The jackknife leaves out only queries that have a document with two grades or more. In the
-        # other queries, no grades can be compared.
-        intervals = _compute_intervals(estimates, _mask_counted_queries(sums[:, :1]), level)
-        return self._make_rows(
-            (None, None),
-            has_several[:, 0],
-            intervals,
-            _count_informative_queries(sum_by_query(grade_counts * has_several)),
-        )
+        counts = sum_by_query(grade_counts * has_several)
+        return self._make_rows((None, None), has_several[:, 0], estimates, counts, level)
 
     def _make_rows(
         self,
         graders: tuple[str | None, str | None],
         judged: Mask,
-        estimates: Mapping[str, tuple[float, float, float]],
-        n_informative: int,
+        coefficients: Mapping[str, Floats],
+        counts: Floats,
+        level: float,
     ) -> Iterator[dict[str, Any]]:
-        """Yield one row per coefficient."""
-        queries = int(np.count_nonzero(np.bincount(self.query[judged])))
-        counts = {"documents": int(judged.sum()), "queries": queries}
+        """Yield one row per coefficient.
+
+        `counts` has the number of compared grades: a row per query, and a column per grade.
+        """
+        # The jackknife leaves out only queries with grades that can be compared.
+        is_compared = np.asarray(counts.any(axis=1))
+        documents, queries = int(judged.sum()), int(np.count_nonzero(is_compared))
+        n_informative = _count_informative_queries(counts)
+        estimates = _compute_intervals(coefficients, is_compared, level)
         for coefficient, (value, low, high) in estimates.items():
             note = None
-            if not counts["documents"]:
+            if not documents:
                 note = "no document has grades of two graders"
             elif np.isnan(value):
                 note = "only one grade was given, so all agreement may be due to chance"
@@ -350,9 +333,11 @@ class Grades:
                     "most common one, which is too few for a reliable interval"
                 )
             yield {
-                **dict(zip(("grader", "other"), graders, strict=True)),
+                "grader": graders[0],
+                "other": graders[1],
                 "coefficient": coefficient,
-                **counts,
+                "documents": documents,
+                "queries": queries,
                 "value": value,
                 "ci_low": low if queries > 1 else np.nan,
                 "ci_high": high if queries > 1 else np.nan,
@@ -364,11 +349,6 @@ def _jackknife(of_query: Floats) -> Floats:
     """Return the sum over all queries, then for each query the sum without it."""
     total = of_query.sum(axis=0, keepdims=True)
     return np.concatenate([total, total - of_query])
-
-
-def _mask_counted_queries(counts: Floats) -> Mask:
-    """Return the mask of queries with a count above 0."""
-    return np.asarray(counts.any(axis=1))
 
 
 def _count_informative_queries(counts: Floats) -> int:

@@ -7,7 +7,6 @@ pass changes with hardly any evidence.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,13 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_number
+from polars_graded._checks import check_level, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.baselines import Change, Matched, pair_with_baseline
-from polars_graded._results.grid import EFFECTIVE, Missing, make_measure_table
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     ROUNDING,
@@ -32,8 +30,8 @@ from polars_graded._results.measure_values import (
     check_has_best,
     compute_effective_number,
 )
-from polars_graded._results.result_sets import open_results
-from polars_graded._results.significance import TESTS, Options, TestName, run_test
+from polars_graded._results.results import EFFECTIVE, Missing, make_measure_table, open_results
+from polars_graded._results.significance import estimate_differences
 from polars_graded._sentences.gates import (
     BEYOND,
     EFFECTIVE_CHANGED,
@@ -44,10 +42,6 @@ from polars_graded._sentences.gates import (
 )
 
 __all__ = ["assert_no_worse", "gate"]
-
-GATE_TESTS: tuple[TestName, ...] = ("t", "permutation")
-"""Tests that `gate` accepts. Each has an interval of the mean difference that agrees with its p
-value."""
 
 FAILING_VERDICTS = ("worse", BEYOND, "undecided")
 """Verdicts that do not pass, the worst first."""
@@ -69,10 +63,7 @@ def gate(
     baseline: Any,
     margin: float | Mapping[str, float] = DEFAULT_MARGIN,
     segments: str | Sequence[str] | None = None,
-    test: TestName = "t",
     confidence: float = 0.95,
-    seed: int = 0,
-    resamples: int = 10_000,
     judgments: Change = "same",
     formulas: Change = "same",
     scale: Change = "same",
@@ -107,12 +98,8 @@ def gate(
     margin
         The largest loss of the mean that you accept, at least 0 and less than the range of the
         measure; or a mapping with the margin of each measure: `{"ap": 0.01, "ndcg@10": 0.02}`.
-    test
-        The test of the intervals: `"t"` or `"permutation"`, as in `compare`.
     confidence
         Probability that all verdicts are right simultaneously, between 0 and 1.
-    seed, resamples
-        As for `compare`.
     cluster
         The columns of clusters, as for `compare`. If several columns identify a query and none does
         so alone, pass the column of independent units or all columns of `query`.
@@ -178,46 +165,39 @@ def gate(
     │ new      ┆ -0.005     ┆ -0.011677 ┆ 0.001677 ┆ no worse │
     └──────────┴────────────┴───────────┴──────────┴──────────┘
     """
-    check_choice("test", test, GATE_TESTS)
-    options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
+    check_level(confidence)
     changes = {"judgments": judgments, "formulas": formulas, "scale": scale, "missing": missing}
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return decide_verdicts(
-        pair_with_baseline(results.only.with_best_values(), baseline, changes), margin, options
-    )
+    results = open_results(per_query, measures, keys, missing, grader, "refuse")
+    matched = pair_with_baseline(results.only.with_best_values(), baseline, changes)
+    return decide_verdicts(matched, margin, confidence)
 
 
 def decide_verdicts(
-    matched: Matched, margin: float | Mapping[str, float], options: Options
+    matched: Matched, margin: float | Mapping[str, float], confidence: float
 ) -> pl.DataFrame:
     """Return the verdicts of `gate` on strategies and their baselines."""
-    grid = matched.grid
+    results, tables = matched.results, []
     # Bonferroni: all verdicts are right together at the requested confidence.
-    n_verdicts = len(matched.a) * len(grid.segments) * len(grid.measures)
-    level = options.level / n_verdicts
-    _check_resamples(options, level, n_verdicts)
-    tables = []
-    for measure in grid.measures:
-        check_has_best(measure, grid.best[measure], "decide which strategy is worse")
-        values = grid.get_given_values(measure)
-        maximum = find_maximum(measure, grid.formulas.get(measure), values)
-        inputs = VerdictInputs(_check_margin(measure, margin, maximum), options, level, maximum)
-        segments = zip(grid.split_segments(measure), grid.segments, strict=True)
-        for (segment, results), (_, columns) in segments:
-            pairs = Pairs(results, matched.a, matched.b)
-            with_missing = replace(results, queries=grid.queries, values=values)
-            with_missing = replace(with_missing, clusters=grid.clusters, weights=grid.weights)
-            with_missing = with_missing.select(columns)
-            verdicts = _compute_verdicts(pairs, with_missing, inputs)
-            tables.append(make_measure_table(measure, segment, matched.names, verdicts))
+    n_verdicts = len(matched.a) * len(results.segments) * len(results.measures)
+    level = check_level(confidence) / n_verdicts
+    for measure in results.measures:
+        check_has_best(measure, results.best[measure], "decide which strategy is worse")
+        given = results.get_given_values(measure)
+        maximum = find_maximum(results.formulas.get(measure, measure), given.values)
+        limits = Limits(_check_margin(measure, margin, maximum), level, maximum)
+        parts = zip(results.split_segments(measure), results.segments, strict=True)
+        for (segment, values), (_, places) in parts:
+            pairs = Pairs(values, matched.a, matched.b)
+            columns = _compute_verdicts(pairs, given.select(places), limits, confidence)
+            tables.append(make_measure_table(measure, segment, matched.names, columns))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
         pl.lit(matched.notes).alias("notes"),
     )
-    strategy = matched.names[0].name
+    strategy, segments = matched.names[0].name, results.keys.segments
     sentences = [
-        write_sentence(row, strategy, grid.segment_columns, options.confidence, MIN_CHANGED_QUERIES)
+        write_sentence(row, strategy, segments, confidence, MIN_CHANGED_QUERIES)
         for row in table.rows(named=True)
     ]
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
@@ -270,18 +250,6 @@ def assert_no_worse(
 # Verdicts
 
 
-def _check_resamples(options: Options, level: float, n_verdicts: int) -> None:
-    """Raise if no number of queries could lead to a verdict, since there are few resamples."""
-    many_queries = 10**6
-    if TESTS[options.test].compute_min_p(many_queries, 2, options.resamples) > level:
-        msg = (
-            f"`resamples` must be at least {math.ceil(1 / level)} for {n_verdicts} verdicts at a "
-            f"confidence of {options.confidence}, got {options.resamples}\n\n"
-            "Hint: test='t' needs no resamples"
-        )
-        raise ValueError(msg)
-
-
 def _check_margin(
     measure: str, margin: float | Mapping[str, float], maximum: float | None
 ) -> float:
@@ -303,24 +271,23 @@ def _check_margin(
     return margin
 
 
-def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
+def find_maximum(formula: str, values: Floats) -> float | None:
     """Return 1 if a measure ranges from 0 to 1, and None otherwise.
 
     The result is also None if the range of the measure is unknown, or if any of `values` is below 0
     or above 1.
     """
-    parsed = Measure.parsed(formula or measure)
+    parsed = Measure.parsed(formula)
     if parsed is None or parsed.is_curve or not parsed.definition.is_bounded:
         return None
     numbers = values[~np.isnan(values)]
     return 1.0 if ((numbers >= 0) & (numbers <= 1)).all() else None
 
 
-class VerdictInputs(NamedTuple):
-    """Margin, options, level and maximum of the verdicts on a measure."""
+class Limits(NamedTuple):
+    """Margin, level and maximum of the verdicts on a measure."""
 
     margin: float
-    options: Options
     level: float
     """Error rate of each interval."""
     maximum: float | None
@@ -328,11 +295,11 @@ class VerdictInputs(NamedTuple):
 
 
 def _compute_verdicts(
-    pairs: Pairs, with_missing: MeasureValues, inputs: VerdictInputs
+    pairs: Pairs, with_missing: MeasureValues, limits: Limits, confidence: float
 ) -> dict[str, Any]:
     """Return statistics and verdicts of pairs of strategy and baseline."""
     mean, _, higher, lower = pairs.statistics
-    low, high, verdict = decide_pairs(pairs, inputs)
+    low, high, verdict = decide_pairs(pairs, limits)
     has_value = ~np.isnan(with_missing.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
     # If one side of a pair lacks a query, the missing value is replaced by the least favourable
@@ -340,7 +307,7 @@ def _compute_verdicts(
     is_overturned = np.zeros(len(pairs), bool)
     for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
         *_, [verdict_with_worst] = decide_pairs(
-            _fill_with_worst(pairs, with_missing, place, inputs.maximum), inputs
+            _fill_with_worst(pairs, with_missing, place, limits.maximum), limits
         )
         is_overturned[place] = verdict_with_worst not in PASSING_VERDICTS
     verdict[is_overturned] = "undecided"
@@ -367,9 +334,9 @@ def _compute_verdicts(
         "baseline_mean": baseline_means,
         "mean": means,
         **counts,
-        "confidence": inputs.options.confidence,
-        "level": inputs.level,
-        "margin": inputs.margin,
+        "confidence": confidence,
+        "level": limits.level,
+        "margin": limits.margin,
         "difference": mean,
         "low": low,
         "high": high,
@@ -377,19 +344,19 @@ def _compute_verdicts(
     }
 
 
-def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, Any]:
+def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
     """Return each pair's interval and verdict."""
-    low, high = compute_careful_intervals(pairs, inputs.options, inputs.level, inputs.maximum)
+    low, high = compute_careful_intervals(pairs, limits.level, limits.maximum)
     lowest_gain, highest_gain = (low, high) if pairs.results.higher_is_better else (-high, -low)
     # A loss of exactly the margin may exceed it by a rounding error, as 0.8 - 0.7 exceeds 0.1.
-    rounding = ROUNDING * max(inputs.margin, pairs.results.floor)
+    rounding = ROUNDING * max(limits.margin, pairs.results.floor)
     verdicts = {
         UNCHANGED: (pairs.changed_units == 0) & (pairs.n > 0),
         "better": lowest_gain > 0,
-        "worse": highest_gain < -inputs.margin - rounding,
-        WITHIN: (highest_gain < 0) & (lowest_gain > -inputs.margin + rounding),
+        "worse": highest_gain < -limits.margin - rounding,
+        WITHIN: (highest_gain < 0) & (lowest_gain > -limits.margin + rounding),
         BEYOND: highest_gain < 0,
-        "no worse": lowest_gain > -inputs.margin + rounding,
+        "no worse": lowest_gain > -limits.margin + rounding,
     }
     verdict = np.select([*verdicts.values()], [*verdicts], "undecided").astype(object)
     return low, high, verdict
@@ -421,15 +388,15 @@ def _fill_with_worst(
 
 
 def compute_careful_intervals(
-    pairs: Pairs, options: Options, level: float, max_difference: float | None
+    pairs: Pairs, level: float, max_difference: float | None
 ) -> tuple[Floats, Floats]:
     """Return intervals of the mean difference with the error rate `level`.
 
     `max_difference` is the largest possible absolute difference, or None if there is no limit. A
     pair with differences in few queries, or with equal differences in all queries, gets Stringer's
     interval. If there is no limit, Stringer's interval does not exist, and the ends are NaN. A pair
-    without any difference has the interval from 0 to 0. All other pairs get the interval of the
-    test. For the t test, this interval is widened to cover Johnson's interval as well.
+    without any difference has the interval from 0 to 0. All other pairs get Student's interval,
+    widened to cover Johnson's interval as well.
 
     With clusters of queries, each cluster has one value and takes the place of a query. With
     weights, the effective number of changed queries decides whether few have a difference, and
@@ -437,8 +404,8 @@ def compute_careful_intervals(
     """
     units, n_changed = pairs.units, pairs.changed_units
     mean, std, *_ = units.statistics
-    low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
-    if options.test == "t" and units.n > 1:
+    low, high = estimate_differences(pairs).compute_ends(level)
+    if units.n > 1:
         for part in units.split(units.n):
             is_weighted = pairs.results.shares is not None
             skewness = _compute_weighted_skewness(pairs, part) if is_weighted else None

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, TypeAlias
 
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import (
@@ -26,7 +25,6 @@ from polars_graded._checks import (
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.request import RECORDS
-from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -39,6 +37,9 @@ COLUMNS_OF_MEANS = ("measure", "strategy", "mean", "ci_low")
 
 CLUSTER, WEIGHT = "cluster of the query", "weight of the query"
 """Columns with the number of the cluster and with the weight of each query."""
+
+Dependence: TypeAlias = Literal["warn", "refuse", "ignore"]
+"""Treatment of queries that probably depend on each other, if `cluster` is not passed."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class PassedKeys:
     cluster: Columns | None = None
     weights: str | None = None
 
-    def find(self, frame: pl.DataFrame | pl.LazyFrame, measures: Sequence[Any] = ()) -> Keys:
+    def find(self, rows: pl.DataFrame, measures: Sequence[Any] = ()) -> Keys:
         """Return the key columns of results, passed or found.
 
         If the caller does not pass a key, the column named "strategy" or "query" is used, if it
@@ -96,30 +97,32 @@ class PassedKeys:
         3. If a key is missing and there are several candidates, an error asks for the key. The
            order of columns does not show which column is meant.
         """
-        schema = frame.collect_schema()
-        segments = check_segment_columns(self.segments)
-        passed = {"strategy": self.strategy, "query": self.query}
-        keys: dict[str, Any] = {
-            key: key if column is None else column
-            for key, column in passed.items()
-            if column is not None or key in schema
-        }
-        missing_keys = [key for key in passed if key not in keys]
-        columns = collect_column_names(*check_list("measures", measures or [None]))
-        used = {GRADER, *columns, *collect_column_names(*keys.values(), segments, self.weights)}
-        candidates = [
-            name for name in schema if name not in used and can_be_key(name, schema[name])
-        ]
-        if "query" in missing_keys and {*COLUMNS_OF_MEANS} <= {*schema}:
+        schema, segments = rows.schema, check_segment_columns(self.segments)
+        strategy, query = self.strategy, self.query
+        if strategy is None and "strategy" in schema:
+            strategy = "strategy"
+        if query is None and "query" in schema:
+            query = "query"
+        if query is None and {*COLUMNS_OF_MEANS} <= {*schema}:
             msg = (
                 "`per_query` must have one row per strategy and query, got a table of means"
                 f"{hint_at_maker('per_query')}"
             )
             raise ValueError(msg)
-        if candidates and self.query is None and "strategy" in keys:
-            several = [name for name in schema if name in {*candidates, keys.get("query")}]
-            if len(several) > 1 and _identify_queries(frame, several, keys, segments):
-                missing_keys, keys["query"] = [], several
+        columns = collect_column_names(*check_list("measures", measures or [None]))
+        others = collect_column_names(query, strategy, segments, self.weights)
+        used = {GRADER, *columns, *others}
+        candidates = [
+            name for name, dtype in schema.items() if name not in used and can_be_key(name, dtype)
+        ]
+        if self.query is None and candidates and strategy in (names := schema.names()):
+            several = [name for name in names if name in (*candidates, query)]
+            fixed = [strategy, *({GRADER} & {*names} - others)]
+            parts = [name for name in segments if name in names]
+            if len(several) > 1 and _identify_queries(rows, fixed, parts, query, several):
+                query = several
+        missing = {"strategy": strategy, "query": query}
+        missing_keys = [key for key, column in missing.items() if column is None]
         if missing_keys and len(candidates) > 1:
             hints = (f"{key}=... names {NAMES_OF_KEYS[key]}" for key in missing_keys)
             hint = hint_at_maker("per_query", f"{HINT} {', '.join(hints)}")
@@ -130,10 +133,12 @@ class PassedKeys:
             )
             raise ValueError(msg)
         if len(candidates) == len(missing_keys) == 1:
-            keys[missing_keys[0]] = candidates[0]
+            [only] = candidates
+            strategy = only if strategy is None else strategy
+            query = only if query is None else query
         return Keys(
-            keys.get("query", "query"),
-            keys.get("strategy", "strategy"),
+            "query" if query is None else query,
+            "strategy" if strategy is None else strategy,
             segments=segments,
             cluster=self.cluster,
             weights=self.weights,
@@ -147,31 +152,22 @@ NAMES_OF_KEYS = {
 
 
 def _identify_queries(
-    frame: pl.DataFrame | pl.LazyFrame,
-    several: Sequence[str],
-    keys: dict[str, Any],
-    segments: Sequence[str],
+    rows: pl.DataFrame,
+    strategies: list[str],
+    segments: list[str],
+    query: Any,
+    several: list[str],
 ) -> bool:
     """Return whether each strategy has each combination of the columns `several` once.
 
     Return False if the column "query" alone distinguishes the rows of a strategy, since the other
     columns are then not needed.
     """
-    schema = frame.collect_schema()
-    parts = [name for name in segments if name in schema]
-    has_graders = GRADER in schema and GRADER not in {*parts, *collect_column_names(*keys.values())}
-    strategies = [keys["strategy"], *([GRADER] if has_graders else [])]
-    queries = [*dict.fromkeys([*several, *parts])]
-    if not {*strategies} <= {*schema}:
+    if query is not None and rows.n_unique([*strategies, *segments, query]) == rows.height:
         return False
-    rows = frame.lazy().select({*strategies, *queries}).collect()
-    query = keys.get("query")
-    if query is not None:
-        alone = rows.select({*strategies, *parts, query})
-        if alone.n_unique() == rows.height:
-            return False
-    n_pairs = rows.select(strategies).n_unique() * rows.select(queries).n_unique()
-    return bool(rows.n_unique() == rows.height == n_pairs)
+    queries = [*several, *segments]
+    n_pairs = rows.n_unique(strategies) * rows.n_unique(queries)
+    return rows.n_unique([*strategies, *queries]) == rows.height == n_pairs
 
 
 def can_be_key(name: str, dtype: pl.DataType) -> bool:
@@ -208,56 +204,73 @@ def check_named_once(columns: Sequence[str]) -> None:
 # Clusters and weights
 
 
-def read_clusters(rows: pl.DataFrame | pl.LazyFrame, keys: Keys) -> pl.DataFrame:
+def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
+    """Return the cluster and the weight of each query, without queries of weight 0.
+
+    The frame has the query as its first column, then the segments, `CLUSTER` with `keys.cluster`,
+    and `WEIGHT` with `keys.weights`. It is sorted by segment and query. A query in two segments
+    counts as two queries. The number of a cluster is the index of its first query.
+    """
+    queries = rows.select(keys.one, *keys.segments).unique()
+    on = queries.columns
+    queries = queries.sort(*on[1:], on[0])
+    if keys.weights is not None:
+        weights = _read_weights(rows, check_column_name("weights", keys.weights), keys)
+        queries = queries.join(weights, on=on, nulls_equal=True, maintain_order="left")
+    if keys.cluster is not None:
+        clusters = _read_clusters(rows, check_column_names("cluster", keys.cluster), keys)
+        joined = queries.join(clusters, on=on, how="left", nulls_equal=True, maintain_order="left")
+        numbered = joined.with_columns(pl.int_range(pl.len()).alias(CLUSTER))
+        number = pl.col(CLUSTER).min().over(clusters.columns[len(on) :])
+        queries = numbered.select(*queries.columns, number)
+    return queries
+
+
+def _read_clusters(rows: pl.DataFrame, columns: Sequence[str], keys: Keys) -> pl.DataFrame:
     """Return the cluster of each query from one or several columns of results.
 
-    The frame has the query as its first column, then the segments and the cluster. A query in two
-    segments counts as two queries. Each query must have exactly one cluster.
+    Raise if a query has no cluster, or several.
     """
-    columns = check_column_names("cluster", keys.cluster or [])
-    check_columns("per_query", columns, rows.collect_schema(), argument="cluster")
-    distinct = read_query_columns(rows, "cluster", columns, keys)
-    is_null = pl.all_horizontal(pl.col(distinct.columns[-len(columns) :]).is_null())
-    if n_nulls := distinct.filter(is_null).height:
+    check_columns("per_query", columns, rows.schema, argument="cluster")
+    stated = _read_query_columns(rows, "cluster", columns, keys)
+    is_null = pl.all_horizontal(pl.col(stated.columns[-len(columns) :]).is_null())
+    if n_nulls := stated.filter(is_null).height:
         names = ", ".join(map(repr, columns))
         msg = f"cluster {names} must not be null, got null for {format_count(n_nulls, 'queries')}"
         raise ValueError(msg)
-    return distinct
+    return stated
 
 
-def read_weights(rows: pl.DataFrame | pl.LazyFrame, keys: Keys) -> pl.DataFrame:
-    """Return the weight of each query with a positive weight, from a column of results.
+def _read_weights(rows: pl.DataFrame, name: str, keys: Keys) -> pl.DataFrame:
+    """Return the weight of each query with a positive weight, as Float64.
 
-    The frame has the query as its first column, then the segments and the weight as Float64. Raise
-    if a weight is null, NaN, infinite or negative, or if all weights are 0.
+    Raise if a weight is null, NaN, infinite or negative, or if all weights are 0.
     """
-    name = check_column_name("weights", keys.weights)
-    schema = rows.collect_schema()
-    check_columns("per_query", [name], schema, argument="weights")
-    if not schema[name].is_numeric():
-        msg = f"weights {name!r} must be numbers, got {schema[name]}"
+    check_columns("per_query", [name], rows.schema, argument="weights")
+    if not rows.schema[name].is_numeric():
+        msg = f"weights {name!r} must be numbers, got {rows.schema[name]}"
         raise TypeError(msg)
-    stated = read_query_columns(rows, "weight", [name], keys)
-    key, weight = stated.columns[0], stated.columns[-1]
-    stated = stated.with_columns(pl.col(weight).cast(pl.Float64))
-    is_wrong = ~(pl.col(weight).is_finite() & (pl.col(weight) >= 0))
-    wrong = stated.filter(is_wrong.fill_null(value=True))
+    stated = _read_query_columns(rows, "weight", [name], keys)
+    key, *segments, weight = stated.columns
+    stated = stated.select(key, *segments, pl.col(weight).cast(pl.Float64).alias(WEIGHT))
+    is_right = pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0)
+    wrong = stated.filter(~is_right.fill_null(value=False))
     if wrong.height:
         hint = f".with_columns(pl.col({name!r}).fill_null(0)) leaves out queries without a weight"
         msg = (
-            f"weights {name!r} must be finite and at least 0, got {wrong[weight][0]} for "
+            f"weights {name!r} must be finite and at least 0, got {wrong[WEIGHT][0]} for "
             f"{format_count(wrong.height, 'queries')}: {first_few(wrong[key].to_list())}"
         )
-        raise ValueError(f"{msg}\n\nHint: {hint}" if wrong[weight].null_count() else msg)
-    positive = stated.filter(pl.col(weight) > 0)
+        raise ValueError(f"{msg}\n\nHint: {hint}" if wrong[WEIGHT].null_count() else msg)
+    positive = stated.filter(pl.col(WEIGHT) > 0)
     if stated.height and positive.is_empty():
         msg = f"weights {name!r} must be above 0 for a query, got 0 for all queries"
         raise ValueError(msg)
     return positive
 
 
-def read_query_columns(
-    rows: pl.DataFrame | pl.LazyFrame, noun: str, columns: Sequence[str], keys: Keys
+def _read_query_columns(
+    rows: pl.DataFrame, noun: str, columns: Sequence[str], keys: Keys
 ) -> pl.DataFrame:
     """Return what the columns state about each query, such as its cluster or its weight.
 
@@ -265,11 +278,10 @@ def read_query_columns(
     noun and a number. Raise if a query has several values in a segment.
     """
     numbered = [pl.col(name).alias(f"{noun} {place}") for place, name in enumerate(columns)]
-    stated = rows.lazy().select(keys.one, *keys.segments, *numbered)
-    distinct = stated.unique(maintain_order=True).collect()
-    query, *segments = distinct.columns[: -len(columns)]
+    stated = rows.select(keys.one, *keys.segments, *numbered).unique(maintain_order=True)
+    query, *segments = stated.columns[: -len(columns)]
     is_repeated = pl.struct(query, *segments).is_duplicated()
-    unclear = distinct.filter(is_repeated).get_column(query).unique()
+    unclear = stated.filter(is_repeated).get_column(query).unique()
     if len(unclear):
         msg = (
             f"each query must have one {noun}, got several in {', '.join(map(repr, columns))} for "
@@ -277,21 +289,7 @@ def read_query_columns(
             "Hint: query=[...] distinguishes queries of several segments that have one name"
         )
         raise ValueError(msg)
-    return distinct
-
-
-def number_clusters(queries: pl.DataFrame, clusters: pl.DataFrame) -> Integers:
-    """Return a number for each query, which the queries of a cluster share.
-
-    The number is the index of the first query of the cluster.
-    """
-    on = queries.columns
-    joined = queries.join(clusters, on=on, how="left", nulls_equal=True, maintain_order="left")
-    parts = clusters.columns[len(on) :]
-    indices = joined.select(parts).with_row_index("index")
-    first = indices.select(pl.col("index").cast(pl.Int64).min().over(parts))
-    numbers: Integers = first.to_series().to_numpy()
-    return numbers
+    return stated
 
 
 def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
@@ -300,21 +298,9 @@ def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     One column identifies a query. Without `keys.cluster` or `keys.weights`, the rows lack the
     column.
     """
-    on = keys.identity
-    if keys.cluster is not None:
-        clusters = read_clusters(rows, keys)
-        numbers = pl.Series(CLUSTER, number_clusters(clusters.select(on), clusters))
-        rows = _join(rows, clusters.select(on).with_columns(numbers), on)
-    if keys.weights is not None:
-        weights = read_weights(rows, keys)
-        weight = pl.col(weights.columns[-1]).alias(WEIGHT)
-        rows = _join(rows, weights.select(*on, weight), on)
-    return rows
-
-
-def _join(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    rows = rows.drop(units.columns[-1], strict=False)
-    return rows.join(units, on=keys, nulls_equal=True, maintain_order="left")
+    units = read_units(rows, keys)
+    rows = rows.drop(list_unit_columns(units), strict=False)
+    return rows.join(units, on=keys.identity, nulls_equal=True, maintain_order="left")
 
 
 def list_unit_columns(rows: pl.DataFrame) -> list[str]:
@@ -322,69 +308,37 @@ def list_unit_columns(rows: pl.DataFrame) -> list[str]:
     return [name for name in (CLUSTER, WEIGHT) if name in rows.columns]
 
 
-class Repetition(NamedTuple):
-    """Repetition of a value in several queries, which probably depend on each other."""
-
-    column: str
-    words: str
-
-
-def find_repetition(
-    rows: pl.DataFrame | pl.LazyFrame, queries: Sequence[str], fixed: Sequence[str] = ()
-) -> Repetition | None:
-    """Return the column of queries whose values repeat, or None if one identifies a query alone.
-
-    An example is a search term on several devices. Rows that differ in the `fixed` columns, such as
-    the strategy, are no repetition.
-    """
-    if len(queries) == 1:
-        return None
-    distinct = rows.lazy().select({*fixed, *queries}).unique().collect()
-    if any(distinct.select({*fixed, name}).n_unique() == distinct.height for name in queries):
-        return None
-    counts = [distinct.get_column(name).n_unique() for name in queries]
-    name, count = queries[int(np.argmax(counts))], max(counts)
-    n = distinct.select(queries).n_unique()
-    return Repetition(
-        name, f"{format_count(count, 'values')} of {name!r} for {format_count(n, 'queries')}"
-    )
-
-
-def warn_of_dependence(repetition: Repetition | None, remedy: str) -> None:
-    """Warn of queries that probably depend on each other, if a value repeats."""
-    if repetition is not None:
-        warn_the_caller(
-            DataWarning.clusters,
-            "queries are tested as independent, but several may depend on each other: there are "
-            f"{repetition.words}{remedy}",
-        )
-
-
 def check_independence(
-    rows: pl.DataFrame | pl.LazyFrame,
-    keys: Keys,
-    segments: Sequence[str] = (),
-    *,
-    decides: bool = False,
+    rows: pl.DataFrame, keys: Keys, dependence: Dependence = "warn", remedy: str | None = None
 ) -> None:
-    """Warn if queries probably depend on each other and `cluster` is not passed.
+    """Warn or raise if queries probably depend on each other and `cluster` is not passed.
 
-    If `decides` is True, raise instead.
+    They probably do if several columns identify a query, and no column does so alone. An example is
+    a search term on several devices. Rows of other strategies and segments are no repetition.
     """
-    if keys.cluster is not None:
+    if keys.cluster is not None or dependence == "ignore":
         return
-    repetition = find_repetition(rows, keys.queries, [keys.strategy, *segments])
-    if repetition is None:
+    fixed = [name for name in (keys.strategy, *keys.segments) if name in rows.columns]
+    distinct = rows.select({*fixed, *keys.queries}).unique()
+    if any(distinct.n_unique([*fixed, name]) == distinct.height for name in keys.queries):
         return
-    name = repetition.column
-    hint = (
-        f"\n\nHint: cluster={name!r} counts all queries with the same {name!r} as one independent "
-        f"unit; cluster={keys.queries!r} counts each query as independent"
-    )
-    if decides:
+    counts = {name: distinct.n_unique(name) for name in keys.queries}
+    name = max(counts, key=counts.__getitem__)
+    n = format_count(distinct.n_unique(keys.queries), "queries")
+    words = f"{format_count(counts[name], 'values')} of {name!r} for {n}"
+    if remedy is None:
+        remedy = (
+            f"\n\nHint: cluster={name!r} counts all queries with the same {name!r} as one "
+            f"independent unit; cluster={keys.queries!r} counts each query as independent"
+        )
+    if dependence == "refuse":
         msg = (
             "`cluster` must be passed if several columns identify a query and none of them does so "
-            f"alone, got {repetition.words}{hint}"
+            f"alone, got {words}{remedy}"
         )
         raise ValueError(msg)
-    warn_of_dependence(repetition, hint)
+    warn_the_caller(
+        DataWarning.clusters,
+        "queries are tested as independent, but several may depend on each other: there are "
+        f"{words}{remedy}",
+    )

@@ -601,19 +601,6 @@ def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
     return [check_column_name("measures", name) for names in name_lists for name in names]
 
 
-def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]:
-    """Return the measures and best values that the caller passed, by column.
-
-    Columns that are passed by name alone are left out.
-    """
-    return {
-        column: text
-        for each in measures
-        if isinstance(each, Mapping)
-        for column, text in each.items()
-    }
-
-
 def parse_best(text: str) -> Best:
     """Return which value of a measure is best; return "highest", "lowest" and "none" unchanged.
 

@@ -13,19 +13,19 @@ import polars as pl
 from polars_graded._checks import check_choice, check_flag, check_whole_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.comparing import compare_grid, summarise_grid
-from polars_graded._results.findings import find_single_unit, is_significant
-from polars_graded._results.grid import EFFECTIVE, Missing
+from polars_graded._results.comparing import LETTERS, compare_results
 from polars_graded._results.keys import PassedKeys
+from polars_graded._results.means import summarise_results
 from polars_graded._results.measure_values import MeasureColumns, check_best, find_best_places
-from polars_graded._results.ranks import LETTERS
-from polars_graded._results.result_sets import open_results
+from polars_graded._results.results import EFFECTIVE, Missing, open_results
 from polars_graded._results.significance import (
     CORRECTIONS,
     TESTS,
     CorrectionName,
     Options,
     TestName,
+    find_single_unit,
+    is_significant,
 )
 from polars_graded._sentences import escape_markdown, format_range
 
@@ -116,8 +116,8 @@ def paper_table(
         raise TypeError(msg)
     options = Options(test, correction, confidence)
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    grid = open_results(per_query, measures, keys, missing, grader).only.read_grid()
-    means, names = summarise_grid(grid, confidence), grid.strategies.to_list()
+    results = open_results(per_query, measures, keys, missing, grader).only
+    means, names = summarise_results(results, confidence), results.strategies.to_list()
     if not names:
         msg = "`per_query` must have a row per strategy and query, got none"
         raise ValueError(msg)
@@ -129,10 +129,10 @@ def paper_table(
         raise ValueError(msg)
     pairs = pl.DataFrame(schema={"p_corrected": pl.Float64})
     if len(names) > 1 or baseline is not None:
-        pairs = compare_grid(grid, options, baseline)
+        pairs = compare_results(results, options, baseline)
     is_tested = pairs["p_corrected"].count() > 0
     letters = dict(zip(names, LETTERS, strict=False)) if baseline is None else {}
-    parts, strategy = ["measure", *grid.segment_columns], grid.strategies.name
+    parts, strategy = ["measure", *results.keys.segments], results.strategies.name
     superscripts = _find_superscripts(
         pairs.filter(is_significant(options.level)), parts, strategy, letters
     )
@@ -158,7 +158,7 @@ def paper_table(
     ]
     caption_text = ""
     if caption:
-        is_one_pair = pairs.height == len(grid.measures)
+        is_one_pair = pairs.height == len(results.measures)
         meaning = _write_meaning(baseline) if is_tested else ""
         caption_text = _write_caption(means, options, meaning, is_one_pair=is_one_pair)
     return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))

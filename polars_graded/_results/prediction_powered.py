@@ -15,15 +15,22 @@ from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.grid import Grid, Missing, check_same_strategies, make_measure_table
-from polars_graded._results.keys import PassedKeys, find_repetition, warn_of_dependence
+from polars_graded._results.keys import PassedKeys, check_independence
 from polars_graded._results.measure_values import (
     MeasureColumns,
     MeasureValues,
     compute_mean_and_std,
     name_pairs,
 )
-from polars_graded._results.result_sets import ResultSets, open_results
+from polars_graded._results.results import (
+    Missing,
+    Results,
+    ResultsByGrader,
+    check_grader,
+    check_same_strategies,
+    make_measure_table,
+    open_results,
+)
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
 from polars_graded._sentences import format_count, format_p
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -135,7 +142,7 @@ def prediction_powered_means(
     The mean of all forty, as people would have judged them, is 0.375.
     """
     keys = PassedKeys(query, strategy, segments=segments)
-    results = open_results(per_query, measures, keys, missing)
+    results = open_results(per_query, measures, keys, missing, dependence="ignore")
     return _estimate(results, trusted, grader, confidence)
 
 
@@ -208,7 +215,7 @@ def prediction_powered_differences(
     """
     check_choice("correction", correction, CORRECTIONS)
     keys = PassedKeys(query, strategy, segments=segments)
-    results = open_results(per_query, measures, keys, missing)
+    results = open_results(per_query, measures, keys, missing, dependence="ignore")
     return _estimate(results, trusted, grader, confidence, (baseline, correction))
 
 
@@ -289,7 +296,7 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
 
 
 def _estimate(
-    results: ResultSets,
+    results: ResultsByGrader,
     trusted: str,
     model_name: str | None,
     confidence: float,
@@ -299,18 +306,14 @@ def _estimate(
 
     For differences, `compared` contains the baseline and the correction. For means, it is None.
     """
-    results.check_grader("trusted", trusted)
+    check_grader("trusted", trusted, results.by_grader)
     if model_name is not None:
-        results.check_grader("grader", model_name)
+        check_grader("grader", model_name, results.by_grader)
     judged = results.by_grader[trusted]
-    fixed = [judged.keys.strategy, *judged.keys.segments]
-    repetition = find_repetition(judged.rows, judged.keys.queries, fixed)
-    warn_of_dependence(
-        repetition,
-        ". Intervals may be too short\n\nHint: judge and average the queries that belong together",
-    )
+    hint = "\n\nHint: judge and average the queries that belong together"
+    check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
     graders = {
-        name: each.read_grid("ignore")
+        name: each
         for name, each in results.by_grader.items()
         if name is not None and (model_name is None or name in (model_name, trusted))
     }
@@ -380,32 +383,25 @@ class SharedValues(NamedTuple):
 
 
 def _find_shared_values(
-    graders: Mapping[str, Grid], trusted: str
+    graders: Mapping[str, Results], trusted: str
 ) -> Iterator[tuple[str, pl.Series, list[SharedValues]]]:
     """Yield each model with its strategies and values, once per measure.
 
-    The values are a list with one item per segment.
+    The values are a list with one item per segment of the model.
     """
-    trusted_grid = graders[trusted]
-    models = {name: grid for name, grid in graders.items() if name != trusted}
+    judged = graders[trusted]
+    models = {name: results for name, results in graders.items() if name != trusted}
     if not models:
         msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"
         raise ValueError(msg)
-    for model, grid in models.items():
-        order = check_same_strategies(model, trusted, grid.strategies, trusted_grid.strategies)
-        for measure in grid.measures:
-            trusted_segments, model_segments = (
-                {tuple(key.rows()): (key, results) for key, results in each.split_segments(measure)}
-                for each in (trusted_grid, grid)
-            )
+    for model, results in models.items():
+        order = check_same_strategies(model, trusted, results.strategies, judged.strategies)
+        for measure in results.measures:
+            of_segments = {tuple(key.rows()): y for key, y in judged.split_segments(measure)}
+            none_judged = judged.get_results(measure).select(np.arange(0))
             shared = []
-            for key, (segment, _) in (model_segments | trusted_segments).items():
-                y, f = (
-                    each[key][1]
-                    if key in each
-                    else source.get_results(measure).select(np.arange(0))
-                    for each, source in ((trusted_segments, trusted_grid), (model_segments, grid))
-                )
+            for segment, f in results.split_segments(measure):
+                y = of_segments.get(tuple(segment.rows()), none_judged)
                 y = replace(y, values=y.values[order])
                 is_shared = y.restrict(f.queries)
                 values = is_shared, f.restrict(y.queries), f.restrict(y.queries, inside=False)
@@ -414,7 +410,7 @@ def _find_shared_values(
             if not any(each.results[0].n for each in shared):
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
-            yield model, grid.strategies, shared
+            yield model, results.strategies, shared
 
 
 def _warn_of_selection(trusted: str, model: str, segments: list[SharedValues]) -> None:

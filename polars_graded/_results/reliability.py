@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -20,17 +19,8 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.strategies import find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.grid import (
-    EFFECTIVE,
-    Grid,
-    Missing,
-    check_same_strategies,
-    count_units,
-    make_table,
-)
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     MeasureColumns,
@@ -41,7 +31,15 @@ from polars_graded._results.measure_values import (
     list_named_columns,
     split_into_parts,
 )
-from polars_graded._results.result_sets import ResultSet, ResultSets, open_results
+from polars_graded._results.results import (
+    EFFECTIVE,
+    Missing,
+    ResultsByGrader,
+    check_same_strategies,
+    count_units,
+    make_table,
+    open_results,
+)
 
 __all__ = ["order_stability", "power_curve", "queries_needed", "rank_correlation", "swap_rate"]
 
@@ -143,37 +141,38 @@ def swap_rate(
     check_whole_number("seed", seed, at_least=0)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: _count_swaps(each.read_grid(), sizes, step, draws, seed))
+    return results.stack_measures(
+        lambda values: pl.concat(
+            _count_swaps(values, size, draws, step, seed)
+            for size in _choose_sizes(sizes, values.units.n // 2)
+        )
+    )
 
 
 def _count_swaps(
-    grid: Grid, sizes: int | Sequence[int] | None, step: float, draws: int, seed: int
+    results: MeasureValues, size: int, draws: int, step: float, seed: int
 ) -> pl.DataFrame:
-    """Return the numbers of comparisons and swaps, by class of differences."""
-    class_number, comparisons, swaps = pl.col("class"), pl.col("comparisons"), pl.col("swaps")
-    tables = []
-    for results in grid.list_results():
-        for size in _choose_sizes(sizes, results.units.n // 2):
-            counts = []
-            for samples_of_block in _draw_samples(results, 2 * size, draws, seed):
-                first = _compute_differences(results, samples_of_block[:, :size]).ravel()
-                second = _compute_differences(results, samples_of_block[:, size:]).ravel()
-                # Rounding must not move a difference from the start of a class to the class below.
-                classes = np.floor(np.abs(first) / step + 1e-9)
-                pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
-                counts.append(pairs.group_by("class").agg(swaps.sum(), comparisons=pl.len()))
-            totals = pl.concat(counts).group_by("class").sum().sort("class")
-            rows = totals.select(
-                pl.lit(results.measure).alias("measure"),
-                pl.lit(size, pl.UInt32).alias("queries" if grid.clusters is None else "clusters"),
-                (class_number * step).alias("difference_from"),
-                ((class_number + 1) * step).alias("difference_to"),
-                comparisons,
-                swaps,
-                (swaps / comparisons).alias("swap_rate"),
-            )
-            tables.append(rows)
-    return pl.concat(tables)
+    """Return the numbers of comparisons and swaps of one size, by class of differences."""
+    counts = []
+    for drawn in _draw_samples(results, 2 * size, draws, seed):
+        first, second = (
+            _compute_differences(results, half).ravel()
+            for half in (drawn[:, :size], drawn[:, size:])
+        )
+        # Rounding must not move a difference from the start of a class to the class below.
+        classes = np.floor(np.abs(first) / step + 1e-9)
+        pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
+        counts.append(pairs.group_by("class").agg(pl.col("swaps").sum(), comparisons=pl.len()))
+    totals = pl.concat(counts).group_by("class").sum().sort("class")
+    return totals.select(
+        pl.lit(results.measure).alias("measure"),
+        pl.lit(size, pl.UInt32).alias("queries" if results.clusters is None else "clusters"),
+        (pl.col("class") * step).alias("difference_from"),
+        ((pl.col("class") + 1) * step).alias("difference_to"),
+        "comparisons",
+        "swaps",
+        swap_rate=pl.col("swaps") / pl.col("comparisons"),
+    )
 
 
 @checks_call
@@ -260,17 +259,14 @@ def order_stability(
     check_whole_number("seed", seed, at_least=0)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-
-    def list_stabilities(each: ResultSet) -> pl.DataFrame:
-        return make_table(
+    return results.stack_measures(
+        lambda values: make_table(
             [
                 _compute_stability(values, size, draws, confidence, seed)
-                for values in each.read_grid().list_results()
                 for size in _choose_sizes(sizes, values.units.n)
             ]
         )
-
-    return results.stack(list_stabilities)
+    )
 
 
 def _compute_stability(
@@ -279,7 +275,7 @@ def _compute_stability(
     """Return the row of `order_stability` for one measure and one size."""
     tau = np.concatenate(
         [
-            _compute_taus_b(_compute_signs(results, indices), results.order)
+            _compute_taus_b(_compute_differences(results, indices) * results.sign, results.order)
             for indices in _draw_samples(results, size, draws, seed)
         ]
     )
@@ -333,14 +329,6 @@ def _compute_differences(results: MeasureValues, indices: Integers) -> Floats:
     differences: Floats = means[:, a] - means[:, b]
     differences[np.abs(differences) <= rounding] = 0
     return differences
-
-
-def _compute_signs(results: MeasureValues, indices: Integers) -> Floats:
-    """Return signs of pairs, with one row per sample and one column per pair.
-
-    The sign is 1 if the first strategy of the pair is better, -1 if the second is, and 0 for a tie.
-    """
-    return np.sign(_compute_differences(results, indices)) * results.sign
 
 
 # Correlations of orders
@@ -433,15 +421,15 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
+    is_further = reference not in list_named_columns(measures)
+    if reference is not None and reference in per_query.collect_schema() and measures:
+        measures = (*measures, reference) if is_further else measures
     keys = PassedKeys(query, strategy)
-    results = open_results(per_query, measures, keys, missing, grader)
+    results = open_results(per_query, measures, keys, missing, grader, "ignore")
     if len(results.by_grader) > 1:
         return _correlate_graders(results, reference, method)
-    chosen = results.only
-    if reference is not None and measures and reference not in list_named_columns(measures):
-        chosen = replace(chosen, measures=(*measures, reference))
-    grid = chosen.read_grid("ignore")
-    order = {measure: grid.get_results(measure).order for measure in grid.measures}
+    only = results.only
+    order = {measure: only.get_results(measure).order for measure in only.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
@@ -450,40 +438,29 @@ def rank_correlation(
         {
             "measure": [name for name, _ in pairs],
             "reference": [name for _, name in pairs],
-            "strategies": [len(grid.strategies)] * len(pairs),
+            "strategies": [len(only.strategies)] * len(pairs),
             "tau": [_correlate(order[x], order[y], reference, method) for x, y in pairs],
         }
     )
 
 
-def _correlate_graders(results: ResultSets, reference: str | None, method: str) -> pl.DataFrame:
+def _correlate_graders(
+    results: ResultsByGrader, reference: str | None, method: str
+) -> pl.DataFrame:
     """Return a row for each measure and pair of graders.
 
     Queries that only one of the two graders judged are left out.
     """
     rows = []
     for x, y in _pair_names([str(name) for name in results.by_grader], reference):
-        sets = results.by_grader[x], results.by_grader[y]
-        grids = [one.restrict(other).read_grid("ignore") for one, other in (sets, sets[::-1])]
-        strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
-        for measure in grids[0].measures:
-            results_x, results_y = (grid.get_results(measure) for grid in grids)
-            results_x, results_y = (
-                results_x.restrict(results_y.queries),
-                results_y.restrict(results_x.queries),
-            )
-            rows.append(
-                {
-                    "measure": measure,
-                    "grader": x,
-                    "reference": y,
-                    "queries": results_x.n,
-                    "strategies": len(strategies),
-                    "tau": _correlate(
-                        results_x.order, results_y.order[strategies], reference, method
-                    ),
-                }
-            )
+        both = results.by_grader[x], results.by_grader[y]
+        strategies = check_same_strategies(x, y, *(each.strategies for each in both))
+        for measure in both[0].measures:
+            of_x, of_y = (each.get_results(measure) for each in both)
+            of_x, of_y = of_x.restrict(of_y.queries), of_y.restrict(of_x.queries)
+            row = {"measure": measure, "grader": x, "reference": y, "queries": of_x.n}
+            tau = _correlate(of_x.order, of_y.order[strategies], reference, method)
+            rows.append(row | {"strategies": len(strategies), "tau": tau})
     return make_table(rows).sort("measure", maintain_order=True)
 
 
@@ -531,12 +508,14 @@ def compute_correlations(x: pl.Series, y: pl.Series) -> tuple[float, float]:
     return tau, tau if math.isnan(tau) else float(np.corrcoef(x, y)[0, 1])
 
 
-def _compute_taus_b(signs: Floats, reference: Floats) -> Floats:
+def _compute_taus_b(gains: Floats, reference: Floats) -> Floats:
     """Return Kendall's tau-b of many orders with a reference.
 
-    Each order is a row of `signs`, with one sign per pair of strategies. The value is NaN if the
-    order or the reference consists of ties only.
+    Each order is a row of `gains`, with one number per pair of strategies: above 0 if the first is
+    better, below 0 if the second is, and 0 for a tie. The value is NaN if the order or the
+    reference consists of ties only.
     """
+    signs = np.sign(gains)
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
     pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
@@ -675,42 +654,35 @@ def queries_needed(
     level = check_level(confidence)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-
-    def list_needs(each: ResultSet) -> pl.DataFrame:
-        grid = each.read_grid()
-        rows = [compute_needs(pairs, target, target_power, level) for pairs in _list_pairs(grid)]
-        return make_table(rows, **{f"{_name_units(grid)}_needed": pl.UInt64()})
-
-    return results.stack(list_needs)
+    return results.stack_measures(
+        lambda values: _compute_needs(values, target, target_power, level)
+    )
 
 
-def _list_pairs(grid: Grid) -> Iterator[Pairs]:
-    """Yield all pairs for each measure; raise if there are too few strategies or queries."""
-    for results in grid.list_results():
-        yield Pairs(results, *find_pairs(grid.strategies))
-
-
-def _name_units(grid: Grid | MeasureValues) -> str:
+def _name_units(results: MeasureValues) -> str:
     """Return the name of the units whose number decides, as in columns of results."""
-    if grid.weights is not None:
+    if results.weights is not None:
         return EFFECTIVE
-    return "queries" if grid.clusters is None else "clusters"
+    return "queries" if results.clusters is None else "clusters"
 
 
-def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
+def _compute_needs(
+    results: MeasureValues, difference: float, power: float, level: float
+) -> pl.DataFrame:
     """Return the row of a measure in the result of `queries_needed`."""
-    std, n = _compute_pooled_std(pairs)
-    effect = difference / std
-    return {
-        "measure": pairs.results.measure,
-        "queries": pairs.n,
-        **{name: numbers.item() for name, numbers in count_units(pairs.results, 1).items()},
+    std, n = _compute_pooled_std(results)
+    effect, needed = difference / std, f"{_name_units(results)}_needed"
+    columns = {
+        "measure": [results.measure],
+        "queries": results.n,
+        **count_units(results, 1),
         "std": std,
         "difference": difference,
-        f"{_name_units(pairs.results)}_needed": find_min_queries(effect, power, level),
+        needed: find_min_queries(effect, power, level),
         "power": float(compute_power(n, effect, level)),
         "smallest_difference": _find_smallest_effect(n, power, level) * std,
     }
+    return make_table(columns, **{needed: pl.UInt64()})
 
 
 @checks_call
@@ -785,27 +757,24 @@ def power_curve(
     ]
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: _list_powers(each.read_grid(), numbers, target, level))
+    return results.stack_measures(lambda values: _list_powers(values, numbers, target, level))
 
 
 def _list_powers(
-    grid: Grid, numbers: Sequence[int], difference: float, level: float
+    results: MeasureValues, numbers: Sequence[int], difference: float, level: float
 ) -> pl.DataFrame:
-    """Return the power at several numbers of queries, by measure."""
-    tables, units = [], _name_units(grid)
-    for pairs in _list_pairs(grid):
-        std, n = _compute_pooled_std(pairs)
-        counts = np.unique([*(numbers or np.geomspace(5, max(20, 4 * n), 30).astype(int)), n])
-        columns = {
-            "measure": [pairs.results.measure] * len(counts),
-            units: counts,
-            "power": compute_power(counts, difference / std, level),
-            "at_hand": counts == n,
-            "difference": [difference] * len(counts),
-        }
-        dtype = pl.UInt64() if grid.weights is None else pl.Float64()
-        tables.append(make_table(columns, **{units: dtype}))
-    return pl.concat(tables)
+    """Return the power of a measure at several numbers of queries."""
+    std, n = _compute_pooled_std(results)
+    counts = np.unique([*(numbers or np.geomspace(5, max(20, 4 * n), 30).astype(int)), n])
+    units = _name_units(results)
+    columns = {
+        "measure": [results.measure] * len(counts),
+        units: counts,
+        "power": compute_power(counts, difference / std, level),
+        "at_hand": counts == n,
+        "difference": difference,
+    }
+    return make_table(columns, **{units: pl.Float64() if units == EFFECTIVE else pl.UInt64()})
 
 
 def compute_power(n: Any, effect: Any, alpha: float) -> Any:
@@ -825,18 +794,19 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
-def _compute_pooled_std(pairs: Pairs) -> tuple[float, float]:
+def _compute_pooled_std(results: MeasureValues) -> tuple[float, float]:
     """Return s, the square root of the mean variance of all pairs, and the number of units n.
 
     The variance of a pair is n times the squared standard error of its mean difference. So it is
     the variance of its differences over queries or clusters. With weights, n is the effective
     number of units.
     """
-    units, n = pairs.units, pairs.results.effective_number
+    units = Pairs(results, *np.triu_indices(len(results.values), 1)).units
+    n = results.effective_number
     std = float(np.sqrt(n / units.n * (units.statistics.std**2).mean()))
     if not std:
         msg = (
-            f"measure {pairs.results.measure!r} must have differences that vary, to compute the "
+            f"measure {results.measure!r} must have differences that vary, to compute the "
             "number of queries that it needs, got the same differences for all queries"
         )
         raise ValueError(msg)

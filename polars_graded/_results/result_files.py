@@ -11,39 +11,23 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_columns
-from polars_graded._frames.arguments import Columns
 from polars_graded._frames.request import SETTINGS
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import PassedKeys
-from polars_graded._versions import __version__
 from polars_graded._writing import write_atomically
-
-METADATA_KEY = "polars_graded"
-"""Key of the metadata in a Parquet file.
-
-Within the metadata, the same key holds the version of polars_graded.
-"""
 
 FORMATS = (".parquet", ".csv")
 
 
 @checks_call
-def write_results(
-    per_query: Any, path: str | PathLike[str], *, query: Columns | None = None
-) -> None:
+def write_results(per_query: Any, path: str | PathLike[str]) -> None:
     """Write the results of `evaluate` to a file, with the settings that produced them.
 
     The settings are each measure's full formula, the scale and the order of ties. They are known if
     the results come from `evaluate(..., fingerprint=)`. Such results also have a column `judgments`
     with a fingerprint of each query's judgments.
 
-    In a Parquet file, the key "polars_graded" of the key-value metadata holds the number of
-    queries, the version of polars_graded and the settings if they are known. In a CSV file, the
-    first row of a column `settings` holds the same data. If the settings are unknown, no such
-    column is added. If rows have different settings, the file keeps the column `settings` of the
-    results unchanged.
+    In a CSV file, only the first row has the settings, if they are the same in all rows.
 
     The file is written atomically.
 
@@ -54,15 +38,11 @@ def write_results(
     path
         A .parquet or .csv file. In a CSV file, numbers have all digits, a curve is a list of
         numbers separated by blanks, and null is an empty cell.
-    query
-        The column of queries, or several; by default found in the same way as for `compare`.
 
     Raises
     ------
     ValueError
         If the suffix of the file is neither .parquet nor .csv.
-    ColumnNotFoundError
-        If a column of `query` is missing.
 
     See Also
     --------
@@ -92,30 +72,13 @@ def write_results(
     """
     file = _check_file(path)
     frame = per_query.lazy().collect()
-    # Only the columns of queries are needed here. Since a column of strategies is given, there is
-    # no error if it is unknown which column holds the strategies.
-    columns = PassedKeys(query, "strategy").find(frame).queries
-    check_columns("per_query", columns, frame.schema, argument="query")
-    metadata: dict[str, Any] = {METADATA_KEY: __version__, "query": columns}
-    metadata["queries"] = frame.select(columns).n_unique()
-    settings = read_settings(frame)
-    if len(settings) == 1:
-        formulas = {each: text for each, text in settings[0]["measures"].items() if each in frame}
-        metadata = {
-            **settings[0],
-            "measures": formulas,
-            **metadata,
-            METADATA_KEY: settings[0][METADATA_KEY],
-        }
-    text = json.dumps(metadata, ensure_ascii=False)
     with write_atomically(file) as part:
         if file.suffix.lower() == ".parquet":
-            parquet_frame = frame.drop(SETTINGS) if len(settings) == 1 else frame
-            parquet_frame.write_parquet(part, metadata={METADATA_KEY: text})
+            frame.write_parquet(part)
             return
-        if len(settings) == 1:
-            first = pl.int_range(pl.len()) == 0
-            frame = frame.with_columns(pl.when(first).then(pl.lit(text)).alias(SETTINGS))
+        if SETTINGS in frame.columns and frame[SETTINGS].n_unique() == 1:
+            is_first = pl.int_range(pl.len()) == 0
+            frame = frame.with_columns(pl.when(is_first).then(SETTINGS).alias(SETTINGS))
         # A cell of a CSV file holds no list, so blanks separate the values of a curve. Times are
         # cast to text here, since `write_csv` may format them differently. When `gate` compares new
         # results with the file, it casts the new times to text in the same way.
@@ -145,10 +108,7 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If the suffix of the file is neither .parquet nor .csv, if the file is damaged, or if the
-        file records a number of queries and contains another number of queries.
-    ColumnNotFoundError
-        If the file lacks a column of queries that it records.
+        If the suffix of the file is neither .parquet nor .csv, or if the file is damaged.
 
     See Also
     --------
@@ -175,25 +135,15 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     file = _check_file(path)
     try:
         if file.suffix.lower() == ".parquet":
-            text = pl.read_parquet_metadata(file).get(METADATA_KEY)
-            metadata = None if text is None else json.loads(text)
-            frame = pl.read_parquet(file)
-        else:
-            frame, metadata = _read_csv(file)
-    except (pl.exceptions.ComputeError, pl.exceptions.NoDataError, json.JSONDecodeError) as error:
+            return pl.read_parquet(file)
+        frame = pl.read_csv(file, infer_schema=False)
+    except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
         msg = f"{file} must be a complete file of results: {error}"
         raise ValueError(msg) from None
-    if metadata is None:
-        return frame
-    columns = metadata.pop("query")
-    check_columns(str(file), columns, frame.schema)
-    n, written = frame.select(columns).n_unique(), metadata.pop("queries")
-    if n != written:
-        msg = f"{file} must have the {written:,} queries that it was written with, got {n:,}"
-        raise ValueError(msg)
-    if "measures" not in metadata:
-        return frame
-    return frame.with_columns(pl.lit(json.dumps(metadata, ensure_ascii=False)).alias(SETTINGS))
+    if SETTINGS in frame.columns:
+        frame = frame.with_columns(pl.col(SETTINGS).forward_fill())
+    settings = read_settings(frame)
+    return cast_measures(frame, settings[0]["measures"] if len(settings) == 1 else {})
 
 
 def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -211,17 +161,8 @@ def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
         raise ValueError(msg) from None
 
 
-def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
-    """Return the rows of a CSV file, with measures as numbers, and its metadata."""
-    frame = pl.read_csv(file, infer_schema=False)
-    settings = read_settings(frame)
-    metadata = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
-    formulas = {} if metadata is None else metadata["measures"]
-    return cast_measures(frame, formulas, [] if metadata is None else metadata["query"]), metadata
-
-
 def cast_measures(
-    frame: pl.DataFrame, columns: Sequence[str] | dict[str, str], keys: Sequence[str]
+    frame: pl.DataFrame, columns: Sequence[str] | dict[str, str], keys: Sequence[str] = ()
 ) -> pl.DataFrame:
     """Return the frame with text columns of measures converted to numbers.
 

@@ -14,13 +14,20 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.random import Generator
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.measure_values import MIN_VALUES, MeasureValues, Pairs, split_into_parts
-from polars_graded._sentences import conjugate, format_count, name_one
-from polars_graded._warnings import DataWarning, warn_the_caller
+from polars_graded._results.measure_values import (
+    MIN_VALUES,
+    MeasureValues,
+    Pairs,
+    find_best_of_rows,
+    split_into_parts,
+)
+from polars_graded._sentences import format_count
+from polars_graded._sentences.verdicts import FindingCounts, RankCoverage, Tested, write_untested
 
 TestName: TypeAlias = Literal["t", "permutation", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
@@ -320,8 +327,8 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield warnings that p values cannot be small enough, are too small, or are missing."""
-    test, measure = TESTS[options.test], segments[0].results.measure
+    """Yield warnings that p values cannot be small enough, or are too small."""
+    test = TESTS[options.test]
     noun = "clusters" if any(each.results.has_clusters for each in segments) else "queries"
     testable = [each.units for each in segments if each.units.n > 1]
     if not testable:
@@ -343,28 +350,13 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
             f"{smallest_p:.3g}\n\n"
             f"Hint: {remedy}, fewer pairs or test='t' can show a difference"
         )
-    if options.test != "t":
-        return
     fewest = min(each.n for each in testable)
-    if noun == "clusters" and fewest < MIN_CLUSTERS:
+    if options.test == "t" and noun == "clusters" and fewest < MIN_CLUSTERS:
         yield (
             f"with {fewest} clusters the t test finds differences too often\n\n"
             "Hint: cluster= names the column of independent units, such as the search term "
             "and not the device; test='permutation' does not find differences too often"
         )
-    is_constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in testable]
-    if count := int(np.count_nonzero(is_constant)):
-        yield (
-            f"{format_count(count, 'differences')} {conjugate(count, 'are')} the same in every "
-            f"{name_one(noun)} of {measure!r}: without variation {test.words} has no p value\n\n"
-            "Hint: test='permutation' needs no variation"
-        )
-
-
-def warn_of_tests(messages: Iterable[str]) -> None:
-    """Warn that a test can hardly find a difference, or has no p value."""
-    for sentence in messages:
-        warn_the_caller(DataWarning.tests, sentence)
 
 
 # Resampling
@@ -567,11 +559,6 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
 }
 
 
-def has_joint_intervals(test: TestName, correction: CorrectionName) -> bool:
-    """Return whether intervals that agree with p values hold simultaneously."""
-    return TESTS[test].simultaneous or CORRECTIONS[correction].is_joint
-
-
 def correct_p_values(correction: CorrectionName, p: Floats) -> Floats:
     """Return the corrected p values; NaN stays NaN and is not counted."""
     return _apply_to_p_values(p, CORRECTIONS[correction].correct, np.nan)
@@ -612,3 +599,138 @@ def compute_tests(
         ends = {"simultaneous_low": low, "simultaneous_high": high}
         tests.append({"p_value": outcome.p, **ends, "p_corrected": p_corrected[index]})
     return tests
+
+
+# Findings, and the names of tests in sentences
+
+
+def is_significant(level: float) -> pl.Expr:
+    """Return an expression that is true for significant differences."""
+    return (pl.col("p_corrected") <= level).fill_null(value=False)
+
+
+def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
+    """Return the names of the tests in a table, such as "paired t test, Holm"; "" without tests.
+
+    With `alone`, the names of corrections are left out, since each pair is tested alone. If all
+    results are those of a single query or cluster, the text states that it cannot be tested.
+    """
+    pairs = _list_tests(table)
+    if pairs and (single := find_single_unit(table)) is not None:
+        return write_untested(single)
+    # A test that needs no correction has only its own name.
+    names = [
+        TESTS[test].name
+        if alone or TESTS[test].simultaneous
+        else f"{TESTS[test].name}, {CORRECTIONS[correction].name}"
+        for test, correction in pairs
+    ]
+    return "; ".join(dict.fromkeys(names))
+
+
+def _list_tests(table: pl.DataFrame) -> list[tuple[TestName, CorrectionName]]:
+    """Return the known tests in a table, each with its correction."""
+    if not {"test", "correction"} <= {*table.columns}:
+        return []
+    tests = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
+    return [row for row in tests.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
+
+
+def find_single_unit(table: pl.DataFrame) -> str | None:
+    """Return "query" or "cluster" if no row has more than one of them, else None."""
+    for column, unit in (("clusters", "cluster"), ("queries", "query")):
+        if column in table.columns and table[column].max() == 1:
+            return unit
+    return None
+
+
+def name_p(table: pl.DataFrame) -> str:
+    """Return "p" if the table states that no p value was corrected, else "corrected p"."""
+    corrections = {correction for _, correction in _list_tests(table)}
+    return "p" if corrections == {"none"} else "corrected p"
+
+
+def describe_agreement(table: pl.DataFrame) -> str:
+    """Describe how the drawn intervals agree with the p values of the table."""
+    if name_p(table) != "p":
+        return "corrected as p is"
+    is_joint = any(TESTS[test].simultaneous for test, _ in _list_tests(table))
+    return "simultaneous, as p is" if is_joint else "not corrected, as p is"
+
+
+def find_rank_coverage(ranks: pl.DataFrame) -> RankCoverage:
+    """Find which intervals of ranks hold simultaneously.
+
+    `ranks` has one row per strategy, measure and segment, as `rank_strategies` returns it. Pairs of
+    a measure are corrected together, and Tukey's test covers the pairs of a segment.
+    """
+    single, tests = find_single_unit(ranks), _list_tests(ranks)
+    if single is not None or not tests:
+        return RankCoverage(single, None, None)
+    # Two strategies without segments are one pair, which needs no correction.
+    by_measure = ranks.group_by("measure").agg(
+        pl.len().alias("rows"), pl.col("strategy").n_unique()
+    )
+    is_one_pair = by_measure["rows"].max() == 2  # noqa: PLR2004
+    is_joint = all(
+        is_one_pair or TESTS[test].simultaneous or CORRECTIONS[by].bounds_any_error
+        for test, by in tests
+    )
+    if not is_joint:
+        words = {CORRECTIONS[by].words for _, by in tests}
+        return RankCoverage(None, None, ", ".join(sorted(words)))
+    has_segments = (by_measure["rows"] > by_measure["strategy"]).any()
+    families = ["measure"] if by_measure.height > 1 else []
+    families += ["segment"] if has_segments and TESTS[tests[0][0]].simultaneous else []
+    return RankCoverage(None, families, None)
+
+
+def describe_test(
+    test: TestName,
+    correction: CorrectionName,
+    baseline: int | None,
+    pairs: int,
+    single: str | None = None,
+) -> Tested:
+    """Describe in words the test that is used for all measures.
+
+    `baseline` is the index of the baseline, and `pairs` the number of pairs of each measure.
+    `single` is the unit of results that cannot be tested, since there is only one: "query".
+    """
+    return Tested(
+        test=TESTS[test].words,
+        correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
+        is_corrected=correction != "none",
+        is_joint=TESTS[test].simultaneous or CORRECTIONS[correction].is_joint,
+        baseline=baseline,
+        pairs=pairs,
+        single=single,
+    )
+
+
+def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
+    """Count the significant differences by direction, and all others."""
+    sign = pl.col("difference").sign()
+    better = worse = 0
+    bests = set()
+    for rows in pairs.partition_by("measure", maintain_order=True):
+        best = find_best_of_rows(rows)
+        bests.add(best)
+        signs = rows.filter(is_significant(level)).select(sign).to_series()
+        up, down = int((signs > 0).sum()), int((signs < 0).sum())
+        better, worse = (
+            (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
+        )
+    sides = ("above", "below") if "none" in bests else ("better than", "worse than")
+    return FindingCounts(better, worse, pairs.height - better - worse, sides)
+
+
+def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
+    """Return the indices of strategies without a significant defeat."""
+    # A strategy is defeated if a significant difference favours the other strategy of a pair.
+    defeated = {
+        pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
+        for pair in pairs
+        if pair["significant"]
+    }
+    return [place for place in range(n) if place not in defeated]

@@ -1,4 +1,4 @@
-"""Charts of lines: over ranks, recall, numbers of queries, and gradings."""
+"""Charts of lines: over ranks, recall, numbers of queries, and graders."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
-from polars_graded._results.grid import EFFECTIVE
 from polars_graded._results.keys import Keys, PassedKeys, add_units, check_independence
-from polars_graded._results.regrading import AS_GIVEN
+from polars_graded._results.results import EFFECTIVE
 from polars_graded._sentences import format_count, format_percent, titles
 
 IDEAL_DASH = [4, 3]
@@ -296,7 +295,7 @@ def _average_lists(
     frame = add_units(frame, replace(keys, query=query, segments=segments))
     if confidence is not None:
         check_level(confidence)
-        check_independence(frame, keys, segments)
+        check_independence(frame, replace(keys, segments=segments))
     columns = {"strategy": keys.strategy} | ({} if panel is None else {"panel": panel})
     table = curve_rows.average_lists(frame, values, kind, columns, query, confidence)
     if panel == query:
@@ -432,32 +431,30 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
 
 @checks_call
 def grading_profile(
-    robustness: Frame,
+    summary: Frame,
     *,
     show: Literal["means", "differences", "places"] = "differences",
     panel: Columns | None = "measure",
     strategy: str = "strategy",
     colours: Mapping[str, str] | None = None,
 ) -> Chart:
-    """Draw the means of strategies under several gradings or graders.
+    """Draw the means of strategies under several graders or gradings.
 
-    There is one line per strategy. Where lines cross, the gradings disagree about which strategy is
-    better. For results of `trust.robustness_to_grading`, each grading except the original one has
-    a text above its highest point. The text shows Kendall's τ between two orders of strategies:
-    under this grading, and under the original grades.
+    There is one line per strategy. Where lines cross, the graders disagree about which strategy is
+    better. A grading, such as merged levels, is a grader too: `evaluate(grade={...})` takes
+    expressions.
 
-    With differences, crossings stay visible even if one grading lowers the means of all strategies.
+    With differences, crossings stay visible even if one grader lowers the means of all strategies.
     Places show all crossings, but not the sizes of differences.
 
     Parameters
     ----------
-    robustness
-        One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it; or
-        one row per grader, measure and strategy, as `summarise` returns it for results of several
+    summary
+        One row per grader, measure and strategy, as `summarise` returns it for results of several
         graders. Each mean is over the queries that the grader judged.
     show
         `"means"` draws the mean of each strategy; `"differences"`, this mean minus the average of
-        all strategies under the grading; `"places"`, the places of strategies, with the best at the
+        all strategies under the grader; `"places"`, the places of strategies, with the best at the
         top.
     panel, strategy
         The columns of panels and of strategies, as for every chart. `panel` may be None.
@@ -468,10 +465,10 @@ def grading_profile(
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `robustness`. `strategy` is text, and `place` is the place by mean,
-        from 1 for the best. Equal means share the mean of their places. The column `correlation`
-        contains the text above a grading. The rows contain `difference` if differences are drawn,
-        `panel` if panels are drawn, and otherwise `label`, the name at the end of a line.
+        The rows are those of `summary`. `strategy` is text, and `place` is the place by mean, from
+        1 for the best. Equal means share the mean of their places. The rows contain `difference` if
+        differences are drawn, `panel` if panels are drawn, and otherwise `label`, the name at the
+        end of a line.
 
     See Also
     --------
@@ -481,41 +478,37 @@ def grading_profile(
     --------
     The better strategy depends on whether grade 1 is relevant:
 
-    >>> from polars_graded.trust import robustness_to_grading
+    >>> from polars_graded import evaluate, summarise
     >>> df = pl.DataFrame(
     ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}
     ... )
-    >>> gradings = {"1 is 0": pl.col("grade").replace({1: 0})}
-    >>> robustness = robustness_to_grading(df, "precision@2", by=["x", "y"], gradings=gradings)
-    >>> drawn = grading_profile(robustness).data
-    >>> drawn.select("grading", "strategy", "mean", "correlation")
+    >>> gradings = {"as given": "grade", "1 is 0": pl.col("grade").replace({1: 0})}
+    >>> per_query = evaluate(df, "precision@2", by=["x", "y"], grade=gradings)
+    >>> drawn = grading_profile(summarise(per_query)).data
+    >>> drawn.select("grader", "strategy", "mean", "place")
     shape: (4, 4)
-    ┌──────────┬──────────┬──────┬─────────────┐
-    │ grading  ┆ strategy ┆ mean ┆ correlation │
-    │ ---      ┆ ---      ┆ ---  ┆ ---         │
-    │ str      ┆ str      ┆ f64  ┆ str         │
-    ╞══════════╪══════════╪══════╪═════════════╡
-    │ as given ┆ x        ┆ 0.5  ┆ null        │
-    │ as given ┆ y        ┆ 1.0  ┆ null        │
-    │ 1 is 0   ┆ x        ┆ 0.5  ┆ τ −1.00     │
-    │ 1 is 0   ┆ y        ┆ 0.0  ┆ null        │
-    └──────────┴──────────┴──────┴─────────────┘
+    ┌──────────┬──────────┬──────┬───────┐
+    │ grader   ┆ strategy ┆ mean ┆ place │
+    │ ---      ┆ ---      ┆ ---  ┆ ---   │
+    │ str      ┆ str      ┆ f64  ┆ f64   │
+    ╞══════════╪══════════╪══════╪═══════╡
+    │ as given ┆ x        ┆ 0.5  ┆ 2.0   │
+    │ as given ┆ y        ┆ 1.0  ┆ 1.0   │
+    │ 1 is 0   ┆ x        ┆ 0.5  ┆ 1.0   │
+    │ 1 is 0   ┆ y        ┆ 0.0  ┆ 2.0   │
+    └──────────┴──────────┴──────┴───────┘
     """
     check_choice("show", show, ("means", "differences", "places"))
-    frame = check_collected("robustness", robustness)
-    key = "grading" if "grading" in frame.columns else GRADER
-    numbers, positions = (["mean", "tau"], ["place"]) if key == "grading" else (["mean"], [])
-    texts = ["measure", key]
-    options: dict[str, Any] = {"texts": texts, "positions": positions, "panel": panel}
-    table = chart_rows.build_rows("robustness", frame, *numbers, strategy=strategy, **options)
+    table = chart_rows.build_rows(
+        "summary", summary, "mean", texts=["measure", GRADER], strategy=strategy, panel=panel
+    )
     chart_rows.check_count("rows", table.height)
-    gradings = table[key].unique(maintain_order=True).to_list()
-    group = ["measure" if panel is None else "panel", key]
-    chart_rows.check_unique("robustness", table, ["strategy", *group], f"{key} of a line")
-    reference = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
+    graders = table[GRADER].unique(maintain_order=True).to_list()
+    group = ["measure" if panel is None else "panel", GRADER]
+    chart_rows.check_unique("summary", table, ["strategy", *group], f"{GRADER} of a line")
     table = _add_places(table, group)
     names = table["strategy"].unique().to_list()
-    first = table.filter(pl.col(key) == reference).sort("place", "strategy")["strategy"]
+    first = table.filter(pl.col(GRADER) == graders[0]).sort("place", "strategy")["strategy"]
     y_field, title = "mean", [axes.write_mean_title(table)]
     if show == "differences":
         mean = pl.col("mean").mean().over(group)
@@ -529,37 +522,29 @@ def grading_profile(
         # The best place is at the top.
         ends = max(2, len(names)) + 0.5, 0.5
         axis = alt.Axis(format="d", values=axes.choose_rank_ticks(len(names)))
-    correlations, grading_title = [], key
-    if "tau" in table.columns:
-        table = _add_correlation(table, group, y_field, reference, lowest=show == "places")
-        correlations = [_draw_correlation(key, y_field)]
-        grading_title = f"{key} (τ: Kendall's, with the order under {reference!r})"
-    # Each measure has values of another size, so each panel has its own ends. The padding leaves
-    # room for texts above the lines.
+    # Each measure has values of another size, so each panel has its own ends.
     has_panels = chart_rows.has_panels(table)
     domain = alt.Undefined if has_panels and show != "places" else [*ends]
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20)
-    width = 270 if has_panels else min(480, max(240, 110 * len(gradings)))
+    width = 270 if has_panels else min(480, max(240, 110 * len(graders)))
     facts = chart_rows.collect_title_facts(table)
     what = "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.title_strategies("Places by mean" if show == "places" else what, facts)
-    headline += f" under {format_count(len(gradings), f'{key}s')}"
+    headline += f" under {format_count(len(graders), 'graders')}"
     tooltips = ["measure:N", *axes.format_decimals("mean"), "place:Q"]
     tooltips += ["queries:Q"] * ("queries" in table.columns)
-    tooltips += [alt.Tooltip("correlation:N", title="order")] * bool(correlations)
     chart = lines.draw_lines(
         table,
         panel,
         headline,
         titles.count_queries(facts),
-        x=_build_gradings_axis(key, grading_title, gradings, width),
+        x=_build_graders_axis(graders, width),
         y=alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=axis),
         ends=ends,
         names=names,
         best=first.unique(maintain_order=True).to_list(),
         title=strategy,
         tooltips=tooltips,
-        under=correlations,
         colours=colours,
     )
     if not has_panels:
@@ -567,46 +552,20 @@ def grading_profile(
     return chart.resolve_scale(y="shared" if show == "places" else axes.choose_panel_axis(table))
 
 
-def _build_gradings_axis(key: str, title: str, gradings: list[str], width: int) -> alt.X:
-    """Return the axis of gradings or graders, whose names are horizontal if they fit."""
-    fits = 6 * max(map(len, gradings)) <= width / len(gradings)
+def _build_graders_axis(graders: list[str], width: int) -> alt.X:
+    """Return the axis of graders, whose names are horizontal if they fit."""
+    fits = 6 * max(map(len, graders)) <= width / len(graders)
     look: dict[str, Any] = {"labelLimit": 200, "labelOverlap": "greedy", "titleLimit": 300}
-    axis = axes.order_axis(gradings, labelAngle=0 if fits else -40, **look)
+    axis = axes.order_axis(graders, labelAngle=0 if fits else -40, **look)
     axis["scale"].padding = 0.1
-    return alt.X(f"{key}:N", title=title, **axis)
+    return alt.X(f"{GRADER}:N", title=GRADER, **axis)
 
 
 def _add_places(table: pl.DataFrame, group: list[str]) -> pl.DataFrame:
-    """Return the rows in the order of gradings, with the column `place`."""
-    gradings = table[group[-1]].unique(maintain_order=True)
-    order = pl.col(group[-1]).replace_strict(gradings, range(len(gradings)))
+    """Return the rows in the order of graders, with the column `place`."""
+    graders = table[GRADER].unique(maintain_order=True)
+    order = pl.col(GRADER).replace_strict(graders, range(len(graders)))
     table = table.sort(order, maintain_order=True)
-    if "place" in table.columns:
-        return table.with_columns(pl.col("place").cast(pl.Float64))
     is_lowest_best = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
     goodness = pl.when(is_lowest_best).then(-pl.col("mean")).otherwise("mean").round(12)
     return table.with_columns(place=goodness.rank("average", descending=True).over(group))
-
-
-def _add_correlation(
-    table: pl.DataFrame, group: list[str], y: str, reference: str, *, lowest: bool
-) -> pl.DataFrame:
-    """Add the text of τ to the row of the highest point of each grading but the original one."""
-    height = -pl.col(y) if lowest else pl.col(y)
-    is_highest = (height.rank("ordinal", descending=True) == 1).over(group)
-    taus = [
-        None if tau is None else f"τ {tau:.2f}".replace("-", "\N{MINUS SIGN}")
-        for tau in table["tau"]
-    ]
-    has_text = is_highest & (pl.col(group[-1]) != reference)
-    text = pl.Series(taus, dtype=pl.String)
-    return table.with_columns(correlation=pl.when(has_text).then(text))
-
-
-def _draw_correlation(x: str, y: str) -> alt.Chart:
-    """Draw the texts of τ above the highest points."""
-    texts = alt.Chart().transform_filter("isValid(datum.correlation)")
-    texts = texts.mark_text(dy=-11, fontSize=10, clip=False)
-    return texts.encode(
-        x=alt.X(f"{x}:N"), y=alt.Y(f"{y}:Q"), text="correlation:N", color=style.draw_ink()
-    )

@@ -19,9 +19,9 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import differences
-from polars_graded._results.grid import Missing
 from polars_graded._results.keys import (
     WEIGHT,
+    Keys,
     PassedKeys,
     add_units,
     check_independence,
@@ -33,7 +33,7 @@ from polars_graded._results.measure_values import (
     list_named_columns,
 )
 from polars_graded._results.reliability import compute_correlations
-from polars_graded._results.result_sets import ResultSet, open_results
+from polars_graded._results.results import Missing, open_results
 from polars_graded._sentences import format_count, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
@@ -147,16 +147,16 @@ def precision_histogram(
     └──────────┴───────┴────────────┴────────┘
     """
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, [measure], keys, missing, grader).only
+    results = open_results(per_query, [measure], keys, missing, grader, "ignore").only
     query_columns, strategy = results.keys.queries, results.keys.strategy
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     if interval is None:
-        check_independence(results.rows, results.keys, panel_columns)
+        check_independence(results.rows, replace(results.keys, segments=panel_columns))
     # Queries of the same name in several segments are several queries.
     columns = [*dict.fromkeys([*query_columns, *panel_columns])]
     keys_of_bars = replace(results.keys, query=columns)
     per_query, table, both, measure = _compare_queries(
-        replace(results, keys=keys_of_bars), measure, a, b, order=order
+        results.rows, keys_of_bars, missing, measure, a, b, order
     )
     # In a panel, the name of a query is without the parts that are the name of the panel.
     parts_of_name = [name for name in query_columns if name not in panel_columns] or query_columns
@@ -304,7 +304,13 @@ def _draw_mean() -> list[alt.Chart]:
 
 
 def _compare_queries(
-    results: ResultSet, measure: MeasureColumns, a: Any, b: Any, order: str = "difference"
+    rows: pl.DataFrame,
+    keys: Keys,
+    missing: Missing,
+    measure: MeasureColumns,
+    a: Any,
+    b: Any,
+    order: str = "difference",
 ) -> tuple[pl.DataFrame, pl.DataFrame, list[str], str]:
     """Return the results, the compared queries, and the names of strategies and measure.
 
@@ -312,10 +318,9 @@ def _compare_queries(
     contains the query in its original type. The original name of the query column is not used,
     since it could be the name of another column, such as `position`.
     """
-    keys = results.keys
-    per_query, query = chart_rows.join_columns("per_query", results.rows, keys.queries)
+    per_query, query = chart_rows.join_columns("per_query", rows, keys.queries)
     per_query = add_units(per_query, replace(keys, query=query))
-    options: dict[str, Any] = {"strategy": keys.strategy, "missing": results.missing}
+    options: dict[str, Any] = {"strategy": keys.strategy, "missing": missing}
     table = differences(per_query, measure, a, b, query=query, **options)
     unit_columns = list_unit_columns(per_query)
     units = per_query.select(query, *unit_columns).unique(query)
@@ -514,8 +519,7 @@ def explore(
     """
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, [measure], keys, missing, grader).only
-    check_independence(results.rows, results.keys)
-    _, table, both, measure = _compare_queries(results, measure, a, b)
+    _, table, both, measure = _compare_queries(results.rows, results.keys, missing, measure, a, b)
     chart_rows.check_count("queries", table.height, MAX_EXPLORED_QUERIES)
     is_weighted = WEIGHT in table.columns
     mean = compute_mean_interval("difference", table)

@@ -15,7 +15,9 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.findings import (
+from polars_graded._results.keys import collect_column_names
+from polars_graded._results.measure_values import find_best_of_rows
+from polars_graded._results.significance import (
     count_directions,
     describe_agreement,
     find_rank_coverage,
@@ -23,8 +25,6 @@ from polars_graded._results.findings import (
     name_p,
     name_tests,
 )
-from polars_graded._results.keys import collect_column_names
-from polars_graded._results.measure_values import find_best_of_rows
 from polars_graded._sentences import (
     format_any,
     format_part,

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import compute
+from polars_graded._measuring.computing import Computation
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
@@ -54,7 +54,7 @@ def measured(sizes: Sizes) -> Iterator[Row]:
 
 
 def kernels(grades: Lists) -> list[pl.Series]:
-    return compute(MEASURES, RANKING, [DocumentLists(grades, None, None)])[0].columns
+    return Computation.of(MEASURES, RANKING, [DocumentLists(grades, None, None)]).run()[0].columns
 
 
 def compiled() -> Callable[..., Any]:

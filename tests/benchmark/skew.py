@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import compute
+from polars_graded._measuring.computing import Computation
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import offsets_of
@@ -71,4 +71,4 @@ def lists(lengths: np.ndarray) -> DocumentLists:
 
 
 def value(measure: Measure, documents: DocumentLists) -> list[pl.Series]:
-    return compute([measure], RANKING, [documents])[0].columns
+    return Computation.of([measure], RANKING, [documents]).run()[0].columns

@@ -18,6 +18,11 @@ def read_schema(dataset: Any) -> pl.Schema:
     return convert_schema(_read_arrow_schema(dataset))
 
 
+def find_distinct(dataset: Any, column: str) -> pl.Series:
+    """Return the distinct values of a column."""
+    return pl.Series(column, dataset.unique(column))
+
+
 def evaluate_rows(request: Request, dataset: Any) -> Any:
     """Return a dataset of the values, one row per strategy and query.
 
@@ -27,9 +32,6 @@ def evaluate_rows(request: Request, dataset: Any) -> Any:
 
     buckets = DataContext.get_current().default_hash_shuffle_parallelism
     schema = build_result_schema(request, _read_arrow_schema(dataset), "Ray Data")
-    if request.needs_strategies:
-        names = dataset.unique(request.strategy)
-        request = request.with_strategies(pl.DataFrame({request.strategy or "": names}))
     columns = request.input_columns
     rows = dataset.map_batches(
         _assign_buckets,

@@ -18,6 +18,11 @@ def read_schema(frame: Any) -> pl.Schema:
     return convert_schema(_read_arrow_schema(frame))
 
 
+def find_distinct(frame: Any, column: str) -> pl.Series:
+    """Return the distinct values of a column."""
+    return pl.DataFrame(frame.select(_quote_name(column)).distinct().toArrow()).to_series()
+
+
 def evaluate_rows(request: Request, frame: Any) -> Any:
     """Return a Spark frame with a row of values per strategy and query.
 
@@ -27,9 +32,6 @@ def evaluate_rows(request: Request, frame: Any) -> Any:
 
     buckets = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     schema = build_result_schema(request, _read_arrow_schema(frame), "Spark")
-    if request.needs_strategies:
-        names = frame.select(_quote_name(request.strategy or "")).distinct()
-        request = request.with_strategies(pl.DataFrame(names.toArrow()))
     rows = frame.selectExpr(
         *(f"{_quote_name(name)} AS column_{n}" for n, name in enumerate(request.input_columns)),
         f"pmod(xxhash64({', '.join(map(_quote_name, request.query))}), {buckets}) AS bucket",

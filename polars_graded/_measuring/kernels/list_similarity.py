@@ -462,7 +462,7 @@ def kendall_tau(pair: ListPair) -> Floats:
         # Tied pairs must not count as discordant. So documents are sorted by `a` and then by `b`,
         # and documents tied in `b` get rising numbers.
         keys = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
-        order, _ = keys.argsort_unstable()
+        order, _ = keys.argsort()
         in_b = keys.of(top_b[order].astype(np.float64))
         order_by_b, _ = in_b.argsort()
         numbers = np.empty(len(order_by_b), np.int64)

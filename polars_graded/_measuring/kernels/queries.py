@@ -456,9 +456,7 @@ def sort_ranked(
     if condensed:
         is_retrieved &= ~np.isnan(grades.values)
     ranked_scores = scores.keep(is_retrieved)
-    return is_retrieved, *ranked_scores.of(
-        -ranked_scores.values if descending else ranked_scores.values
-    ).argsort()
+    return is_retrieved, *ranked_scores.argsort(descending=descending)
 
 
 def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,14 +22,8 @@ MIN_SEARCHED_LENGTH = 8
 For shorter lists, a running count over all values is faster.
 """
 
-INDEX_BITS = 40
-"""Bits of an integer that hold the index of a value; the rest hold the number of its tie group."""
-
 MAX_EXACT_INTEGER = 1 << 53
 """Number n such that a double can hold every integer from -n to n, but not n + 1."""
-
-MIN_THREADED_VALUES = 1 << 20
-"""Minimum number of values in a list that threads sort in pieces."""
 
 MAX_COUNTED_LEVELS, MAX_COUNTS = 64, 1 << 21
 """Maximum number of levels (distinct values), and maximum product of levels and lists.
@@ -48,8 +41,6 @@ class Ragged:
 
     values: Floats
     offsets: Integers
-    threads: int = field(default=1, kw_only=True, compare=False)
-    """Maximum number of threads that may sort a long list."""
     _heads: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -123,7 +114,7 @@ class Ragged:
         if mask.all():
             return self
         indices, offsets = self.find_true(mask)
-        return Ragged(self.values[indices], offsets, threads=self.threads)
+        return Ragged(self.values[indices], offsets)
 
     def documents(self, mask: Mask) -> Documents:
         """Return the values where `mask` is true, each in its list with its rank."""
@@ -181,20 +172,41 @@ class Ragged:
         numbers = self.keep(~np.isnan(self.values))
         return numbers.of(numbers.map_rows(np.sort, numbers.values, np.inf))
 
-    def argsort(self) -> tuple[npt.NDArray[Any], Mask]:
-        """Return the stable ascending sort order of each list, and a mask.
+    def argsort(self, *, descending: bool = False) -> tuple[Integers, Mask]:
+        """Return the stable sort order of each list, and a mask.
 
         All values must be finite. The order holds indices in `values`, list by list; the mask marks
         the first value of each tie group in this order.
         """
-        order, is_first = self.argsort_unstable()
-        if not is_first.all():
-            tied_indices = np.flatnonzero(_mask_tie_groups(is_first))
-            numbers = np.cumsum(is_first)[tied_indices]
-            # One integer holds tie group and index, since NumPy sorts integers with SIMD.
-            packed = np.sort(numbers << INDEX_BITS | order[tied_indices])
-            order[tied_indices] = packed & ((1 << INDEX_BITS) - 1)
+        # NumPy sorts integers with SIMD, but not pairs of a value and its index. So the lowest bits
+        # of each value are replaced by its index, which also makes the order stable.
+        bits = len(self.values).bit_length()
+        index_mask = (1 << bits) - 1
+        keys = _convert_to_integers(self.values, descending=descending) & ~index_mask
+        keys |= np.arange(len(keys))
+        keys = self.map_rows(np.sort, keys, np.iinfo(np.int64).max)
+        order = keys & index_mask
+        keys >>= bits
+        is_first = np.ones(len(order), bool)
+        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+        is_first[self.offsets[:-1][self.lengths > 0]] = True
+        repeated = np.flatnonzero(~is_first)
+        if (self.values[order[repeated]] != self.values[order[repeated - 1]]).any():
+            self._sort_by_lowest_bits(order, is_first, descending=descending)
         return order, is_first
+
+    def _sort_by_lowest_bits(self, order: Integers, is_first: Mask, *, descending: bool) -> None:
+        """Sort the values of each tie group, and split the group where its values differ.
+
+        `order` and `is_first` are changed. Values of a group are equal but for their lowest bits.
+        """
+        is_grouped = _mask_tie_groups(is_first)
+        indices, starts = order[is_grouped], np.flatnonzero(is_first[is_grouped])
+        groups = Ragged(self.values[indices], np.append(starts, len(indices)))
+        # Doubles hold differences of such values exactly, and with few bits.
+        differences = groups.values - repeat_each(groups.values[starts], groups.lengths)
+        by_value, is_first[is_grouped] = groups.of(differences).argsort(descending=descending)
+        order[is_grouped] = indices[by_value]
 
     def mask_tied(self) -> Mask:
         """Return the mask of values that occur more than once in their list.
@@ -211,30 +223,14 @@ class Ragged:
         Indices are sorted by tie group, and ascend within a tie group. NaN never counts as equal to
         another value.
         """
-        number_indices = np.flatnonzero(~np.isnan(self.values))
-        order, is_first = self.keep(~np.isnan(self.values)).argsort_unstable()
+        is_number = ~np.isnan(self.values)
+        order, is_first = self.keep(is_number).argsort()
         is_tied = _mask_tie_groups(is_first)
-        numbers, indices = np.cumsum(is_first)[is_tied], number_indices[order[is_tied]]
-        # One integer holds tie group and index, since NumPy sorts integers with SIMD.
-        packed = np.sort(numbers << INDEX_BITS | indices)
-        return len(self.values), packed & ((1 << INDEX_BITS) - 1), packed >> INDEX_BITS
-
-    def argsort_unstable(self) -> tuple[npt.NDArray[Any], Mask]:
-        """Return an ascending sort order of each list, and a mask.
-
-        The results are as in `argsort`, but tied values may be in any order.
-        """
-        argsort_rows = partial(_argsort_rows, threads=self.threads)
-        order = self.map_rows(argsort_rows, self.values, np.inf)
-        order += repeat_each(self.offsets[:-1], self.lengths)
-        ordered = self.values[order]
-        is_first = np.ones(len(order), bool)
-        np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-        is_first[self.offsets[:-1][self.lengths > 0]] = True
-        return order, is_first
+        indices: Integers = np.flatnonzero(is_number)[order[is_tied]]
+        return len(self.values), indices, np.cumsum(is_first, dtype=np.int64)[is_tied]
 
     def map_rows(
-        self, function: Callable[..., npt.NDArray[Any]], numbers: Floats, padding: float
+        self, function: Callable[..., npt.NDArray[Any]], numbers: npt.NDArray[Any], padding: float
     ) -> npt.NDArray[Any]:
         """Apply a function to each list of `numbers`, and join the results.
 
@@ -247,7 +243,7 @@ class Ragged:
             return function(numbers.reshape(-1, longest), axis=1).ravel()
         result = np.empty(len(numbers), function(numbers[:1]).dtype)
         for is_in_array, is_in_row in self.rows:
-            rows = np.full(is_in_row.shape, padding)
+            rows = np.full(is_in_row.shape, padding, numbers.dtype)
             rows[is_in_row] = numbers[is_in_array]
             result[is_in_array] = function(rows, axis=1)[is_in_row]
         return result
@@ -276,7 +272,7 @@ class Ragged:
 
     def of(self, values: Floats) -> Ragged:
         """Return other values in lists of the same lengths."""
-        return Ragged(values, self.offsets, threads=self.threads)
+        return Ragged(values, self.offsets)
 
     def extend(self, lengths: Integers) -> Ragged:
         """Return lists of new lengths, cut or padded with their last value.
@@ -397,26 +393,17 @@ class Levels:
         return _accumulate_rows(self.counts[::-1])[::-1]
 
 
-def _argsort_rows(rows: Floats, axis: int = -1, threads: int = 1) -> npt.NDArray[np.int64]:
-    """Return the ascending sort order of each row.
+def _convert_to_integers(values: Floats, *, descending: bool) -> Integers:
+    """Return integers that sort like the values, or in the opposite order.
 
-    A single long row is cut at quantiles into pieces that threads sort in parallel.
+    The bits of doubles that are not negative, read as integers, sort like the doubles. Integers of
+    negative doubles sort the wrong way round, so all their bits but the sign are flipped.
     """
-    if len(rows) > 1 or rows.size < MIN_THREADED_VALUES or threads == 1:
-        return np.argsort(rows, axis=axis)
-    numbers = rows.ravel()
-    steps = np.linspace(0, 1, threads + 1)[1:-1]
-    # A sample of about 1000 values per million gives the quantiles.
-    pivots = np.unique(np.quantile(numbers[:: MIN_THREADED_VALUES // 1000], steps))
-
-    def between(ends: tuple[float, float]) -> npt.NDArray[np.int64]:
-        above, up_to = ends
-        indices = np.flatnonzero((numbers > above) & (numbers <= up_to))
-        return indices[np.argsort(numbers[indices])]
-
-    with ThreadPoolExecutor(threads) as pool:
-        pieces = pool.map(between, pairwise([-np.inf, *pivots, np.inf]))
-        return np.concatenate([*pieces]).reshape(rows.shape)
+    integers = values.view(np.int64)
+    if integers.min(initial=0) < 0:
+        integers = (values + 0.0).view(np.int64)  # -0 becomes 0
+        integers = integers ^ ((integers >> 63) & np.iinfo(np.int64).max)
+    return ~integers if descending else integers
 
 
 def _accumulate_rows(rows: Integers) -> Integers:

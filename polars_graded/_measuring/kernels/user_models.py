@@ -270,7 +270,7 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     n_better = np.searchsorted(
         make_sort_key(ideal.query, ideal.values), make_sort_key(hits.query, hits.values)
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
-    order, is_first = hits.of(-hits.values).argsort()
+    order, is_first = hits.argsort(descending=True)
     number_in_grade = number_in_groups(order, is_first)
     # The k-th hit of a grade in the ranking has an ideal rank of k plus the number of better
     # documents. The hit is in both I_i and R_i if i is at least its rank and at least its ideal
