@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import check_columns
 from polars_graded._drawing.chart_rows import (
@@ -41,10 +42,11 @@ def find_curve_kind(curve: str) -> str | None:
     return None if curve.startswith("ideal_dcg_curve") else "rank"
 
 
-def find_only_curve(frame: pl.DataFrame, kind: str) -> str:
+def find_only_curve(frame: pl.DataFrame, kind: str, position: str) -> str:
     """Return the only column that contains a curve over an x axis, "rank" or "recall".
 
-    A curve is a column of lists, or of numbers with the name of a curve.
+    A curve is a column of lists, or of numbers with the name of a curve. Without such a column, it
+    is the only column of floats other than `position`.
     """
     names = []
     for name, dtype in frame.schema.items():
@@ -52,6 +54,7 @@ def find_only_curve(frame: pl.DataFrame, kind: str) -> str:
         is_curve = isinstance(dtype, pl.List) or (measure is not None and measure.is_curve)
         if is_curve and find_curve_kind(name) == kind:
             names.append(name)
+    names = names or [name for name in frame.select(cs.float()).columns if name != position]
     if len(names) != 1:
         msg = (
             f"`curve` must name the column to draw, unless exactly one is a curve by {kind}, got "
@@ -180,15 +183,6 @@ def choose_equal_steps(n: int, maximum: int) -> pl.Series:
     """Return up to `maximum` evenly spaced whole numbers from 0 to n - 1."""
     n_kept = min(n, maximum)
     return (pl.int_range(n_kept, eager=True) * (n - 1) / max(1, n_kept - 1)).round().cast(pl.Int64)
-
-
-def thin_by_value(
-    table: pl.DataFrame, value: str, maximum: int, keys: Sequence[str]
-) -> pl.DataFrame:
-    """Sort each group by value, and keep up to `maximum` evenly spaced rows."""
-    table = table.sort(*keys, value)
-    groups = table.partition_by(keys, maintain_order=True) if keys else [table]
-    return pl.concat(rows[choose_equal_steps(rows.height, maximum)] for rows in groups)
 
 
 def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:

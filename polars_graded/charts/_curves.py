@@ -227,7 +227,7 @@ def _draw_curves(
 ) -> Chart:
     """Draw curves of one kind, "rank" or "recall", over the values in the column `position`."""
     frame, position = check_collected("frame", frame), check_column_name(kind, position)
-    curve = curve_rows.find_only_curve(frame, kind) if curve is None else curve
+    curve = curve_rows.find_only_curve(frame, kind, position) if curve is None else curve
     check_columns("frame", [curve, strategy], frame.columns)
     column = curve_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None
     values = {"value": curve} | ({} if column is None else {"ideal": column})

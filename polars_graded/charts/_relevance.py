@@ -107,12 +107,15 @@ def relevance_function(
     relevances = scores.with_columns(relevance=phi.over("panel") if panel else phi)
     phi_options["query"] = "panel" if panel else None
     points = phi_control_points(scores, axis_name, **phi_options)
+    ordered = relevances.sort(*keys, axis_name)
+    groups = ordered.partition_by(*keys, maintain_order=True) if keys else [ordered]
+    shown = [rows[curve_rows.choose_equal_steps(rows.height, max_points)] for rows in groups]
     # Control points that the caller passes have no names.
     is_custom = control_points is not None
     name = pl.lit(None, pl.String).alias("name") if is_custom else _name_points([*keys])
     rows_by_part = {
         "φ": phi_curve(scores, axis_name, points=min(200, max_points), **phi_options),
-        "score": curve_rows.thin_by_value(relevances, axis_name, max_points, [*keys]),
+        "score": pl.concat(shown),
         "control point": points.with_columns(name),
     }
     score_column = pl.col(axis_name).cast(pl.Float64).alias("score")
@@ -137,7 +140,7 @@ def relevance_function(
         line.mark_line(),
         style.draw_dots(controls, 80, color=style.TEXT_COLOUR),
     ]
-    notes = _note_undefined(relevances, [*keys])
+    notes = _note_undefined(groups)
     if table["name"].count():
         layers.append(_draw_names(controls, constant))
         # With many ties, the median is the highest value.
@@ -191,11 +194,10 @@ def _build_amounts_axis(
     return {"axis": alt.Axis(labelExpr=label, values=ticks), "scale": symlog}, constant
 
 
-def _note_undefined(relevances: pl.DataFrame, keys: list[str]) -> list[str]:
-    """Write a note if φ is undefined."""
-    groups = relevances.partition_by(keys) if keys else [relevances]
+def _note_undefined(groups: Sequence[pl.DataFrame]) -> list[str]:
+    """Write a note if φ is undefined in some groups of scores."""
     n = sum(rows["relevance"].is_null().all() for rows in groups)
-    where = f" in {format_count(n, 'panels')}" if keys else ""
+    where = f" in {format_count(n, 'panels')}" if len(groups) > 1 else ""
     return [f"φ is undefined{where}: all values are the same"] if n else []
 
 
