@@ -345,7 +345,7 @@ ERRORS = {
         "recall_precision_curves",
         without("interpolated_precision"),
         {"curve": None},
-        "unless exactly one is a curve by recall, got strategy, query",
+        "unless exactly one is a curve by recall, got mu_ap and ndcg",
     ),
     "a query twice": ("dcg_curves", first_again, {}, "`frame` must"),
     "a rank twice": (

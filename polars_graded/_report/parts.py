@@ -161,10 +161,7 @@ class Contents:
         for facts in self.facts:
             name, figure, variation = facts.measure["name"], None, ""
             if pairs is not None and best[name] != "none" and facts.measure["queries"]:
-                drawn = pairs.filter(measure=name)
-                if self.baseline is None and len(self.names) > MAX_PAIRED_STRATEGIES:
-                    leader = self.names[facts.measure["order"][0]]
-                    drawn = compare_all_with(drawn, leader)
+                drawn = self._select_pairs(pairs.filter(measure=name), facts.measure["order"][0])
                 if drawn["difference"].count() and drawn.height <= MAX_SEGMENT_PAIRS:
                     figure = self.charts.draw(charts.comparison_forest(drawn))
                 rows = list_pairs(variations.filter(measure=name), self.results.strategies)
@@ -211,17 +208,23 @@ class Contents:
         texts = (self.short_names[each] if isinstance(each, int) else each for each in sentence)
         return "".join(texts).strip()
 
+    def _select_pairs(self, pairs: pl.DataFrame, reference: int) -> pl.DataFrame:
+        """Return the pairs to show: those of one strategy if all pairs of many are compared."""
+        if self.baseline is not None or len(self.names) <= MAX_PAIRED_STRATEGIES:
+            return pairs
+        return compare_all_with(pairs, self.names[reference])
+
     def _add_differences(self, part: dict[str, Any], facts: Facts, reference: int) -> None:
         """Add the differences of a measure to its part.
 
         `reference` is the index of the strategy with which many others are compared.
         """
-        pairs: Any = self.comparison
-        pairs = pairs.filter(measure=part["name"])
-        if self.baseline is None and len(self.names) > MAX_PAIRED_STRATEGIES:
-            tested = f"All {format_count(pairs.height, 'pairs')} were tested"
-            part["notes"].append(f"{tested}; those of {self.short_names[reference]} are shown.")
-            pairs = compare_all_with(pairs, self.names[reference])
+        comparison: Any = self.comparison
+        tested = comparison.filter(measure=part["name"])
+        pairs = self._select_pairs(tested, reference)
+        if pairs.height < tested.height:
+            all_pairs = f"All {format_count(tested.height, 'pairs')} were tested"
+            part["notes"].append(f"{all_pairs}; those of {self.short_names[reference]} are shown.")
         height = _choose_height(pairs.height)
         part["forest"] = self.charts.draw(charts.comparison_forest(pairs), height)
         rows = list_pairs(pairs, self.results.strategies)

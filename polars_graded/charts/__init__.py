@@ -27,9 +27,9 @@ Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
 
 `panel` names a column. Each value of the column gets a panel, in the order of the rows. By default,
-many charts have a panel for each measure. If the column has only one value, or with `panel=None`,
-the result is a plain layered chart, which supports `.properties(width=...)` and `.facet(...)` by
-any column of `chart.data`. `strategy` names the column of strategies.
+many charts have a panel for each measure, grader and segment. If the column has only one value, or
+with `panel=None`, the result is a plain layered chart, which supports `.properties(width=...)` and
+`.facet(...)` by any column of `chart.data`. `strategy` names the column of strategies.
 
 A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,
 or if there are more than 60 panels. Charts that cannot leave out rows, such as `strategy_bars` and

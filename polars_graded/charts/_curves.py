@@ -236,7 +236,7 @@ def _draw_curves(
         if query is None:
             query = PassedKeys(strategy=strategy, weights=weights).find(frame).query
         keys = Keys(query, strategy, cluster=cluster, weights=weights)
-        table, is_mean = _average_lists(frame, values, kind, keys, panel, confidence)
+        table, is_mean = _average_curves(frame, values, kind, keys, panel, confidence)
         title = f"mean {title}" if is_mean else title
     else:
         lists = {"confidence": confidence, "cluster": cluster, "weights": weights}
@@ -279,7 +279,7 @@ def _draw_curves(
     )
 
 
-def _average_lists(
+def _average_curves(
     frame: pl.DataFrame,
     values: dict[str, str],
     kind: str,

@@ -99,7 +99,7 @@ def comparison_matrix(
         panel=panel,
         unique=["strategy", "baseline"],
     )
-    headline, kind = write_finding(rows, level), name_p(rows)
+    headline, p_name = write_finding(rows, level), name_p(rows)
     facts = chart_rows.collect_title_facts(rows)
     other_sides = rows.with_columns(
         strategy="baseline", baseline="strategy", difference=-pl.col("difference")
@@ -114,7 +114,7 @@ def comparison_matrix(
     chart_rows.check_count("cells", table.height)
     means = table.group_by("measure", "strategy", maintain_order=True).agg(pl.mean("difference"))
     names = chart_rows.sort_names(means, "difference", "strategy")
-    base, p = axes.add_p(alt.Chart().encode(x="baseline:N", y="strategy:N"), kind)
+    base, p = axes.add_p(alt.Chart().encode(x="baseline:N", y="strategy:N"), p_name)
     tooltip = ["measure:N", "strategy:N", "baseline:N", *axes.format_decimals("difference"), p]
     highest: Any = table["difference"].abs().max() or 1.0
     pixels = max(10, min(36, 400 // len(names)))
@@ -122,7 +122,7 @@ def comparison_matrix(
     cells = base.mark_rect().encode(fillOpacity=opacity, tooltip=axes.list_tooltips(*tooltip))
     signs = style.write_on_cells(base, "mark", "difference", highest, max(12, pixels * 0.7))
     measure = axes.write_mean_title(table, "", "difference of means")
-    title = [f"{measure}, row minus column", f"+ and {MINUS_SIGN}: {kind} ≤ {level:g}"]
+    title = [f"{measure}, row minus column", f"+ and {MINUS_SIGN}: {p_name} ≤ {level:g}"]
     legend = alt.Legend(values=[-highest, 0, highest], format=".3~g", titleLimit=300)
     scale = style.build_cell_scale(highest, diverging=True)
     return _draw_cells(
