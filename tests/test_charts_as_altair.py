@@ -67,6 +67,16 @@ def test_a_colour_is_that_of_a_strategy():
         histogram(colours={"our": "#c00"})
 
 
+def test_grey_lines_highlight_another_one():
+    grey = {f"s{place}": "#bbbbbb" for place in range(1, 13) if place != 3}
+    row = ROWS["dcg_curves of ranks"]
+    chart = row.draw(row.frame(12, 8), colours=grey)
+    colour = chart.to_dict()["encoding"]["color"]
+    shown = dict(zip(colour["scale"]["domain"], colour["scale"]["range"], strict=True))
+    assert {name for name, each in shown.items() if each != "#bbbbbb"} == {"s3"}
+    assert chart.data["strategy"][-1] == "s3"  # in front
+
+
 # Every chart
 
 REDESIGNED = {

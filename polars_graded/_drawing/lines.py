@@ -149,7 +149,9 @@ def _choose_labelled(best: Sequence[str], colours: Mapping[str, str] | None) -> 
     are drawn, since most of the grey lines are close to another one.
     """
     coloured = style.choose_coloured(best, colours)
-    return coloured if len(best) > MAX_LABELS else [*dict.fromkeys([*coloured, *best])]
+    return (
+        [*dict.fromkeys([*coloured, *best])] if len(best) <= MAX_LABELS else coloured[:MAX_LABELS]
+    )
 
 
 def _sort_to_front(table: pl.DataFrame, field: str, labelled: Sequence[str]) -> pl.DataFrame:

@@ -122,8 +122,9 @@ def encode_names(
         coloured = sort_naturally(choose_coloured(prioritised, colours))
     scale = alt.Scale(domain=coloured, range=_list_colours() or alt.Undefined)
     if chosen:
-        range_ = dict(zip(coloured, cycle(find_category_colours()), strict=False))
-        scale = alt.Scale(domain=coloured, range=[*(range_ | chosen).values()])
+        numbered = coloured if coloured == names else [n for n in coloured if n not in chosen]
+        colour_of = dict(zip(numbered, cycle(find_category_colours()), strict=False)) | chosen
+        scale = alt.Scale(domain=coloured, range=[colour_of[name] for name in coloured])
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
     if coloured == names:
         return colour
@@ -132,11 +133,15 @@ def encode_names(
 
 
 def choose_coloured(prioritised: Iterable[str], colours: Mapping[str, str] | None) -> list[str]:
-    """Return the names with a colour and a label, the most important first.
+    """Return the names with a colour, the most important first.
 
-    The names that the caller chose come before those of `prioritised`.
+    Names whose colours the caller chose come before those of `prioritised`, unless they are the
+    majority: then the others stand out. There are at most `MAX_COLOURS` different colours.
     """
-    return [*dict.fromkeys(map(str, [*(colours or {}), *prioritised]))][:MAX_COLOURS]
+    chosen = {str(name): colour for name, colour in (colours or {}).items()}
+    others = [name for name in prioritised if name not in chosen]
+    others = others[: max(0, MAX_COLOURS - len({*chosen.values()}))]
+    return [*others, *chosen] if len(chosen) > len(others) else [*chosen, *others]
 
 
 def find_category_colours() -> list[Any]:

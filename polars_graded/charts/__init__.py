@@ -18,8 +18,8 @@ error for NaN and infinity. A null strategy, query or panel is called "null".
 Strategies have the colours of Okabe and Ito, which readers with and without a colour vision
 deficiency can distinguish, the same in all charts with the same strategies. `colours` of a chart,
 the category colours of a theme and `.configure_range(category=...)` replace them.
-`colours=dict.fromkeys(others, "#bbb")` highlights a strategy. Up to eight strategies have a colour,
-and more are grey: the lines that end lower. Up to twelve lines have names.
+`colours=dict.fromkeys(others, "#bbb")` highlights one. Up to eight strategies have a colour, and
+more are grey: the lines that end lower. Up to twelve lines have names.
 `.configure(background="#14181d")` or a dark theme prepares a chart for dark slides, and `for_print`
 for paper. Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
 
