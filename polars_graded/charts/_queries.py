@@ -395,12 +395,12 @@ def measure_agreement(
         check_columns("frame", [query], frame.columns)
         frame = frame.with_columns(pl.col(query).alias("query"))
     has_strategies = strategy != "strategy" or strategy in frame.columns
-    keys = [name for name in ("strategy", "query") if name in frame.columns]
     rows = chart_rows.build_rows(
         "frame",
         frame,
-        *(x, y),
-        texts=[name for name in keys if name == "query"],
+        x,
+        y,
+        texts=["query"] if "query" in frame.columns else [],
         strategy=strategy if has_strategies else None,
         panel=panel,
     )
@@ -409,20 +409,19 @@ def measure_agreement(
     rows = rows.drop(query) if len(queries) > 1 else rows
     has_panels = chart_rows.has_panels(rows)
     groups = rows.partition_by("panel", maintain_order=True) if has_panels else [rows]
-    max_points, parts, notes = curve_rows.compute_max_points(len(groups)), [], list[str]()
+    max_points, parts, texts = curve_rows.compute_max_points(len(groups)), [], []
     for group in groups:
-        text = titles.write_correlations(*compute_correlations(group["x"], group["y"]))
+        texts.append(titles.write_correlations(*compute_correlations(group["x"], group["y"])))
         part = group[curve_rows.choose_equal_steps(group.height, max_points)]
         is_first = pl.int_range(pl.len()) == 0
-        parts.append(part.with_columns(label=pl.when(is_first).then(pl.lit(text))))
-        notes = [text] if text else []
+        parts.append(part.with_columns(label=pl.when(is_first).then(pl.lit(texts[-1]))))
     table = pl.concat(parts)
-    if has_panels:
-        notes = ["τ: Kendall's rank correlation, r: Pearson's"]
+    explained = ["τ: Kendall's rank correlation, r: Pearson's"]
+    notes = explained if has_panels else [*filter(None, texts)]
     if table.height < rows.height:
         notes.append(f"{table.height:,} of {format_count(rows.height, 'points')} are drawn")
     x, y = titles.name_measure(x), titles.name_measure(y)
-    tooltip = [alt.Tooltip(f"{key}:N") for key in keys]
+    tooltip = [alt.Tooltip(f"{key}:N") for key in ("strategy", "query") if key in rows.columns]
     tooltip += [
         alt.Tooltip(f"{field}:Q", title=t, format=".4f") for field, t in (("x", x), ("y", y))
     ]
@@ -529,11 +528,8 @@ def explore(
     # No other chart on a page may have selections of the same name.
     suffix = chart_rows.build_selection_name(measure, table)[-10:]
     brush = alt.selection_interval(name=f"brush_{suffix}")
-    colour = style.encode_names(
-        *(both, f"better {results.keys.strategy}", colours),
-        field="better",
-        legend=style.build_legend(both, orient="top"),
-    )
+    legend, better = style.build_legend(both, orient="top"), f"better {results.keys.strategy}"
+    colour = style.encode_names(both, better, colours, field="better", legend=legend)
     # Queries that are not selected are faint, and ties are grey.
     colour["condition"] = [
         {"test": (~brush).to_dict(), "value": style.FAINT_COLOUR},
@@ -594,8 +590,8 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
     equal = style.build_one_row().transform_calculate(**diagonal).mark_rule(clip=True)
     equal = equal.encode(x=alt.X("value_b:Q"), y=alt.Y("value_a:Q"), color=alt.ColorValue("gray"))
     equal = equal.encode(x2=alt.X2("end"), y2=alt.Y2("end"))
-    marks = {"Queries": [points, equal]}
-    marks["Differences of queries"] = [bars, style.draw_rule("y", "difference")]
+    zero = style.draw_rule("y", "difference")
+    marks = {"Queries": [points, equal], "Differences of queries": [bars, zero]}
     return [
         alt.LayerChart(
             layer=layers,
