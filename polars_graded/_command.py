@@ -135,7 +135,7 @@ class QueryOptions:
         weights = None if self.weights is None else [self.weights]
         options = {"cluster": self.cluster, "weights": weights, "segments": self.segments}
         columns = {name: option for option, names in options.items() for name in names or ()}
-        for name in columns.keys() - {*values.columns}:
+        for name in (name for name in columns if name not in values.columns):
             if name not in frame.columns:
                 msg = f"--{columns[name]} must name a column of the rankings, got {name!r}"
                 raise ValueError(msg)
@@ -377,13 +377,13 @@ def measure_rankings(
 # Texts and files
 
 
-OPTIONS = [
+OPTION_NAMES = [
     field.name
     for kind in (RankingOptions, QueryOptions, Comparison, Gate)
     for field in fields(kind)
 ]
 VALUE = r"'[^']*'|\[[^\]]*\]|\{[^}]*\}|-?\d+(?:\.\d+)?|True|False|None"
-ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=({VALUE}|(?=[\s,;]))(?![\w.]*[(])")
+ARGUMENT = re.compile(rf"\b({'|'.join(OPTION_NAMES)})=({VALUE}|(?=[\s,;]))")
 """Arguments in messages of functions, which are options here."""
 
 

@@ -19,7 +19,7 @@ from helpers import needed
 from polars.testing import assert_frame_equal
 
 import polars_graded as pg
-from polars_graded._command import main
+from polars_graded._command import main, write_sentence
 from polars_graded._results.significance import CORRECTIONS, TESTS
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -497,6 +497,45 @@ def test_an_error_is_one_sentence_without_a_table(sentence, command):
     assert error.startswith("polars-graded: error: ")
     assert sentence in error
     assert all(line.startswith("warning: ") for line in warned)
+
+
+HINTS = {
+    "irrelevant=1 makes 1 irrelevant": "--irrelevant 1 makes 1 irrelevant",
+    "cluster=['a', 'b'] counts each": "--cluster a b counts each",
+    "cluster= names the column": "--cluster names the column",
+    "descending={'Old': False} ranks": "--descending Old=false ranks",
+    "leave condensed=True out": "leave --condensed out",
+    "undefined_as=None leaves": "--undefined-as none leaves",
+    "missing='drop' leaves such a query out": "--missing drop leaves such a query out",
+    "baseline=older.filter(pl.col('a') == 'x')": "baseline=older.filter(pl.col('a') == 'x')",
+    "'ap(ties=optimistic)', `margin` must be": "'ap(ties=optimistic)', `margin` must be",
+}
+
+
+@pytest.mark.parametrize("text", HINTS)
+def test_hints_name_options(text):
+    assert write_sentence(ValueError(f"{text}")) == HINTS[text]
+
+
+def test_ids_stay_as_they_are_written(command):
+    rows = pl.read_parquet("rows.parquet").head(400)
+    padded = pl.col("query", "doc").cast(pl.String).str.zfill(3)
+    rows.with_columns(padded).write_csv("padded.csv")
+    call = ("--by", "main", "loss", "--measure", "ap", "--ties", "doc", "-o", "values.csv")
+    command("evaluate", "padded.csv", *call)
+    written = pl.read_csv("values.csv", infer_schema=False)
+    assert written["query"].unique().sort().to_list() == [f"{n:03d}" for n in range(20)]
+    expected = pg.evaluate(rows, "ap", by=["main", "loss"], ties="doc")
+    assert written["ap"].cast(pl.Float64).to_list() == expected["ap"].to_list()
+    # A run and judgments in tables have the same ids.
+    scored = rows.with_columns(padded).rename({"main": "score"})
+    scored.select("query", "doc", "score", strategy=pl.lit("main")).write_csv("run.csv")
+    rows.with_columns(padded).select("query", "doc", "grade").write_csv("judged.csv")
+    files = ("--qrels", "judged.csv", "run.csv", "--measure", "ap", "--ties", "doc")
+    command("evaluate", *files, "-o", "of_run.csv")
+    of_run = pl.read_csv("of_run.csv", infer_schema=False)
+    same = written.filter(strategy="main")
+    assert of_run.select("query", "ap").equals(same.select("query", "ap"))
 
 
 # Options and their help.
