@@ -29,7 +29,6 @@ from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._frames.values import Gathered, Part, StrategyValues, gather
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import ChunkValues, Computation, Computed
 from polars_graded._measuring.definitions import SIMILARITIES, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -37,6 +36,7 @@ from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning
 

@@ -24,8 +24,6 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._measuring import batches
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.documents import find_not_finite
 from polars_graded._measuring.kernels.phi import (
     Points,
@@ -37,6 +35,7 @@ from polars_graded._measuring.kernels.phi import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.keywords import checks_call
+from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
 from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
@@ -213,8 +212,8 @@ def _compute_relevance(
             relevance[is_score & ~is_defined] = undefined
         return relevance
 
-    relevance = np.concatenate(batches.run(lists, kernel))
-    return batches.make_list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
+    relevance = np.concatenate(run_in_chunks(lists, kernel))
+    return make_list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
 
 
 def _read_scores(column: pl.Series) -> Lists:
@@ -258,7 +257,7 @@ def _tabulate(
         queries = frame.lazy().select(struct).collect()
     scores, *points = queries.get_column(score).struct.unnest().get_columns()
     lists = [_read_scores(scores.alias(score)), *map(Lists.of, source.read_points(points))]
-    chunks = batches.run(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
+    chunks = run_in_chunks(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(
