@@ -79,14 +79,14 @@ def _make_expression(
         return gather(values)
 
     return pl.map_batches(
-        _list_columns(ranking),
+        _implode_columns(ranking),
         kernel,
         is_elementwise=True,
         return_dtype=return_dtype,
     )
 
 
-def _list_columns(ranking: Ranking) -> list[pl.Expr]:
+def _implode_columns(ranking: Ranking) -> list[pl.Expr]:
     """Return an expression per column of a ranking, with one list per query."""
     # The grade comes first, since `.name.keep()` restores the name of the first column.
     columns = [ranking.grade, *ranking.by, *ranking.inputs.values()]
@@ -94,7 +94,7 @@ def _list_columns(ranking: Ranking) -> list[pl.Expr]:
 
 
 def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentLists:
-    """Check the columns of `_list_columns`, and return them as documents."""
+    """Check the columns of `_implode_columns`, and return them as documents."""
     grades, *others = map(Lists.of, columns)
     sort_columns = others[: len(ranking.by)]
     inputs = dict(zip(ranking.inputs, others[len(ranking.by) :], strict=True))
@@ -140,7 +140,7 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
 
     dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))
     lists = pl.map_batches(
-        _list_columns(ranking),
+        _implode_columns(ranking),
         kernel,
         is_elementwise=True,
         return_dtype=ranking.make_planned_dtype(dtype),

@@ -41,7 +41,7 @@ from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtyp
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 
 ControlPoints: TypeAlias = "Sequence[tuple[float, float]] | str | pl.Expr"
-PAIR = 2
+PAIR_LENGTH = 2
 """Length of a control point, which is a score and its relevance."""
 Direction: TypeAlias = Literal["high", "low", "both"]
 
@@ -323,12 +323,12 @@ def _check_own_points(column: pl.Series) -> list[pl.Series]:
         raise TypeError(msg)
     pairs = pl.DataFrame({"pair": points.cast(pl.List(inner))})
     pair = pl.element()
-    if isinstance(inner, pl.Struct) and len(inner.fields) == PAIR:
+    if isinstance(inner, pl.Struct) and len(inner.fields) == PAIR_LENGTH:
         parts = [pair.struct.field(field.name) for field in inner.fields]
     elif isinstance(inner, pl.List):
-        parts = [pair.list.get(index, null_on_oob=True) for index in range(PAIR)]
-    elif isinstance(inner, pl.Array) and inner.size == PAIR:
-        parts = [pair.arr.get(index) for index in range(PAIR)]
+        parts = [pair.list.get(index, null_on_oob=True) for index in range(PAIR_LENGTH)]
+    elif isinstance(inner, pl.Array) and inner.size == PAIR_LENGTH:
+        parts = [pair.arr.get(index) for index in range(PAIR_LENGTH)]
     else:
         msg = f"control points {column.name!r} must be lists of pairs, got lists of {inner}"
         raise TypeError(msg)
