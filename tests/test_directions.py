@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from results import rng
 
 from polars_graded import evaluate, graded, overview, read_letor, read_run
-from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.rank_columns import collect_rank_facts, find_rank_strategies
 from polars_graded.trust import unjudged_bounds
 

@@ -13,8 +13,8 @@ import polars as pl
 from polars_graded._checks import MAX_SHOWN_VALUES
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.names import Measure
 
 DEPENDS_ON_TIES = "depends_on_ties"

@@ -13,8 +13,8 @@ from polars.io.plugins import register_io_source
 
 from polars_graded._checks import first_few
 from polars_graded._frames.request import Request
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Integers, list_rows
+from polars_graded._measuring.list_columns import Lists
 
 TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 """Pattern of the names of temporary columns; no column of a frame has such a name."""

@@ -29,7 +29,6 @@ from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._frames.values import Gathered, Part, StrategyValues, gather
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import ChunkValues, Computation, Computed
 from polars_graded._measuring.definitions import SIMILARITIES, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -37,13 +36,14 @@ from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning
 
-PAIR = ("a", "b")
+PAIR_COLUMNS = ("a", "b")
 """Columns of the two strategies in a result."""
 
-HINT = (
+STRATEGIES_HINT = (
     "\n\nHint: by=['old', 'new'] names their scores; strategy='strategy' names the column of "
     "stacked strategies"
 )
@@ -64,7 +64,7 @@ class PairRequest(Request):
     def check_names(self) -> None:
         """Raise if result columns share a name."""
         super().check_names()
-        if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR]:
+        if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR_COLUMNS]:
             msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
             raise ValueError(msg)
 
@@ -76,7 +76,7 @@ class PairRequest(Request):
     @property
     def copied_keys(self) -> dict[str, str]:
         """Map each key column of the result to its source column in the frame."""
-        pair = {} if self.strategy is None else dict.fromkeys(PAIR, self.strategy)
+        pair = {} if self.strategy is None else dict.fromkeys(PAIR_COLUMNS, self.strategy)
         return {**pair, **{name: name for name in self.query}}
 
     @property
@@ -90,7 +90,7 @@ class PairRequest(Request):
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
         """Return the schema of the result for the schema of a frame."""
         keys = super().build_schema(schema)
-        pair = dict.fromkeys(PAIR, keys.pop(self.key))
+        pair = dict.fromkeys(PAIR_COLUMNS, keys.pop(self.key))
         return pl.Schema({self.key: pl.String(), **pair, **keys})
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
@@ -110,7 +110,7 @@ class PairRequest(Request):
         a, b = ([pair[side] for pair in self.pairs] for side in (0, 1))
         first, second = (
             self.strategies.gather(each).alias(name)
-            for each, name in zip((a, b), PAIR, strict=True)
+            for each, name in zip((a, b), PAIR_COLUMNS, strict=True)
         )
         names = [f"{one} and {other}" for one, other in zip(first, second, strict=True)]
         pair_names = pl.Series(self.key, names, dtype=pl.String)
@@ -458,7 +458,7 @@ def similarity(
             names = _find_strategies(frame, strategy)
         pairs = []
         if len(names):
-            a, b = find_pairs(names, baseline, hint=HINT)
+            a, b = find_pairs(names, baseline, hint=STRATEGIES_HINT)
             pairs = [*zip(a.tolist(), b.tolist(), strict=True)]
         return [replace(request, strategies=names, pairs=pairs)]
 

@@ -34,7 +34,6 @@ from polars_graded._frames.notes import (
 from polars_graded._frames.records import build_records
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computation, Computed, find_depth, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
@@ -46,6 +45,7 @@ from polars_graded._measuring.documents import (
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 

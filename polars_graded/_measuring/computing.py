@@ -10,13 +10,12 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring import batches
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, N_TIE_ORDERS, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
+from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 
@@ -86,7 +85,9 @@ class Computation:
 
     def run(self) -> list[Computed]:
         """Return the values of each strategy."""
-        chunks = batches.run(self.lists, self.compute_chunk, values_per_query=self.values_per_query)
+        chunks = run_in_chunks(
+            self.lists, self.compute_chunk, values_per_query=self.values_per_query
+        )
         return [Computed(self.measures, each) for each in zip(*chunks, strict=True)]
 
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
@@ -298,9 +299,7 @@ def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
     if isinstance(chunks[0], Ragged):
         # Convert chunk by chunk: building a column of lists needs several times its own memory.
         lists = (
-            batches.make_list_column(
-                pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths)
-            )
+            make_list_column(pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths))
             for chunk in chunks
         )
         return pl.concat(lists).alias(measure.name)

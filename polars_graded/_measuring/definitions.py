@@ -280,7 +280,7 @@ def _define_count(kernel: Callable[..., Any], **needs: Any) -> Definition:
 def _define_curve(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    return Definition(kernel, options, **needs, dtype=LISTS)
+    return Definition(kernel, options, **needs, dtype=CURVE_TYPE)
 
 
 def _define_without_cutoff(
@@ -356,7 +356,7 @@ MAX_TARGET = 1e6
 """Maximum target of a user. Sums of inverse squares of much larger numbers lose their digits."""
 
 TARGET = {"target": _make_number_option(1.0, at_least=1 / MAX_TARGET, at_most=MAX_TARGET)}
-LISTS = pl.List(pl.Float64)
+CURVE_TYPE = pl.List(pl.Float64)
 COMPLEMENT_OF_F: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
 """Properties of E, which is 1 - F: the lowest value is best, and fill values are 1 minus those of
 F."""
@@ -548,10 +548,10 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "cg_curve": _define_curve(partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES, is_bounded=False),
     "dcg_curve": _define_curve(dcg_curve, GAIN | DISCOUNT | TIES, is_bounded=False),
-    "ideal_dcg_curve": _define_ideal(ideal_dcg_curve, GAIN | DISCOUNT, dtype=LISTS),
-    "ndcg_curve": _define_over_ideal(ndcg_curve, GAIN | DISCOUNT | TIES, dtype=LISTS),
+    "ideal_dcg_curve": _define_ideal(ideal_dcg_curve, GAIN | DISCOUNT, dtype=CURVE_TYPE),
+    "ndcg_curve": _define_over_ideal(ndcg_curve, GAIN | DISCOUNT | TIES, dtype=CURVE_TYPE),
     "ndcng_curve": _define_over_ideal(
-        partial(ndcg_curve, **NORMALISED), GAIN | DISCOUNT | TIES, dtype=LISTS
+        partial(ndcg_curve, **NORMALISED), GAIN | DISCOUNT | TIES, dtype=CURVE_TYPE
     ),
 }
 
@@ -602,6 +602,6 @@ SIMILARITIES: Mapping[str, Definition] = {
     ),
     "relevant_left": _define_similarity(list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT),
     "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **WITHOUT_CUTOFF),
-    "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=LISTS),
+    "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=CURVE_TYPE),
 }
 """Measures of two rankings of the same query."""

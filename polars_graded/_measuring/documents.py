@@ -18,12 +18,11 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import first_few
-from polars_graded._measuring import batches
-from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.kernels.labels import Labels, Vectors
 from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
+from polars_graded._measuring.list_columns import Lists, are_exact, run_in_chunks
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,
     find_rank_strategies,
@@ -139,7 +138,7 @@ class _Order:
         if they are equal in the score and the first `n_tie_columns` - 1 further columns.
         """
         ties_of_chunks, start = [], 0
-        for length, places, groups in batches.run([scores], Ragged.find_ties):
+        for length, places, groups in run_in_chunks([scores], Ragged.find_ties):
             # Groups of a chunk are numbered from 1 to at most `length`. With `start` added, no two
             # chunks share a number.
             ties_of_chunks.append((places + start, groups + start))

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring import batches
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computation, Computed, check_measures, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
@@ -23,6 +21,7 @@ from polars_graded._measuring.documents import (
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import rank_documents
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
+from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
 from polars_graded._measuring.names import Measure, check_distinct_names
 from polars_graded._measuring.ranking import Ranking
 
@@ -80,14 +79,14 @@ def _make_expression(
         return gather(values)
 
     return pl.map_batches(
-        _list_columns(ranking),
+        _implode_columns(ranking),
         kernel,
         is_elementwise=True,
         return_dtype=return_dtype,
     )
 
 
-def _list_columns(ranking: Ranking) -> list[pl.Expr]:
+def _implode_columns(ranking: Ranking) -> list[pl.Expr]:
     """Return an expression per column of a ranking, with one list per query."""
     # The grade comes first, since `.name.keep()` restores the name of the first column.
     columns = [ranking.grade, *ranking.by, *ranking.inputs.values()]
@@ -95,7 +94,7 @@ def _list_columns(ranking: Ranking) -> list[pl.Expr]:
 
 
 def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentLists:
-    """Check the columns of `_list_columns`, and return them as documents."""
+    """Check the columns of `_implode_columns`, and return them as documents."""
     grades, *others = map(Lists.of, columns)
     sort_columns = others[: len(ranking.by)]
     inputs = dict(zip(ranking.inputs, others[len(ranking.by) :], strict=True))
@@ -123,13 +122,13 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
-        table = np.concatenate(batches.run(documents.lists, rank_with_ties), axis=1)
+        table = np.concatenate(run_in_chunks(documents.lists, rank_with_ties), axis=1)
         if documents.rows is not None:
             # Documents were moved to break ties. Put each result back into its document's row.
             table[:, documents.rows] = table.copy()
         rank = pl.Series("rank", table[0], nan_to_null=True).cast(pl.UInt32)
         rows = pl.DataFrame([rank, pl.Series("tied", table[1] > 0)]).to_struct()
-        return batches.make_list_column(rows, columns[0].list.len())
+        return make_list_column(rows, columns[0].list.len())
 
     def rank_with_ties(grades: Ragged, scores: Ragged, *ties: Ragged) -> Floats:
         descending, condensed = ranking.descending[0], ranking.condensed
@@ -141,7 +140,7 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
 
     dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))
     lists = pl.map_batches(
-        _list_columns(ranking),
+        _implode_columns(ranking),
         kernel,
         is_elementwise=True,
         return_dtype=ranking.make_planned_dtype(dtype),

@@ -24,8 +24,6 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._measuring import batches
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.documents import find_not_finite
 from polars_graded._measuring.kernels.phi import (
     Points,
@@ -37,12 +35,13 @@ from polars_graded._measuring.kernels.phi import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.keywords import checks_call
+from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
 from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 
 ControlPoints: TypeAlias = "Sequence[tuple[float, float]] | str | pl.Expr"
-PAIR = 2
+PAIR_LENGTH = 2
 """Length of a control point, which is a score and its relevance."""
 Direction: TypeAlias = Literal["high", "low", "both"]
 
@@ -213,8 +212,8 @@ def _compute_relevance(
             relevance[is_score & ~is_defined] = undefined
         return relevance
 
-    relevance = np.concatenate(batches.run(lists, kernel))
-    return batches.make_list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
+    relevance = np.concatenate(run_in_chunks(lists, kernel))
+    return make_list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
 
 
 def _read_scores(column: pl.Series) -> Lists:
@@ -258,7 +257,7 @@ def _tabulate(
         queries = frame.lazy().select(struct).collect()
     scores, *points = queries.get_column(score).struct.unnest().get_columns()
     lists = [_read_scores(scores.alias(score)), *map(Lists.of, source.read_points(points))]
-    chunks = batches.run(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
+    chunks = run_in_chunks(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(
@@ -324,12 +323,12 @@ def _check_own_points(column: pl.Series) -> list[pl.Series]:
         raise TypeError(msg)
     pairs = pl.DataFrame({"pair": points.cast(pl.List(inner))})
     pair = pl.element()
-    if isinstance(inner, pl.Struct) and len(inner.fields) == PAIR:
+    if isinstance(inner, pl.Struct) and len(inner.fields) == PAIR_LENGTH:
         parts = [pair.struct.field(field.name) for field in inner.fields]
     elif isinstance(inner, pl.List):
-        parts = [pair.list.get(index, null_on_oob=True) for index in range(PAIR)]
-    elif isinstance(inner, pl.Array) and inner.size == PAIR:
-        parts = [pair.arr.get(index) for index in range(PAIR)]
+        parts = [pair.list.get(index, null_on_oob=True) for index in range(PAIR_LENGTH)]
+    elif isinstance(inner, pl.Array) and inner.size == PAIR_LENGTH:
+        parts = [pair.arr.get(index) for index in range(PAIR_LENGTH)]
     else:
         msg = f"control points {column.name!r} must be lists of pairs, got lists of {inner}"
         raise TypeError(msg)

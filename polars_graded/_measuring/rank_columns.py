@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import list_rows
+from polars_graded._measuring.list_columns import Lists
 
 MIN_QUERIES = 10
 """Minimum number of queries with several values; fewer queries show nothing."""

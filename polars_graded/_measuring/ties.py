@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_column_names, first_few
-from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.list_columns import Lists
 
 Tool: TypeAlias = Literal["trec_eval", "pytrec_eval"]
 """Name of a tool whose order of tied documents can be chosen."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computation
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import offsets_of
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 

@@ -118,7 +118,7 @@ def are_exact(numbers: pl.Series) -> bool:
     return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends)
 
 
-def run(
+def run_in_chunks(
     lists: Sequence[Lists], kernel: Callable[..., Result], *, values_per_query: int = 0
 ) -> list[Result]:
     """Call `kernel` on chunks of queries; return the results in order.
