@@ -64,6 +64,8 @@ def test_each_segment_has_a_panel(name, measures):
     same = drawn.filter(measure="ndcg@10", market="FR", device="phone", strategy=row["strategy"])
     value = "difference" if compute is pg.compare else "mean"
     assert row[value] in same[value].to_list()
+    name = "DE, desktop" if len(measures) == 1 else "NDCG@10, DE, desktop"
+    assert f">{name}</text>" in svg_of(draw(table))
 
 
 def test_a_precision_histogram_has_its_own_mean_in_each_panel():
