@@ -47,7 +47,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 RESULTS, CHARTS, TABLES = (".csv", ".parquet"), (".svg", ".png", ".html"), (".md", ".tex")
 """Suffixes of files with rows, of charts, and of tables for a paper."""
 
-SUMMARY, PAGE, RUN = ".md", ".html", ".run"
+SUMMARY, PAGE, RUN = (".md",), (".html",), (".run",)
 """Suffixes of the summary of a gate, the page of a report and a fused run."""
 
 FILE_OPTIONS = ("files", "named_by", "qrels", "unjudged_below", "strategy")
@@ -74,8 +74,8 @@ Measures = Annotated[list[str], Parameter(consume_multiple=True, show_default=" 
 Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consume_multiple=True)]
 """Type of the option for files to write, whose suffixes decide what they contain."""
 
-Writers = dict[str, Callable[[Path], object]]
-"""Functions that write a file, by its suffix."""
+Writers = dict[tuple[str, ...], Callable[[Path], object]]
+"""Functions that write a file, by its suffixes."""
 
 
 # Options
@@ -351,11 +351,9 @@ class Evaluation:
     keywords: dict[str, Any]
     """Keywords that describe the frame to `evaluate`."""
 
-    @property
-    def writers(self) -> Writers:
-        """Return the functions that write values, by suffix."""
-        write = partial(pg.write_results, self.values)
-        return dict.fromkeys(RESULTS, write)
+    def write(self, file: Path) -> None:
+        """Write the values of every query."""
+        pg.write_results(self.values, file)
 
 
 def measure_rankings(
@@ -466,7 +464,7 @@ def write_outputs(outputs: Outputs, writers: Writers) -> None:
     """Write each file by the function for its suffix."""
     for file in outputs or ():
         try:
-            writers[file.suffix.lower()](file)
+            next(write for ends, write in writers.items() if file.suffix.lower() in ends)(file)
         except (OSError, pl.exceptions.ComputeError) as error:
             msg = f"{file} could not be written, and is unchanged: {error}"
             raise OSError(msg) from None
@@ -478,25 +476,17 @@ def write_text(text: str, file: Path) -> None:
         part.write_text(f"{text}\n", encoding="utf-8")
 
 
-def write_charts(draw: Callable[[], Any]) -> Writers:
-    """Return functions that write a chart atomically; an HTML file needs no network."""
-
-    def write(file: Path) -> None:
-        with write_atomically(file) as part:
-            kind = file.suffix.lower()[1:]
-            draw().save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
-
-    return dict.fromkeys(CHARTS, write)
+def write_chart(draw: Callable[[], Any], file: Path) -> None:
+    """Write a chart atomically; an HTML file needs no network."""
+    kind = file.suffix.lower()[1:]
+    with write_atomically(file) as part:
+        draw().save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
 
 
-def write_tables(tabulate: Callable[..., str]) -> Writers:
-    """Return functions that write a table for a paper."""
-
-    def write(file: Path) -> None:
-        form = "latex" if file.suffix.lower() == ".tex" else "markdown"
-        write_text(tabulate(format=form), file)
-
-    return dict.fromkeys(TABLES, write)
+def write_table(tabulate: Callable[..., str], file: Path) -> None:
+    """Write a table for a paper."""
+    form = "latex" if file.suffix.lower() == ".tex" else "markdown"
+    write_text(tabulate(format=form), file)
 
 
 # Subcommands
@@ -556,8 +546,9 @@ def evaluate(
         means = pg.summarise(results.values, results.measures, **options, missing="drop")
         return pg.charts.strategy_bars(means, strategy=results.keys["strategy"])
 
-    tabulate = partial(pg.paper_table, results.values, results.measures, **options)
-    write_outputs(output, results.writers | write_charts(draw_means) | write_tables(tabulate))
+    chart, tabulate = partial(write_chart, draw_means), partial(pg.paper_table, results.values)
+    table = partial(write_table, partial(tabulate, results.measures, **options))
+    write_outputs(output, {RESULTS: results.write, CHARTS: chart, TABLES: table})
 
 
 def format_means(summary: pl.DataFrame, index: list[str]) -> str:
@@ -595,16 +586,17 @@ def compare(
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
     results = measure_rankings(rankings, measure, queries)
     options = vars(comparison) | vars(queries) | results.keys
-    table = pg.compare(results.values, results.measures, **options)
+    compared = pg.compare(results.values, results.measures, **options)
     groups = ["grader", "measure", *(queries.segments or ()), results.keys["strategy"]]
-    columns = [name for name in (*groups, *COMPARED) if name in table.columns]
-    shown = format_table(table.select(columns))
-    tests = table.select("test", "correction").unique(maintain_order=True)
+    columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
+    shown = format_table(compared.select(columns))
+    tests = compared.select("test", "correction").unique(maintain_order=True)
     print_text("\n".join([shown, *(f"Test {a}, correction {b}." for a, b in tests.rows())]))
-    tabulate = partial(pg.paper_table, results.values, results.measures, **options)
-    look = {"strategy": results.keys["strategy"]}
-    charts = write_charts(lambda: pg.charts.comparison_forest(table, **look))
-    write_outputs(output, results.writers | charts | write_tables(tabulate))
+    key = results.keys["strategy"]
+    chart = partial(write_chart, lambda: pg.charts.comparison_forest(compared, strategy=key))
+    tabulate = partial(pg.paper_table, results.values)
+    table = partial(write_table, partial(tabulate, results.measures, **options))
+    write_outputs(output, {RESULTS: results.write, CHARTS: chart, TABLES: table})
 
 
 @app.command
@@ -629,7 +621,7 @@ def gate(
         Files to write: .csv or .parquet for the values of each query, .md for a summary of the
         verdicts.
     """
-    check_outputs(output, [*rankings.inputs, Path(options.baseline)], *RESULTS, SUMMARY)
+    check_outputs(output, [*rankings.inputs, Path(options.baseline)], *RESULTS, *SUMMARY)
     is_file = Path(options.baseline).suffix.lower() in RESULTS
     baseline = Path(options.baseline) if is_file else options.baseline
     try:
@@ -639,7 +631,7 @@ def gate(
             verdicts = pg.gate(results.values, results.measures, **keywords)
     except ERRORS as error:
         refusal = write_summary("The gate was refused", [write_sentence(error)])
-        summaries = [file for file in output or () if file.suffix.lower() == SUMMARY]
+        summaries = [file for file in output or () if file.suffix.lower() in SUMMARY]
         write_outputs(summaries, {SUMMARY: partial(write_text, refusal)})
         raise
     failed = {*verdicts.filter(~pl.col("passes"))["verdict"]}
@@ -647,7 +639,7 @@ def gate(
     lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warnings)]
     summary = partial(write_text, write_summary(HEADLINES[status], lines))
     print_text("\n".join(verdicts["sentence"]))
-    write_outputs(output, results.writers | {SUMMARY: summary})
+    write_outputs(output, {RESULTS: results.write, SUMMARY: summary})
     return status
 
 
@@ -674,7 +666,7 @@ def report(
         of each query.
     """
     outputs = output or [Path("report.html")]
-    check_outputs(outputs, rankings.inputs, PAGE, *RESULTS)
+    check_outputs(outputs, rankings.inputs, *PAGE, *RESULTS)
     results = measure_rankings(rankings, measure, queries)
     keywords = results.keywords | vars(comparison) | vars(queries) | results.keys
     keywords["title"] = title
@@ -683,7 +675,7 @@ def report(
     def write_page(file: Path) -> None:
         pg.report(results.values, file, results.measures, *results.curves, **keywords)
 
-    write_outputs(outputs, results.writers | {PAGE: write_page})
+    write_outputs(outputs, {RESULTS: results.write, PAGE: write_page})
     print_text(f"Report: {', '.join(map(str, outputs))}")
 
 
@@ -720,8 +712,10 @@ def similarity(
     summary = pl.concat([pg.summarise(pair, numbers, **options) for pair in pairs])
     columns = [keys["strategy"], "measure", *(queries.segments or [])]
     print_text(format_table(summary.select(*columns, *SHOWN_STATISTICS)))
-    results = Evaluation(values, numbers, [], keys, frame, keywords)
-    write_outputs(output, results.writers | write_charts(lambda: pg.charts.strategy_bars(summary)))
+    chart = partial(
+        write_chart, lambda: pg.charts.strategy_bars(summary, strategy=keys["strategy"])
+    )
+    write_outputs(output, {RESULTS: partial(pg.write_results, values), CHARTS: chart})
 
 
 @app.command
@@ -749,13 +743,13 @@ def fuse(
     output
         Files to write: .csv or .parquet for the rows with a column fused, .run for a run of TREC.
     """
-    check_outputs(output, rankings.inputs, RUN, *RESULTS)
+    check_outputs(output, rankings.inputs, *RUN, *RESULTS)
     if not output:
         msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
         raise ValueError(msg)
     frame, keywords = rankings.read(pg.fuse)
     query, doc = rankings.keys["query"], rankings.doc or "doc"
-    if any(file.suffix.lower() == RUN for file in output):
+    if any(file.suffix.lower() in RUN for file in output):
         check_columns("frame", [doc], frame.columns, argument="doc")
     if (strategy := rankings.keys["strategy"]) in frame.columns:
         scores = [*keywords.get("by", {"score": "score"}).values()]
@@ -778,7 +772,7 @@ def fuse(
         with write_atomically(file) as part:
             (fused.write_csv if file.suffix.lower() == ".csv" else fused.write_parquet)(part)
 
-    write_outputs(output, {RUN: write_run, **dict.fromkeys(RESULTS, write_rows)})
+    write_outputs(output, {RUN: write_run, RESULTS: write_rows})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
