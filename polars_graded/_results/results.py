@@ -350,7 +350,7 @@ class Results:
         The number of relevant documents, for example, does not show which strategy is better.
         """
         names = [name for name in self.measures if self.best[name] in ("highest", "lowest")]
-        if self.columns.requested or not names:
+        if self.columns.requested or names in ([], self.measures):
             return self
         return self.replace(columns=replace(self.columns, numbers=names))
 
