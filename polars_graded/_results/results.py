@@ -241,7 +241,6 @@ def find_measures(
         _warn_of_ignored([name for name in numbers if name not in {*own, keys.weights}], schema)
     chosen = [name for name in requested if name in numbers] or own
     curves = [name for name in requested if name in lists] or lists if with_curves else []
-    check_columns("per_query", [*chosen, *curves], schema)
     if not chosen and not curves:
         _refuse_no_measure(schema, numbers)
     declared = [each if isinstance(each, Mapping) else {each: None} for each in measures]
