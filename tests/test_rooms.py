@@ -17,6 +17,7 @@ from typing import get_args
 import pytest
 
 import polars_graded
+from polars_graded import _door
 from polars_graded._measuring.kernels import gains
 from polars_graded._results import significance
 
@@ -212,6 +213,32 @@ def test_the_core_runs_without_a_leaf(leaf, tmp_path):
 
 CORE_TESTS = [f"tests/test_{name}.py" for name in ("namespace", "streaming", "averages")]
 """Tests of measures, of frames and of results, which import no leaf."""
+
+
+REPEATED = {"__all__", "__dir__", "agreement"}
+"""Names that several modules define: what Python asks for, and a chart named after its rows."""
+
+
+def names_of(file: Path) -> set[str]:
+    """The functions, classes and constants of a module, without a leading underscore."""
+    names = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {each.id for to in targets for each in ast.walk(to) if hasattr(each, "id")}
+    return {name if name.startswith("__") else name.lstrip("_") for name in names}
+
+
+def test_a_name_has_one_meaning():
+    """Subcommands are named after public functions, and all engines have the same functions."""
+    homes: dict[str, list[str]] = {}
+    for module, path in FILES.items():
+        if not is_of(module, ["_command", *(f"_frames.engines.{each}" for each in _door.ENGINES)]):
+            for name in names_of(path) - REPEATED - {"_"}:
+                homes.setdefault(name, []).append(module)
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
 def test_every_library_that_is_imported_is_declared():

@@ -78,17 +78,15 @@ class Measure:
             _check_not_foreign(repr(text))  # the repr of an ir_measures object is its name
             msg = f"a measure must be named by a string such as 'ndcg@10', got {text!r}"
             raise TypeError(msg)
-        match = re.fullmatch(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*", text)
+        match = _PATTERN.fullmatch(text)
         if match is None or match[1] not in ALL_DEFINITIONS or _CALL_PATTERN.fullmatch(text):
             _check_not_foreign(text)
         if match is None:
             msg = f"a measure is written like 'ndcg@10' or 'ap(threshold=2)@100', got {text!r}"
             raise ValueError(msg)
-        function, brackets, cutoff = match.groups()
-        if function not in among:
-            raise _make_unknown_error(text, function, among)
-        n = None if cutoff is None else int(cutoff)
-        return replace(cls.of(function, n, **_parse_options(text, brackets)), name_as_written=text)
+        if match[1] not in among:
+            raise _make_unknown_error(text, match[1], among)
+        return cls._read(match)
 
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
@@ -96,13 +94,21 @@ class Measure:
 
         The measure may be a measure of one ranking, or a similarity of two rankings.
         """
-        start = re.match(r"\s*(\w+)", text)
-        if start is None or start[1] not in ALL_DEFINITIONS:
-            return None  # `parse` would search for suggestions, which takes time
+        match = _PATTERN.fullmatch(text)
+        if match is None or match[1] not in ALL_DEFINITIONS:
+            return None
         try:
-            return cls.parse(text, ALL_DEFINITIONS)
+            return cls._read(match)
         except (ValueError, TypeError):
             return None
+
+    @classmethod
+    def _read(cls, match: re.Match[str]) -> Measure:
+        """Return the measure in a match of `_PATTERN`."""
+        function, options, cutoff = match.groups()
+        n = None if cutoff is None else int(cutoff)
+        measure = cls.of(function, n, **_parse_options(match[0], options))
+        return replace(measure, name_as_written=match[0])
 
     @property
     def definition(self) -> Definition:
@@ -224,6 +230,9 @@ def _list_measures(among: Mapping[str, Definition] = DEFINITIONS) -> str:
     """Return the names of the measures in `among`, joined by commas."""
     return ", ".join(among)
 
+
+_PATTERN = re.compile(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*")
+"""Name of a measure: its function, its options in brackets and its cutoff."""
 
 _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 

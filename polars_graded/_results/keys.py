@@ -316,7 +316,7 @@ def check_independence(
     They probably do if several columns identify a query, and no column does so alone. An example is
     a search term on several devices. Rows of other strategies and segments are no repetition.
     """
-    if keys.cluster is not None or dependence == "ignore":
+    if len(keys.queries) == 1 or keys.cluster is not None or dependence == "ignore":
         return
     fixed = [name for name in (keys.strategy, *keys.segments) if name in rows.columns]
     distinct = rows.select({*fixed, *keys.queries}).unique()

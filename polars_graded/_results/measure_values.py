@@ -218,22 +218,9 @@ class MeasureValues:
 
         Means that are equal up to rounding share a number. Without queries, all numbers are NaN.
         """
-        count = len(self.values)
-        if not count or not self.n:
-            return np.full(count, np.nan)
-        # Mean differences from the first strategy are compared instead of means. If a query
-        # has the values 1e9 + 1 and 1e9 + 2, the large number 1e9 cancels in the difference. In
-        # means, 1e9 would add rounding error.
-        all_indices, first_indices = np.arange(count), np.zeros(count, dtype=np.int64)
-        means = self.compute_means(self.compute_differences(all_indices, first_indices))
-        rounding = self.compute_means(self.compute_tolerances(all_indices, first_indices))
-        ascending = np.argsort(means)
-        is_higher = np.diff(means[ascending]) > np.maximum(
-            rounding[ascending[1:]], rounding[ascending[:-1]]
-        )
-        ranks = np.empty(count)
-        ranks[ascending] = np.concatenate([[0], np.cumsum(is_higher)])
-        return ranks * self.sign
+        means = pl.Series(self.compute_means(self.values))
+        places: Floats = find_places(means).to_numpy() * self.sign
+        return places
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return a tolerance per query, with one row per pair of strategies.

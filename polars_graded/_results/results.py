@@ -184,7 +184,7 @@ def check_one_grader(argument: str, graders: Sequence[Any], hint: str) -> None:
 
 
 @dataclass(frozen=True)
-class Measures:
+class ResultColumns:
     """The columns of measures and of curves that are read, and what the caller passed."""
 
     numbers: Sequence[str]
@@ -207,7 +207,7 @@ class Measures:
 
 def find_measures(
     schema: pl.Schema, keys: Keys, measures: Sequence[MeasureColumns], *, with_curves: bool = False
-) -> Measures:
+) -> ResultColumns:
     """Find the columns of measures, and the columns of curves.
 
     If `measures` names no column of numbers, every column of numbers with the name of a measure is
@@ -241,12 +241,11 @@ def find_measures(
         _warn_of_ignored([name for name in numbers if name not in {*own, keys.weights}], schema)
     chosen = [name for name in requested if name in numbers] or own
     curves = [name for name in requested if name in lists] or lists if with_curves else []
-    check_columns("per_query", [*chosen, *curves], schema)
     if not chosen and not curves:
         _refuse_no_measure(schema, numbers)
     declared = [each if isinstance(each, Mapping) else {each: None} for each in measures]
     texts = {name: text for each in declared for name, text in each.items()}
-    return Measures(chosen, curves, texts)
+    return ResultColumns(chosen, curves, texts)
 
 
 def _check_keys(schema: pl.Schema, keys: Keys) -> list[str]:
@@ -314,7 +313,7 @@ class Results:
     """
 
     def __init__(
-        self, rows: pl.DataFrame, columns: Measures, keys: Keys, missing: Missing = "error"
+        self, rows: pl.DataFrame, columns: ResultColumns, keys: Keys, missing: Missing = "error"
     ) -> None:
         self.rows, self.columns, self.keys, self.missing = rows, columns, keys, missing
         self.measures, self.best, self.formulas = columns.numbers, columns.best, columns.formulas
@@ -350,7 +349,7 @@ class Results:
         The number of relevant documents, for example, does not show which strategy is better.
         """
         names = [name for name in self.measures if self.best[name] in ("highest", "lowest")]
-        if self.columns.requested or not names:
+        if self.columns.requested or names in ([], self.measures):
             return self
         return self.replace(columns=replace(self.columns, numbers=names))
 
