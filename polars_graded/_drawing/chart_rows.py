@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_column_names, check_columns
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.inputs import GRADER, Frame
 from polars_graded._frames.sorting import sort_naturally
 from polars_graded._results.results import EFFECTIVE, check_one_grader
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import Drawn
-
-Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
 MAX_DRAWN_ROWS = 3000
 """Maximum number of rows that a chart can draw."""
@@ -33,7 +31,7 @@ MAX_PANELS = 60
 # Checks
 
 
-def check_numbers(argument: str, frame: pl.DataFrame, columns: Iterable[str]) -> None:
+def check_drawn_numbers(argument: str, frame: pl.DataFrame, columns: Iterable[str]) -> None:
     """Raise if a column has a type other than numbers, Boolean or Null, or lists of these types."""
     for column in columns:
         dtype: Any = frame.schema[column]
@@ -123,7 +121,7 @@ def build_rows(
     named = {"strategy": strategy, "panel": panel_column} | {name: name for name in texts}
     names = {name: column for name, column in named.items() if column is not None}
     check_columns(argument, [*names.values(), *positions, *numbers], frame.columns)
-    check_numbers(argument, frame, [*numbers, *positions])
+    check_drawn_numbers(argument, frame, [*numbers, *positions])
     columns = [build_name_column(column).alias(name) for name, column in names.items()]
     rows = select_drawable(frame.with_columns(*columns, pl.col(*numbers).cast(pl.Float64)))
     needed = [numbers[0], *positions]
@@ -185,7 +183,7 @@ def join_panel_columns(
     has_graders = GRADER in frame.columns and frame[GRADER].n_unique() > 1
     if columns == ["measure"] and "measure" in frame.columns:
         graders = [GRADER] if has_graders and GRADER not in texts else []
-        groups = [*graders, *find_segments(frame, strategy)]
+        groups = [*graders, *find_segment_columns(frame, strategy)]
         columns = groups if groups and frame["measure"].n_unique() == 1 else ["measure", *groups]
     if has_graders and GRADER not in {*columns, *texts}:
         graders = sort_naturally(frame[GRADER].cast(pl.String).unique().drop_nulls())
@@ -199,7 +197,7 @@ def join_panel_columns(
     return frame, name
 
 
-def find_segments(results: pl.DataFrame, strategy: str | None) -> list[str]:
+def find_segment_columns(results: pl.DataFrame, strategy: str | None) -> list[str]:
     """Return the columns of segments: those between the measure and the strategy."""
     names = results.columns
     if strategy not in names or "measure" not in names:

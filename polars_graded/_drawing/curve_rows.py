@@ -18,8 +18,8 @@ from polars_graded._drawing.chart_rows import (
     build_name_column,
     build_rows,
     check_count,
+    check_drawn_numbers,
     check_not_empty,
-    check_numbers,
     check_unique,
 )
 from polars_graded._frames.arguments import Columns
@@ -132,7 +132,7 @@ def average_lists(
     `clusters` the clusters of a curve.
     """
     check_columns("frame", [*keys.values(), query, *values.values()], frame.columns)
-    check_numbers("frame", frame, values.values())
+    check_drawn_numbers("frame", frame, values.values())
     curve, *ideal = values.values()
     if ideal and not isinstance(frame.schema[ideal[0]], pl.List | pl.Null):
         msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal[0]]}"
@@ -142,13 +142,13 @@ def average_lists(
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
     n = check_list_length(frame, [*values.values()], " and ".join(values.values()))
-    positions = find_positions(curve, kind, n)
+    positions = list_positions(curve, kind, n)
     kept = choose_equal_steps(n, compute_max_points(frame.n_unique([*keys])))
     lines = []
     for rows in frame.partition_by([*keys], maintain_order=True):
         numbers = {kind: positions[kept]}
         for name, column in values.items():
-            points = spread_lists(rows[column], n)[:, kept.to_numpy()].T
+            points = stack_lists(rows[column], n)[:, kept.to_numpy()].T
             points[np.isinf(points)] = np.nan
             mean, low, high = average_points(points, rows, confidence)
             numbers[name] = pl.Series(mean)
@@ -164,7 +164,7 @@ def average_lists(
     return means
 
 
-def find_positions(curve: str, kind: str, n: int) -> pl.Series:
+def list_positions(curve: str, kind: str, n: int) -> pl.Series:
     """Return the rank or the recall of each value in a list of length n."""
     measure = Measure.parsed(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
@@ -197,7 +197,7 @@ def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str
     return lengths.max() or 0
 
 
-def spread_lists(lists: pl.Series, length: int) -> Any:
+def stack_lists(lists: pl.Series, length: int) -> Any:
     """Return lists of one length as rows of an array; NaN for null, and for a missing list."""
     has_list = lists.is_not_null().to_numpy()
     rows = lists.drop_nulls().cast(pl.List(pl.Float64))

@@ -165,7 +165,7 @@ def draw_panels(
     return panels
 
 
-def draw_rows(
+def draw_forest(
     layers: Sequence[alt.Chart],
     table: pl.DataFrame,
     panel: Columns | None,

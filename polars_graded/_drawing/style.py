@@ -61,12 +61,12 @@ REST_COLOUR = choose_by_background("#acaeb1", "#6d7073")
 CATEGORY_COLOURS: list[Any] = [*OKABE_ITO[:-1], choose_by_background(OKABE_ITO[-1], LIGHT_INK)]
 """The colours of Okabe and Ito, in which the colour of text replaces black on dark backgrounds."""
 
-TEXTS = ("guide-label", "guide-title", "group-title", "group-subtitle")
+TEXT_STYLES = ("guide-label", "guide-title", "group-title", "group-subtitle")
 """Vega's names for the texts of axes, legends, panels and titles."""
 
 BACKGROUND_SETTINGS: dict[str, Any] = {
     "axis": {"domainColor": DOUBT, "tickColor": DOUBT, "gridColor": FAINT_COLOUR},
-    "style": {name: {"fill": choose_by_background("black", LIGHT_INK)} for name in TEXTS},
+    "style": {name: {"fill": choose_by_background("black", LIGHT_INK)} for name in TEXT_STYLES},
     "view": {"stroke": FAINT_COLOUR},
 }
 """Settings with which axes, titles and legends are legible on the configured background."""

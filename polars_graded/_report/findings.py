@@ -12,7 +12,7 @@ from polars_graded._results.measure_values import check_best, find_best_places
 from polars_graded._results.results import Results
 from polars_graded._results.significance import find_undefeated, is_significant
 from polars_graded._sentences.titles import name_measure
-from polars_graded._sentences.verdicts import ALPHA, Facts, Tested
+from polars_graded._sentences.verdicts import MAX_P, Facts, Tested
 
 Pair = Mapping[str, Any]
 """A row of `compare`, in which `strategy` and `baseline` are indices of strategies."""
@@ -63,7 +63,7 @@ def collect_facts(
 def list_pairs(comparison: pl.DataFrame, strategies: pl.Series) -> list[Pair]:
     """Return the rows of `compare` with indices of strategies, and whether each is significant."""
     places = {name: place for place, name in enumerate(strategies.to_list())}
-    significant = is_significant(ALPHA).alias("significant")
+    significant = is_significant(MAX_P).alias("significant")
     return [
         row | {"strategy": places[row[strategies.name]], "baseline": places[row["baseline"]]}
         for row in comparison.with_columns(significant).iter_rows(named=True)

@@ -32,7 +32,7 @@ from polars_graded._results.means import summarise_results
 from polars_graded._results.results import Results, ResultsByGrader
 from polars_graded._results.significance import TESTS, Options, describe_test
 from polars_graded._sentences import format_count, shorten_names
-from polars_graded._sentences.verdicts import ALPHA, Facts, write_headline, write_variation
+from polars_graded._sentences.verdicts import MAX_P, Facts, write_headline, write_variation
 
 MAX_PAIRED_STRATEGIES = 4
 """Maximum number of strategies for which a page without a baseline shows all pairs. With more, all
@@ -104,7 +104,7 @@ class Contents:
             n_pairs = self.comparison.height // len(results.measures)
         options = baseline, n_pairs, "query" if len(results.queries) == 1 else None
         self.tested = describe_test(tests.test, tests.correction, *options)
-        self.summary = summarise_results(results, 1 - ALPHA) if results.measures else pl.DataFrame()
+        self.summary = summarise_results(results, 1 - MAX_P) if results.measures else pl.DataFrame()
         self.facts = [
             collect_facts(results, name, self.summary, self.comparison, self.tested)
             for name in results.measures
@@ -129,7 +129,7 @@ class Contents:
 
         def summarise_grader(results: Results) -> pl.DataFrame:
             columns = replace(results.columns, numbers=directed)
-            return summarise_results(results.replace(columns=columns), 1 - ALPHA)
+            return summarise_results(results.replace(columns=columns), 1 - MAX_P)
 
         means = graders.stack(summarise_grader)
         strategy = next(iter(graders.by_grader.values())).keys.strategy
@@ -143,7 +143,7 @@ class Contents:
             return
         results = results.replace(keys=replace(results.keys, segments=columns))
         best, strategy = results.best, results.keys.strategy
-        means = summarise_results(results, 1 - ALPHA)
+        means = summarise_results(results, 1 - MAX_P)
         pairs = None
         if self.comparison is not None:
             correction = (
@@ -306,7 +306,7 @@ class Contents:
         if self.results.missing == "zero":
             frame = frame.with_columns(pl.col(pl.List).fill_null(pl.lit([0.0] * length)))
         frame = frame.join(self.units, on="query", nulls_equal=True, maintain_order="left")
-        options: dict[str, Any] = {"confidence": 1 - ALPHA if used.sum() > 1 else None}
+        options: dict[str, Any] = {"confidence": 1 - MAX_P if used.sum() > 1 else None}
         options |= self.unit_columns
         draw: Any = charts.recall_precision_curves
         if kind == "rank":

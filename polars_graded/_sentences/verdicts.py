@@ -22,8 +22,8 @@ from polars_graded._sentences import (
 TextOrStrategy: TypeAlias = str | int
 Sentence: TypeAlias = list[TextOrStrategy]
 
-ALPHA = 0.05
-"""Level of significance of the report; its intervals have the confidence 1 - ALPHA."""
+MAX_P = 0.05
+"""Level of significance of the report; its intervals have the confidence 1 - MAX_P."""
 
 MAX_NAMED_STRATEGIES = 3
 """Maximum number of strategies that a sentence names; the others are counted."""
@@ -94,7 +94,7 @@ class Tested(NamedTuple):
         return compared | {
             "Test": self.test,
             "Correction": correction,
-            "Level": f"p ≤ {ALPHA:g}; intervals of {format_percent(1 - ALPHA)} confidence",
+            "Level": f"p ≤ {MAX_P:g}; intervals of {format_percent(1 - MAX_P)} confidence",
         }
 
 

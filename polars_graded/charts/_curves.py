@@ -19,10 +19,9 @@ from polars_graded._checks import (
     check_number,
 )
 from polars_graded._drawing import axes, chart_rows, curve_rows, lines, style
-from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.inputs import GRADER, Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Keys, PassedKeys, add_units, check_independence
@@ -236,7 +235,7 @@ def _draw_curves(
         if query is None:
             query = PassedKeys(strategy=strategy, weights=weights).find(frame).query
         keys = Keys(query, strategy, cluster=cluster, weights=weights)
-        table, is_mean = _average_curves(frame, values, kind, keys, panel, confidence)
+        table, is_mean = _average_over_queries(frame, values, kind, keys, panel, confidence)
         title = f"mean {title}" if is_mean else title
     else:
         lists = {"confidence": confidence, "cluster": cluster, "weights": weights}
@@ -279,7 +278,7 @@ def _draw_curves(
     )
 
 
-def _average_curves(
+def _average_over_queries(
     frame: pl.DataFrame,
     values: dict[str, str],
     kind: str,

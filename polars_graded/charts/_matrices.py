@@ -11,10 +11,9 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_level
 from polars_graded._drawing import axes, chart_rows, panels, style
-from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.inputs import GRADER, Frame
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.names import Measure
@@ -106,7 +105,7 @@ def comparison_matrix(
     )
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(MINUS_SIGN)).otherwise(pl.lit("+"))
     mark = pl.when(is_significant(level)).then(sign).otherwise(pl.lit(""))
-    segments = chart_rows.find_segments(frame, strategy)
+    segments = chart_rows.find_segment_columns(frame, strategy)
     columns = [GRADER, "measure", *segments, "strategy", "baseline", *numbers, "panel"]
     table = pl.concat([rows, other_sides]).select(
         cs.by_name(*columns, require_all=False), mark=mark

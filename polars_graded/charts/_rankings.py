@@ -11,10 +11,10 @@ import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import axes, chart_rows, panels, style
-from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import By, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
+from polars_graded._frames.inputs import Frame
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
@@ -217,7 +217,7 @@ def draw_rankings(
     texts = ["query", "strategy", "doc", *(["title"] if title is not None else [])]
     documents = documents.with_columns(chart_rows.build_name_column(name) for name in texts)
     values = values.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
-    table = _build_rows(documents, values, n)
+    table = _build_parts(documents, values, n)
     chart_rows.check_count("rows", table.height)
     table = table.with_columns(pl.col("^title$").str.slice(0, MAX_TITLE_LETTERS))
     table = table.with_columns(name="doc" if title is None else "title")
@@ -237,7 +237,7 @@ def title_rankings(query: str, n: int, measure: str) -> str:
     return f"{format_count(n, 'rankings')} of {query}, {titles.name_measure(measure)}"
 
 
-def _build_rows(documents: pl.DataFrame, values: pl.DataFrame, n: int) -> pl.DataFrame:
+def _build_parts(documents: pl.DataFrame, values: pl.DataFrame, n: int) -> pl.DataFrame:
     """Return the rows to draw, each a tile, a line or the value of a strategy.
 
     `values` has the `value` of the measure for each query and strategy. `part` is "document" for a
@@ -308,7 +308,7 @@ def _draw_tiles(
     # The pointer selects a document in all columns. While it does, other documents are faint.
     selected = style.build_pointer(chart_rows.build_selection_name("document", table), "doc")
     fading = {"opacity": style.choose_value(alt.OpacityValue, selected, 1, 0.15)}
-    tooltip = _list_tooltips(table, grade)
+    tooltip = _list_document_tooltips(table, grade)
     tiles = _select_part(
         "document",
         y="top",
@@ -405,7 +405,7 @@ def _encode_places(
     )
 
 
-def _list_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip]:
+def _list_document_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip]:
     """Return the tooltips of a document."""
     tooltips: list[Any] = ["strategy:N", "rank:Q", "doc:N"]
     tooltips += ["title:N"] if "title" in table.columns else []

@@ -11,9 +11,9 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_columns
 from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
-from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
+from polars_graded._frames.inputs import Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._sentences import format_count, shorten_name
@@ -92,7 +92,7 @@ def relevance_function(
     frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
-    chart_rows.check_numbers("frame", frame, [score])
+    chart_rows.check_drawn_numbers("frame", frame, [score])
     # Errors about φ contain the name of the column of scores, so the column keeps its name if
     # possible. It is renamed only if the tables below have another column with this name.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
@@ -142,7 +142,7 @@ def relevance_function(
     ]
     notes = _note_undefined(groups)
     if table["name"].count():
-        layers.append(_draw_names(controls, constant))
+        layers.append(_draw_point_names(controls, constant))
         # With many ties, the median is the highest value.
         notes.append("1 at the highest value, 0 at lower values up to the median")
     if "whisker" in rows_by_part["control point"]["name"]:
@@ -152,7 +152,7 @@ def relevance_function(
     return panels.draw_panels(layers, table, panel, headline, notes, "independent", encoding=shared)
 
 
-def _draw_names(controls: alt.Chart, constant: float | None) -> alt.Chart:
+def _draw_point_names(controls: alt.Chart, constant: float | None) -> alt.Chart:
     """Draw the names of the control points.
 
     The line rises, so that a name to the upper left of its point does not cover the line. If the

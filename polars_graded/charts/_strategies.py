@@ -10,10 +10,9 @@ import polars as pl
 
 from polars_graded._checks import check_collected, check_level
 from polars_graded._drawing import axes, chart_rows, panels, style
-from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.inputs import GRADER, Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import collect_column_names
 from polars_graded._results.measure_values import find_best_of_rows
@@ -135,7 +134,9 @@ def strategy_bars(
         color=style.encode_few_names(names, strategy, colours),
     )
     notes, sharing = titles.count_queries(facts), axes.choose_panel_axis(table)
-    return panels.draw_rows(layers, table, panel, headline, notes, marks, sharing, encoding=shared)
+    return panels.draw_forest(
+        layers, table, panel, headline, notes, marks, sharing, encoding=shared
+    )
 
 
 @checks_call
@@ -213,7 +214,7 @@ def strategy_ranks(
         color=style.encode_few_names(names, strategy, colours),
     )
     headline = _write_first(table)
-    return panels.draw_rows(layers, table, panel, headline, notes, [], "shared", encoding=shared)
+    return panels.draw_forest(layers, table, panel, headline, notes, [], "shared", encoding=shared)
 
 
 def _write_first(ranks: pl.DataFrame) -> str:
@@ -354,7 +355,7 @@ def comparison_forest(
     )
     marks, sharing = _describe_marks(table, ends, level), axes.choose_panel_axis(table, value)
     options: dict[str, Any] = {"encoding": shared, "height": alt.Step(step)}
-    return panels.draw_rows(layers, table, panel, headline, notes, marks, sharing, **options)
+    return panels.draw_forest(layers, table, panel, headline, notes, marks, sharing, **options)
 
 
 def write_finding(comparison: pl.DataFrame, level: float) -> str:
