@@ -122,7 +122,7 @@ def __getattr__(name: str) -> Any:
     """Load a module on first use, since importing Altair is slow."""
     if name in _MODULES:
         return import_module(f"polars_graded.{name}")
-    msg = f"module 'polars_graded' has no attribute {name!r}{_find_hint(name)}"
+    msg = f"module 'polars_graded' has no attribute {name!r}{_find_module(name)}"
     raise AttributeError(msg)
 
 
@@ -133,7 +133,7 @@ _NAMES_HERE = {
 """Functions of this package, by their names in other tools or in American spelling."""
 
 
-def _find_hint(name: str) -> str:
+def _find_module(name: str) -> str:
     """Return a hint with the name to use, or "" if no name is known."""
     if name in _NAMES_HERE:
         return f"\n\nHint: it is called pg.{_NAMES_HERE[name]}"

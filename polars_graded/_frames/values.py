@@ -49,7 +49,7 @@ from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 
-JUDGED = TEMPORARY_NAME_TEMPLATE.format("judged")
+IS_JUDGED = TEMPORARY_NAME_TEMPLATE.format("judged")
 
 MAX_SHARED_ROWS = 1 << 24
 """Maximum of (number of rows) × (number of strategies measured together).
@@ -358,10 +358,10 @@ def _finish_request(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
     on: Any = {"on": request.query, "nulls_equal": True, "maintain_order": "left"}
     data_warnings.warn_of_notes(notes.judged, values.join(judged, how="semi", **on))
     return values.join(
-        judged.with_columns(pl.lit(value=True).alias(JUDGED)), how="left", **on
+        judged.with_columns(pl.lit(value=True).alias(IS_JUDGED)), how="left", **on
     ).select(
         pl.lit(request.grader).alias(GRADER),
         *request.result_keys,
-        *(pl.when(JUDGED).then(pl.col(name)).alias(name) for name in request.measures),
+        *(pl.when(IS_JUDGED).then(pl.col(name)).alias(name) for name in request.measures),
         *request.records,
     )

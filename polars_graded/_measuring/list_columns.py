@@ -22,7 +22,7 @@ from polars_graded._measuring.kernels.ragged import (
     offsets_of,
 )
 
-Result = TypeVar("Result")
+ChunkResult = TypeVar("ChunkResult")
 
 CHUNK_ROWS = 1 << 19
 """Target number of rows of a chunk: small enough that a kernel's arrays stay in cache, and large
@@ -119,8 +119,8 @@ def are_exact(numbers: pl.Series) -> bool:
 
 
 def run_in_chunks(
-    lists: Sequence[Lists], kernel: Callable[..., Result], *, values_per_query: int = 0
-) -> list[Result]:
+    lists: Sequence[Lists], kernel: Callable[..., ChunkResult], *, values_per_query: int = 0
+) -> list[ChunkResult]:
     """Call `kernel` on chunks of queries; return the results in order.
 
     `lists` are columns of one list per query. `kernel` takes one `Ragged` per column. A chunk
@@ -131,7 +131,7 @@ def run_in_chunks(
     interpreter's lock while it computes.
     """
 
-    def work(chunk: tuple[int, int]) -> Result | UnusableDataError:
+    def work(chunk: tuple[int, int]) -> ChunkResult | UnusableDataError:
         try:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 return kernel(*(column.between(*chunk) for column in lists))

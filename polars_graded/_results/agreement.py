@@ -33,7 +33,7 @@ __all__ = ["agreement"]
 MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
-QUERY = "polars_graded: number of the query"
+QUERY_NUMBER = "polars_graded: number of the query"
 """Column of the number of the query, under a name that no grader has."""
 
 MIN_INFORMATIVE_QUERIES = 15
@@ -172,7 +172,7 @@ def collect_grades(
 ) -> pl.DataFrame:
     """Return the grades of each document, one column per grader.
 
-    The first column, `QUERY`, contains the number of the query, from 0.
+    The first column, `QUERY_NUMBER`, contains the number of the query, from 0.
     """
     rows, queries = frame.lazy().collect(), check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
@@ -191,7 +191,7 @@ def collect_grades(
     for name in graders:
         check_grade(f"grade {name!r}", rows.schema[name])
     number = pl.struct(queries).rank("dense").cast(pl.Int64) - 1
-    grades = rows.select(number.alias(QUERY), pl.col(graders).cast(pl.Float64))
+    grades = rows.select(number.alias(QUERY_NUMBER), pl.col(graders).cast(pl.Float64))
     for name in graders:
         if not grades[name].is_finite().all():
             msg = f"grade {name!r} must be finite, got NaN or infinity"
@@ -217,7 +217,7 @@ class Grades:
 
         Raise if there are more than `MAX_GRADES` different grades.
         """
-        rows = rows.sort(QUERY)
+        rows = rows.sort(QUERY_NUMBER)
         numbers = rows.select(names).to_numpy().reshape(rows.height, len(names))
         are_present = rows.select(pl.col(names).is_not_null()).to_numpy()
         values = np.unique(numbers[are_present]) if are_present.any() else np.zeros(1)
@@ -227,7 +227,7 @@ class Grades:
         codes = np.where(
             are_present, np.searchsorted(values, np.where(are_present, numbers, 0)), -1
         )
-        return cls(names, values, codes, rows[QUERY].to_numpy())
+        return cls(names, values, codes, rows[QUERY_NUMBER].to_numpy())
 
     @property
     def n_queries(self) -> int:

@@ -231,7 +231,10 @@ def average_curves(
     └──────────┴──────┴──────┘
     """
     parsed_curves = [Measure.parse(curve) for curve in curves]
-    positions, columns = _find_positions(parsed_curves), [curve.name for curve in parsed_curves]
+    positions, columns = (
+        _find_curve_positions(parsed_curves),
+        [curve.name for curve in parsed_curves],
+    )
     segment_columns = check_segment_columns(segments)
     query = options.get("query", "query")
     strategy = options.get("strategy") or "strategy"
@@ -249,7 +252,7 @@ def average_curves(
     values = pl.col(columns)
     means = values.mean()
     if weights is not None:
-        units = _read_weights(frame, queries := check_column_names("query", query), weights)
+        units = _average_weights(frame, queries := check_column_names("query", query), weights)
         rows = rows.join(units, on=queries, nulls_equal=True, maintain_order="left")
         weight = pl.col(WEIGHT)
         sums = pl.when(values.is_not_null()).then(weight).sum()
@@ -261,7 +264,7 @@ def average_curves(
     return averages if isinstance(frame, pl.LazyFrame) else averages.collect()
 
 
-def _read_weights(
+def _average_weights(
     frame: pl.DataFrame | pl.LazyFrame, queries: Sequence[str], weights: str
 ) -> pl.LazyFrame:
     """Return the weight of each query, without queries of weight 0."""
@@ -271,7 +274,7 @@ def _read_weights(
     return (units.unnest(units.columns[0]) if len(queries) > 1 else units).lazy()
 
 
-def _find_positions(curves: Sequence[Measure]) -> pl.Series:
+def _find_curve_positions(curves: Sequence[Measure]) -> pl.Series:
     """Return the positions that all curves share, named "rank" or "recall"."""
     if not curves:
         msg = "name at least one curve, such as 'dcg_curve@20'"

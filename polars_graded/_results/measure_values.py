@@ -542,7 +542,13 @@ class Pairs:
         return Statistics(mean, std, higher, lower)
 
 
-def split_into_parts(count: int, size: int, max_numbers: int) -> Iterator[slice]:
+MAX_BLOCK_NUMBERS = 2**20
+"""Default maximum of numbers in one array of a part, 8 MB."""
+
+
+def split_into_parts(
+    count: int, size: int, max_numbers: int = MAX_BLOCK_NUMBERS
+) -> Iterator[slice]:
     """Yield slices of `count` items, with at most `max_numbers` numbers each.
 
     Each item has `size` numbers. A slice has at least one item, even if `size` exceeds

@@ -143,7 +143,7 @@ def prediction_powered_means(
     """
     keys = PassedKeys(query, strategy, segments=segments)
     results = open_results(per_query, measures, keys, missing, dependence="ignore")
-    return _estimate(results, trusted, grader, confidence)
+    return _estimate_values(results, trusted, grader, confidence)
 
 
 @checks_call
@@ -216,7 +216,7 @@ def prediction_powered_differences(
     check_choice("correction", correction, CORRECTIONS)
     keys = PassedKeys(query, strategy, segments=segments)
     results = open_results(per_query, measures, keys, missing, dependence="ignore")
-    return _estimate(results, trusted, grader, confidence, (baseline, correction))
+    return _estimate_values(results, trusted, grader, confidence, (baseline, correction))
 
 
 def _estimate_means(values: Floats) -> Estimate:
@@ -295,7 +295,7 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     return covariances
 
 
-def _estimate(
+def _estimate_values(
     results: ResultsByGrader,
     trusted: str,
     model_name: str | None,

@@ -43,9 +43,6 @@ from polars_graded._results.results import (
 
 __all__ = ["order_stability", "power_curve", "queries_needed", "rank_correlation", "swap_rate"]
 
-MAX_BLOCK_NUMBERS = 2**20
-"""Maximum number of values in one array of a block of samples, 8 MB."""
-
 MAX_QUERIES = 2**40
 """Maximum number of queries to search for, far more than any data set contains."""
 
@@ -309,7 +306,7 @@ def _draw_samples(results: MeasureValues, size: int, samples: int, seed: int) ->
     """Yield blocks of samples: indices of units, drawn without replacement."""
     rng = np.random.default_rng(seed)
     n, count = results.units.n, len(results.values)
-    for block in split_into_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
+    for block in split_into_parts(samples, max(n, count * count)):
         indices = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
         yield rng.permuted(indices, axis=1)[:, :size]
 
@@ -439,7 +436,7 @@ def rank_correlation(
             "measure": [name for name, _ in pairs],
             "reference": [name for _, name in pairs],
             "strategies": [len(only.strategies)] * len(pairs),
-            "tau": [_correlate(order[x], order[y], reference, method) for x, y in pairs],
+            "tau": [_correlate_orders(order[x], order[y], reference, method) for x, y in pairs],
         }
     )
 
@@ -459,7 +456,7 @@ def _correlate_graders(
             of_x, of_y = (each.get_results(measure) for each in both)
             of_x, of_y = of_x.restrict(of_y.queries), of_y.restrict(of_x.queries)
             row = {"measure": measure, "grader": x, "reference": y, "queries": of_x.n}
-            tau = _correlate(of_x.order, of_y.order[strategies], reference, method)
+            tau = _correlate_orders(of_x.order, of_y.order[strategies], reference, method)
             rows.append(row | {"strategies": len(strategies), "tau": tau})
     return make_table(rows).sort("measure", maintain_order=True)
 
@@ -474,7 +471,7 @@ def _pair_names(names: Sequence[str], reference: str | None) -> list[tuple[str, 
     raise ValueError(msg)
 
 
-def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> float:
+def _correlate_orders(x: Floats, y: Floats, reference: str | None, method: str) -> float:
     """Return the correlation of two orders.
 
     Without a reference, τ_AP is the mean of both directions.

@@ -563,7 +563,7 @@ def check_free_names(reserved: Iterable[str], **keys: Columns | None) -> None:
                 raise ValueError(msg)
 
 
-TEXTS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.String())
+TEXT_COLUMNS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.String())
 """Types of text columns of statistics. Polars cannot infer these types if all values are null."""
 
 
@@ -572,9 +572,11 @@ def make_table(
 ) -> pl.DataFrame:
     """Return statistics as a frame, with UInt32 counts and null for NaN.
 
-    `dtypes` specifies the types of columns that are not in `TEXTS`.
+    `dtypes` specifies the types of columns that are not in `TEXT_COLUMNS`.
     """
-    frame = pl.DataFrame(statistics, schema_overrides={**TEXTS, **dtypes}, infer_schema_length=None)
+    frame = pl.DataFrame(
+        statistics, schema_overrides={**TEXT_COLUMNS, **dtypes}, infer_schema_length=None
+    )
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
 

@@ -36,9 +36,6 @@ Ends: TypeAlias = "tuple[Floats, Floats]"
 Interval: TypeAlias = "Callable[[Floats], Ends]"
 """Function that takes one level of significance per pair, and returns one interval per pair."""
 
-MAX_BLOCK_NUMBERS = 2**20
-"""Maximum number of random numbers in a block of resamples, 8 MB."""
-
 MAX_KEPT_STATISTICS = 2**23
 """Maximum number of resampled statistics in memory, 64 MB."""
 
@@ -224,7 +221,7 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
         sums = np.empty((len(differences), flips.count))
         n_kept, sum_of_signs = np.empty((2, flips.count))
         rng = np.random.default_rng(options.seed)  # the same signs for every part
-        for block in split_into_parts(flips.count, units, MAX_BLOCK_NUMBERS):
+        for block in split_into_parts(flips.count, units):
             signs = (_list_signs if is_exact else _draw_signs)(block, units, rng)
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
@@ -445,7 +442,7 @@ def _draw_ranges(results: MeasureValues, options: Options) -> Floats:
     bits = strategies.bit_length()
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
-    for block in split_into_parts(options.resamples, values.size, MAX_BLOCK_NUMBERS):
+    for block in split_into_parts(options.resamples, values.size):
         rows = block.stop - block.start
         # In each query, each strategy gets a random number whose last bits are its index. Sorting
         # these numbers shuffles the strategies, in half the time of permuting indices.

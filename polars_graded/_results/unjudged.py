@@ -28,7 +28,7 @@ DEPTH_COLUMN = "polars_graded: depth"
 BOUND_COLUMNS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
 """Columns of `unjudged_bounds` in addition to the strategy and the query."""
 
-JUDGED = "judged"
+JUDGED_SHARE = "judged"
 """Name of the measure that is the share of judged documents."""
 
 
@@ -181,7 +181,9 @@ def _has_exact_bounds(
     )
     depends_on_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     return (
-        not (definition.depends_on_missed or definition.may_fall or measure.function == JUDGED)
+        not (
+            definition.depends_on_missed or definition.may_fall or measure.function == JUDGED_SHARE
+        )
         and (has_max_grade or (has_relevant_grade and not depends_on_scale))
         and options.get("undefined_as", "default") in ("default", None, 0)
     )

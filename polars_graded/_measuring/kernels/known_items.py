@@ -14,7 +14,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 
 def coverage_ratio(queries: Queries, threshold: float | None) -> Floats:
     """Return |R_k| / |U|: the share of U that was retrieved."""
-    return _divide(_count_known_retrieved(queries, threshold), _count_known(queries, threshold))
+    return _find_share(_count_known_retrieved(queries, threshold), _count_known(queries, threshold))
 
 
 def novelty_ratio(queries: Queries, threshold: float | None) -> Floats:
@@ -24,17 +24,17 @@ def novelty_ratio(queries: Queries, threshold: float | None) -> Floats:
     """
     n_retrieved = _count_retrieved(queries, threshold)
     n_new = n_retrieved - _count_known_retrieved(queries, threshold)
-    return np.nan_to_num(_divide(n_new, n_retrieved))
+    return np.nan_to_num(_find_share(n_new, n_retrieved))
 
 
 def relative_recall(queries: Queries, threshold: float | None) -> Floats:
     """Return (|R_k| + |R_u|) / |U|: hits per known relevant document."""
-    return _divide(_count_retrieved(queries, threshold), _count_known(queries, threshold))
+    return _find_share(_count_retrieved(queries, threshold), _count_known(queries, threshold))
 
 
 def recall_effort(queries: Queries, threshold: float | None) -> Floats:
     """Return |U| / |A|: known relevant documents per retrieved document."""
-    return _divide(_count_known(queries, threshold), queries.ranked.lengths)
+    return _find_share(_count_known(queries, threshold), queries.ranked.lengths)
 
 
 def _count_retrieved(queries: Queries, threshold: float | None) -> Integers:
@@ -65,6 +65,6 @@ def _count_marked_relevant(
     return grades.count(queries.relevant(grades.values, threshold) & (marks.values == 1))
 
 
-def _divide(count: Integers, total: Integers) -> Floats:
+def _find_share(count: Integers, total: Integers) -> Floats:
     """Return a count over a total; NaN (undefined) for a total of 0."""
     return np.where(total > 0, count / total, np.nan)

@@ -410,7 +410,7 @@ def _sum_harmonic(p: float, n: Integers) -> Floats:
 # Correlation of the ranks of common documents
 
 
-def _correlate(pair: ListPair, numerator: Numbers, divisor: Numbers) -> Floats:
+def _correlate_common(pair: ListPair, numerator: Numbers, divisor: Numbers) -> Floats:
     """Return the quotient, or NaN where it is undefined.
 
     It is undefined with fewer than two common documents. It is also undefined if all common
@@ -443,7 +443,7 @@ def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, always "order"
     above = count_lower_before(common)
     shares = above / np.maximum(common.number - 1, 1)
     n = pair.n_common - 1.0
-    return _correlate(pair, 2 * common.sum(shares) - n, n)
+    return _correlate_common(pair, 2 * common.sum(shares) - n, n)
 
 
 def kendall_tau(pair: ListPair) -> Floats:
@@ -474,7 +474,7 @@ def kendall_tau(pair: ListPair) -> Floats:
     discordant = pairs - in_order.sum(count_lower_before(in_order))
     concordant = pairs - tied_a - tied_b + tied_both - discordant
     spread = np.sqrt((pairs - tied_a) * (pairs - tied_b))
-    return np.clip(_correlate(pair, concordant - discordant, spread), -1, 1)
+    return np.clip(_correlate_common(pair, concordant - discordant, spread), -1, 1)
 
 
 def spearman(pair: ListPair) -> Floats:
@@ -491,7 +491,7 @@ def spearman(pair: ListPair) -> Floats:
     middle = repeat_each((pair.n_common + 1) / 2, pair.n_common)
     a, b = of_a - middle, of_b - middle
     spread = np.sqrt(common.sum(a * a)) * np.sqrt(common.sum(b * b))
-    return np.clip(_correlate(pair, common.sum(a * b), spread), -1, 1)
+    return np.clip(_correlate_common(pair, common.sum(a * b), spread), -1, 1)
 
 
 def _average_ranks(lists: RankedLists, is_kept: Mask) -> Floats:

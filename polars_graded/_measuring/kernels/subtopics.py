@@ -186,7 +186,7 @@ def nrbp(
     """
     subtopics = Subtopics.of(queries, n, threshold)
     gains = subtopics.compute_gains(alpha) * beta ** (subtopics.hits.rank - 1.0)
-    return (1 - (1 - alpha) * beta) * divide(subtopics.hits.sum(gains), subtopics.n)
+    return (1 - (1 - alpha) * beta) * divide_by_subtopics(subtopics.hits.sum(gains), subtopics.n)
 
 
 def nnrbp(
@@ -221,7 +221,7 @@ def compute_over_maximum(
     maximum = np.append(0, np.cumsum(repeated * weights))[ranks]
     gains = subtopics.hits.sum(subtopics.compute_gains(alpha) * weights[subtopics.hits.rank - 1])
     # The maximum is 0 only if nothing was retrieved. The gain is then 0 as well.
-    return divide(gains / np.where(maximum > 0, maximum, 1), subtopics.n)
+    return divide_by_subtopics(gains / np.where(maximum > 0, maximum, 1), subtopics.n)
 
 
 def compute_over_ideal(
@@ -251,7 +251,7 @@ def subtopic_recall(queries: Queries, n: int | None, threshold: float | None) ->
     """Return the share of the subtopics that the first n documents cover (Zhai et al. 2003)."""
     subtopics = Subtopics.of(queries, n, threshold)
     is_new = (subtopics.n_before == 0).astype(np.float64)
-    return divide(subtopics.hits.sum(subtopics.sum_by_hit(is_new)), subtopics.n)
+    return divide_by_subtopics(subtopics.hits.sum(subtopics.sum_by_hit(is_new)), subtopics.n)
 
 
 def precision_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
@@ -259,7 +259,7 @@ def precision_ia(queries: Queries, n: int | None, threshold: float | None) -> Fl
     subtopics = Subtopics.of(queries, n, threshold)
     counts = subtopics.sum_by_hit(np.ones(len(subtopics.document)))
     ranks = np.maximum(queries.ranked.lengths, 1) if n is None else n
-    return divide(subtopics.hits.sum(counts) / ranks, subtopics.n)
+    return divide_by_subtopics(subtopics.hits.sum(counts) / ranks, subtopics.n)
 
 
 def ap_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
@@ -269,9 +269,11 @@ def ap_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
         np.searchsorted(subtopics.relevant_subtopics, subtopics.subtopic)
     ]
     precisions = (subtopics.n_before + 1) / subtopics.hits.rank[subtopics.document]
-    return divide(subtopics.hits.sum(subtopics.sum_by_hit(precisions / n_relevant)), subtopics.n)
+    return divide_by_subtopics(
+        subtopics.hits.sum(subtopics.sum_by_hit(precisions / n_relevant)), subtopics.n
+    )
 
 
-def divide(total: Floats, n_subtopics: Integers) -> Floats:
+def divide_by_subtopics(total: Floats, n_subtopics: Integers) -> Floats:
     """Divide totals by numbers of subtopics; 0 subtopics give NaN."""
     return total / np.where(n_subtopics > 0, n_subtopics, np.nan)
