@@ -70,12 +70,15 @@ def check_not_empty(argument: str, table: pl.DataFrame, column: str) -> None:
 
 def build_name_column(column: str) -> pl.Expr:
     """Return an expression that converts a column to names as they are drawn."""
-    return _replace_control_characters(pl.col(column).cast(pl.String).fill_null("null"))
+    return _make_safe(pl.col(column).cast(pl.String).fill_null("null"))
 
 
-def _replace_control_characters(texts: pl.Expr) -> pl.Expr:
-    """Replace characters by blanks that an SVG file or a script cannot contain."""
-    return texts.str.replace_all(r"[\p{Cc}\p{Zl}\p{Zp}\x{FFFE}\x{FFFF}]", " ")
+def _make_safe(texts: pl.Expr) -> pl.Expr:
+    """Replace what an SVG file cannot contain, and what could end the script of a page."""
+    without_control = texts.str.replace_all(r"[\p{Cc}\p{Zl}\p{Zp}\x{FFFE}\x{FFFF}]", " ")
+    # Users write queries. Altair copies them into a script, which "</" could end and "<!--" could
+    # hide. A zero-width space separates the characters.
+    return without_control.str.replace_all("<([/!])", "<\u200b$1")
 
 
 def format_names(values: Iterable[Any]) -> list[str]:
@@ -92,7 +95,7 @@ def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
         cs.decimal().cast(pl.Float64), names.cast(pl.String)
     )
     finite_numbers = pl.when(cs.float().is_finite()).then(cs.float())
-    return frame.with_columns(_replace_control_characters(cs.string()), finite_numbers)
+    return frame.with_columns(_make_safe(cs.string()), finite_numbers)
 
 
 # Rows
