@@ -11,7 +11,7 @@ from coverage_tables import assert_same_share, read_book_table, read_book_text
 from polars_graded import read_qrels
 from polars_graded._results.agreement import (
     MIN_INFORMATIVE_QUERIES,
-    QUERY,
+    QUERY_NUMBER,
     Grades,
     _compute_intervals,
     _compute_pair_coefficients,
@@ -143,7 +143,7 @@ def test_the_book_states_the_lowest_and_the_highest_coverage(kinds, queries, wor
 def test_a_sample_of_the_simulation_has_the_intervals_of_agreement(kind, n):
     a, b = drawn(kind, n, np.random.default_rng(1))
     query = np.repeat(np.arange(n), DOCUMENTS)
-    frame = pl.DataFrame({QUERY: query, "a": a.ravel(), "b": b.ravel()})
+    frame = pl.DataFrame({QUERY_NUMBER: query, "a": a.ravel(), "b": b.ravel()})
     tables = count_tables(kind, n, np.random.default_rng(1))
     values = np.arange(float(len(tables[0])))
     ends = _compute_intervals(
