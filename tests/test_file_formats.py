@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import DataWarning, read_qrels, read_run
+from polars_graded import DataWarning, read_letor, read_qrels, read_run
 
 
 def write(tmp_path, text, name="file"):
@@ -94,12 +94,18 @@ def lines_of(*values) -> str:
 
 SCORED = {"q1": {"d1": 0.5, "d2": 2}, "q2": {"d1": 1}}
 LISTED = {"q1": ["d2", "d1"], "q2": ["7"], "q3": []}
+RERANKED = [
+    {"query": {"text": "dew", "qid": "q1"}, "candidates": [{"docid": "d", "score": 1.5, "doc": {}}]}
+]
 RECORDS = [{"qid": 1, "docno": "d1", "score": 2}, {"qid": 1, "docno": "d2", "score": 0.5}]
 JSON_RUNS = [
     (json.dumps(SCORED), [("q1", "d1", 0.5, None), ("q1", "d2", 2, None), ("q2", "d1", 1, None)]),
     (json.dumps(LISTED), [("q1", "d2", -1, 1), ("q1", "d1", -2, 2), ("q2", "7", -1, 1)]),
     (lines_of(*RECORDS), [("1", "d1", 2, None), ("1", "d2", 0.5, None)]),
     (json.dumps(RECORDS), [("1", "d1", 2, None), ("1", "d2", 0.5, None)]),
+    (json.dumps(RERANKED), [("q1", "d", 1.5, None)]),
+    (lines_of(*RERANKED), [("q1", "d", 1.5, None)]),
+    (lines_of({"id": "a", "doc_id": "x", "score": 3}), [("a", "x", 3, None)]),
     (lines_of({"query": "a", "doc": "x", "rank": 3}), [("a", "x", -3, 3)]),
     ("{}", []),
     ("[]", []),
@@ -190,6 +196,47 @@ def test_lines_of_queries_with_their_documents_are_read():
 def test_ratings_with_times_are_no_judgments():
     with pytest.raises(ValueError, match="got times such as 881250949"):
         read_qrels(b"196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
+
+
+# Files of other readers, without a header, or damaged
+
+OTHER_LINES = [
+    (read_qrels, "2 qid:1 1:3.0 #docid = 7\n", read_letor),
+    (read_run, "2 qid:1 1:3.0\n", read_letor),
+    (read_qrels, "q Q0 d 1 2.5 bm25\n", read_run),
+    (read_run, "q\t0\td\t1\n", read_qrels),
+]
+
+
+@pytest.mark.parametrize(("read", "text", "other"), OTHER_LINES)
+def test_lines_of_another_reader_name_it(read, text, other):
+    with pytest.raises(ValueError, match=rf"\n\nHint: {other.__name__}\(paths\) reads lines of"):
+        read(text.encode())
+    assert other(text.encode()).height == 1
+
+
+@pytest.mark.parametrize("separator", ["\t", " ", "   "])
+@pytest.mark.parametrize(("read", "number"), [(read_qrels, "grade"), (read_run, "score")])
+def test_the_header_that_a_hint_names_makes_three_columns_a_table(read, number, separator):
+    text = "".join(f"q{separator}d{n}{separator}{n}.5\n" for n in (2, 1))
+    with pytest.raises(ValueError, match=r"a first line .* names the three columns$") as caught:
+        read(text.encode())
+    header = re.search("a first line '(.*)' names", str(caught.value))[1].replace("\\t", "\t")
+    assert read(f"{header}\n{text}".encode())[number].to_list() == [2.5, 1.5]
+
+
+@pytest.mark.parametrize("form", ["parquet", "gz"])
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_damaged_file_is_named(tmp_path, form, share):
+    path = tmp_path / f"ours.{form}"
+    if form == "parquet":
+        pl.DataFrame({"query": ["q"] * 99, "doc": range(99), "score": 1.0}).write_parquet(path)
+    else:
+        path.write_bytes(gzip.compress("".join(f"q Q0 d{n} 1 2 t\n" for n in range(99)).encode()))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} must be a complete "):
+        read_run(path)
 
 
 # Several tags in a file

@@ -19,7 +19,7 @@ from helpers import simulated
 from polars.testing import assert_frame_equal
 
 from polars_graded import DataWarning, read_letor, read_qrels, read_run
-from polars_graded._frames import letor, reading
+from polars_graded._frames import file_formats, reading
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 
@@ -135,7 +135,7 @@ def test_a_pattern_is_its_files_in_the_order_of_their_names(write, tmp_path, rea
 def test_blocks_of_letor_make_no_difference(write, monkeypatch, size):
     long = LETOR * 6
     expected = read_letor(write(long))
-    monkeypatch.setattr(letor, "BLOCK_BYTES", size)
+    monkeypatch.setattr(file_formats, "BLOCK_LINES", size)
     assert_frame_equal(read_letor(write(long)), expected)
     assert_frame_equal(read_letor(write(gzip.compress(("\ufeff" + long).encode()))), expected)
     bad = write(f"{long}\n{LETOR}nonsense", "bad.txt")
@@ -264,6 +264,10 @@ def test_strategies_that_cannot_be_named_are_refused(error, paths, options, sent
 
 # LETOR
 
+FEATURE_RULE = (
+    "a feature is number:value, once in a line, a number from 1 to 65535 and a finite value, got"
+)
+
 
 def test_a_letor_line_is_a_graded_document_with_its_features(write):
     expected = pl.DataFrame(
@@ -292,8 +296,10 @@ def test_line_numbers_count_every_line_and_go_on_through_all_files(write):
         ("2 qid:", "a line begins with a grade and qid:query"),
         ("2", "a line begins with a grade and qid:query"),
         ("x qid:1 1:0.5", "a grade is a finite number, got 'x'"),
-        ("1 qid:1 2:1 2:1", "a line has a feature once, got number 2 again"),
-        ("1 qid:1 3:1 2:1 03:2", "a line has a feature once, got number 3 again"),
+        ("1 qid:1 65536:1", f"{FEATURE_RULE} '65536:1'"),
+        ("1 qid:1 1:2 2:high", f"{FEATURE_RULE} '2:high'"),
+        ("1 qid:1 2:1 2:1", f"{FEATURE_RULE} '2:1'"),
+        ("1 qid:1 3:1 2:1 03:2", f"{FEATURE_RULE} '03:2'"),
     ],
 )
 def test_a_malformed_letor_line_is_refused(write, line, complaint):
@@ -314,6 +320,8 @@ def parsed(read, data: bytes) -> tuple[list[tuple[object, ...]], int]:
     the first line allows.
     """
     lines = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
+    if wrong := next((n for n, raw in enumerate(lines, 1) if "\ufffd" in replaced(raw)), 0):
+        return [], wrong  # bytes are decoded before lines are parsed
     outcomes = [parsed_at(read, lines, at_tabs=at_tabs) for at_tabs in (True, False)]
     if read is read_letor or b"\t" not in data:
         return outcomes[1]
@@ -321,6 +329,10 @@ def parsed(read, data: bytes) -> tuple[list[tuple[object, ...]], int]:
         if not wrong:
             return rows, 0
     return [], {wrong for _, wrong in outcomes}
+
+
+def replaced(raw: bytes) -> str:
+    return raw.decode(errors="replace")
 
 
 def parsed_at(read, lines, *, at_tabs):
@@ -461,7 +473,7 @@ def test_mutated_files_are_read_as_a_slow_parser_reads_them(monkeypatch, read, t
     outcomes = Counter()
     for _ in range(120):
         data = mutated(base.replace(b" ", rng.choice([b" ", b"\t"])), rng)
-        monkeypatch.setattr(letor, "BLOCK_BYTES", rng.choice([1, 30, 1 << 20]))
+        monkeypatch.setattr(file_formats, "BLOCK_LINES", rng.choice([1, 2, 1 << 12]))
         rows, wrong = parsed(read, data)
         source = rng.choice([bytes, gzip.compress, io.BytesIO])(data)
         if wrong:

@@ -1,7 +1,7 @@
-"""Formats of files of runs and judgments.
+"""Formats of files of runs, judgments and features.
 
-The first line of a file shows its format. Polars reads every format. If a line of a file without a
-header is malformed, a loop over the lines finds the first of them for the error.
+The first line of a file shows its format: JSON, a header, or lines of fields. Polars reads all of
+them.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import io
 import json
 import math
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import first_few
+from polars_graded._frames.files import MAX_SHOWN_CHARACTERS, File, refuse_line, split_lines
 from polars_graded._frames.inputs import build_judgment_table, build_run_table
 from polars_graded._measuring.document_columns import DOCUMENT_NAMES, normalise_name
 
 NAMES = {
     "query": (
         *("query_id", "qid", "q_id", "topic_id", "question_id", "query", "topic", "question"),
-        *("user_id", "user"),
+        *("user_id", "user", "id"),
     ),
     "doc": DOCUMENT_NAMES,
     "score": ("score",),
@@ -41,88 +41,108 @@ MAX_EXACT = 2**53
 TIMES = (10**8, 10**10)
 """Seconds since 1970, of the years 1973 to 2286. Numbers that all lie between are no grades."""
 
-MAX_SHOWN_CHARACTERS = 200
-"""Maximum length of a line in an error."""
+STRAY_RETURN = r"a line ends in \n or \r\n, got \r within it"
 
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+REST = "rest"
+"""Column of the text behind the last field."""
 
 _FIRST_LINE = re.compile(rb"^[ \t\r]*([^ \t\r\n#][^\n]*)", re.MULTILINE)
 """Pattern of the first line that is neither blank nor a comment."""
 
+HAS_CONTENT = (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
+"""Mask of lines that are neither blank nor comments."""
 
-@dataclass(frozen=True)
-class FileKind:
-    """The formats of files of runs, or of files of judgments."""
 
-    number: str
-    """The field with a score or a grade."""
-    line: str
+class LineFormat(NamedTuple):
+    """A format of lines with one document each, of fields between blanks or tabs."""
+
+    reader: str
+    """The function that reads such files."""
+    unit: str
     """Name of a line in messages."""
     fields: tuple[str, ...]
-    """The fields of TREC's lines."""
+    """Names of the fields. Text after a tag is ignored, as in trec_eval."""
+    number: str
+    """The field that must be a number."""
 
     @property
     def forms(self) -> str:
-        """Return the formats, for error messages."""
+        """Return the formats of all files that the reader reads, for error messages."""
         return (
             f"lines of {' '.join(self.fields)}, a table with columns such as query-id, corpus-id "
             f"and {self.number}, or JSON such as {{query: {{doc: {self.number}}}}}"
         )
 
 
-JUDGMENTS = FileKind(
-    number="grade",
-    line="a judgment",
-    fields=("query", "iteration", "doc", "grade"),
+JUDGMENTS = LineFormat(
+    "read_qrels", "a judgment", ("query", "iteration", "doc", "grade"), number="grade"
 )
-RUNS = FileKind(
-    number="score",
-    line="a retrieved document",
+RUNS = LineFormat(
+    *("read_run", "a retrieved document"),
     fields=("query", "Q0", "doc", "rank", "score", "tag"),
+    number="score",
 )
-MS_MARCO = ("query", "doc", "rank")
-"""Fields of MS MARCO's runs, which are separated by tabs."""
+MS_MARCO = LineFormat(
+    "read_run", "a retrieved document", fields=("query", "doc", "rank"), number="rank"
+)
 
 
-def parse_file(file: str, content: bytes, kind: FileKind) -> pl.DataFrame:
-    """Return the rows of a file, in the format of its first line."""
+def parse_file(file: File, kind: LineFormat) -> pl.DataFrame:
+    """Return the rows of a run or of judgments, in the format of the first line."""
+    content = file.read()
     if content.startswith(b"PAR1"):
-        return _select_fields(file, pl.read_parquet(content), kind)
-    text = content.replace(b"\r\n", b"\n")
-    first = _FIRST_LINE.search(text)
+        return _select_fields(file.name, _read_parquet(file.name, content), kind)
+    first = _FIRST_LINE.search(content)
     if first is None:
         return _make_empty_table(kind)
     line = first[1].decode(errors="replace").strip()
     if line.startswith(("{", "[")):
-        return _select_fields(file, _read_json(file, text, line, kind), kind)
+        return _select_fields(file.name, _read_json(file.name, content, line, kind), kind)
     for separator in "\t,; ":
         header = [name.strip().strip('"') for name in line.split(separator)]
         names = _find_names(header, kind)
         if {"query", "doc"} <= {*names} and not {kind.number, "rank"}.isdisjoint(names):
-            table = _read_table(file, text[first.start(1) :], separator)
-            return _select_fields(file, table, kind)
-    return _parse_lines(file, text, line, kind)
+            table = _read_table(file.name, content[first.start(1) :], separator)
+            return _select_fields(file.name, table, kind)
+    return _parse_lines(file.name, content, line, kind)
 
 
 # Tables and JSON
 
 
-def _find_names(columns: Collection[str], kind: FileKind) -> dict[str, str]:
-    """Return the column of each field."""
+def _find_names(columns: Collection[str], kind: LineFormat) -> dict[str, str]:
+    """Return the column of each field; no column has two fields."""
     columns_by_name = {normalise_name(name): name for name in columns}
-    names = {
-        field: next((each for each in NAMES[field] if each in columns_by_name), "")
-        for field in kind.fields
-        if field in NAMES
-    }
-    return {field: columns_by_name[name] for field, name in names.items() if name}
+    columns_by_field = {}
+    for field in ("query", "doc", kind.number, *kind.fields):
+        name = next((each for each in NAMES.get(field, ()) if each in columns_by_name), None)
+        if name is not None and field not in columns_by_field:
+            columns_by_field[field] = columns_by_name.pop(name)
+    return columns_by_field
 
 
-def _read_table(file: str, text: bytes, separator: str) -> pl.DataFrame:
+def _read_parquet(file: str, content: bytes) -> pl.DataFrame:
+    """Return the columns of a Parquet file."""
+    try:
+        return pl.read_parquet(content)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        msg = f"{file} must be a complete Parquet file, got a damaged one: {reason}"
+        raise ValueError(msg) from None
+
+
+def _read_table(file: str, content: bytes, separator: str) -> pl.DataFrame:
     """Return the columns below a header, as texts."""
+    if separator == " ":  # any number of blanks
+        content = re.sub(rb"[ \t]+", b" ", content)
     quote = '"' if separator in ",;" else None
     try:
-        table = pl.read_csv(text, separator=separator, quote_char=quote, infer_schema=False)
+        table = pl.read_csv(
+            content.replace(b"\r\n", b"\n"),
+            separator=separator,
+            quote_char=quote,
+            infer_schema=False,
+        )
     except pl.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
         msg = f"{file} must have the fields of its header in each line, got {reason}"
@@ -132,14 +152,14 @@ def _read_table(file: str, text: bytes, separator: str) -> pl.DataFrame:
     return table.filter(pl.any_horizontal(pl.all().is_not_null()))  # without empty lines
 
 
-def _read_json(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.DataFrame:
+def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> pl.DataFrame:
     """Return the rows of JSON: a list of objects, an object per line, or a mapping of queries."""
     try:
         if first_line.startswith("["):
-            return _spread_lists(pl.read_json(io.BytesIO(text), infer_schema_length=None), kind)
+            return _flatten(pl.read_json(io.BytesIO(content), infer_schema_length=None), kind)
         if _is_record(first_line, kind):
-            return _spread_lists(pl.read_ndjson(io.BytesIO(text), infer_schema_length=None), kind)
-        mapping = json.loads(text)
+            return _flatten(pl.read_ndjson(io.BytesIO(content), infer_schema_length=None), kind)
+        mapping = json.loads(content)
         if kind is RUNS:
             table = build_run_table(mapping, "query", "doc", None).table
         else:
@@ -155,7 +175,7 @@ def _read_json(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.Da
         raise ValueError(msg) from None
 
 
-def _is_record(line: str, kind: FileKind) -> bool:
+def _is_record(line: str, kind: LineFormat) -> bool:
     """Return whether a line is a JSON object of a document, or of a query and its documents."""
     try:
         record = json.loads(line)
@@ -170,79 +190,80 @@ def _is_list_of_objects(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
-def _spread_lists(table: pl.DataFrame, kind: FileKind) -> pl.DataFrame:
-    """Return one row per document, also if each row has a query and the list of its documents."""
-    of_objects = cs.list(cs.struct())
-    lists = table.select(of_objects).columns
-    if len(lists) != 1 or "doc" in _find_names(table.columns, kind):
+def _flatten(table: pl.DataFrame, kind: LineFormat) -> pl.DataFrame:
+    """Return one row per document, with the fields of its query and of itself as columns."""
+    if isinstance(table.schema.get("query"), pl.Struct):
+        table = _unnest(table, "query")
+    lists = table.select(cs.list(cs.struct())).columns
+    if len(lists) != 1 or "doc" in _find_names(table.select(~cs.nested()).columns, kind):
         return table
-    return table.explode(lists, empty_as_null=False, keep_nulls=False).unnest(lists)
+    return _unnest(table.explode(lists, empty_as_null=False, keep_nulls=False), lists[0])
 
 
-def _make_empty_table(kind: FileKind) -> pl.DataFrame:
+def _unnest(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return the fields of a struct as columns, in place of columns with their names."""
+    fields = table.get_column(column).struct.unnest()
+    return table.drop(column).with_columns(fields.get_columns())
+
+
+def _make_empty_table(kind: LineFormat) -> pl.DataFrame:
     """Return a table without rows."""
     types = {name: pl.Float64 if name == kind.number else pl.String for name in kind.fields}
     return pl.DataFrame(schema=types)
 
 
-def _select_fields(file: str, table: pl.DataFrame, kind: FileKind) -> pl.DataFrame:
+def _select_fields(file: str, table: pl.DataFrame, kind: LineFormat) -> pl.DataFrame:
     """Return the columns of the fields; raise if one lacks values or has the wrong type."""
     if table.is_empty():
         return _make_empty_table(kind)
-    names = _find_names(table.columns, kind)
+    names = _find_names(table.select(~cs.nested()).columns, kind)
     is_list_of_relevant = kind is JUDGMENTS and table.width == len(names) == len(["query", "doc"])
     table = table.select(pl.col(column).alias(field) for field, column in names.items())
     if is_list_of_relevant:
         table = table.with_columns(grade=1.0)
     elif kind is RUNS and "rank" in names and "score" not in names:
         table = table.with_columns(score=-pl.col("rank").cast(pl.Float64, strict=False))
-    for field in ("query", "doc", kind.number):
+    required = ("query", "doc", kind.number)
+    for field in required:
         if field not in table.columns:
             msg = f"{file} must have a column of {field!r}, got none\n\nHint: the formats are "
             raise ValueError(msg + kind.forms)
-    for field in ("query", "doc"):
         dtype = table.schema[field]
-        if not (dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Null)):
+        is_id = dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Null)
+        if field != kind.number and not is_id:
             msg = f"{file} must have texts or whole numbers as {field!r}, got {dtype}"
             raise ValueError(msg)
-    given = table
-    table = table.cast({"query": pl.String, "doc": pl.String})
-    table = table.with_columns(pl.col(kind.number).cast(pl.Float64, strict=False))
-    for field in ("query", "doc", kind.number):
-        is_fine = pl.col(field).is_not_null()
+    types = {"query": pl.String, "doc": pl.String, kind.number: pl.Float64}
+    rows = table.cast(types, strict=False)  # type: ignore[arg-type]
+    for field in required:
+        rule, is_fine = "a value", pl.col(field).is_not_null()
         if field == kind.number:
-            is_fine &= pl.col(field).is_finite()
-        wrong = table.select((~is_fine).arg_true()).to_series()
+            rule, is_fine = "a finite number", is_fine & pl.col(field).is_finite()
+        wrong = rows.select((~is_fine).arg_true()).to_series()
         if len(wrong):
-            rule = "a finite number" if field == kind.number else "a value"
-            value = given[field][wrong[0]]
-            got = f"{value!r} in row {wrong[0] + 1}"
+            got = f"{table[field][wrong[0]]!r} in row {wrong[0] + 1}"
             msg = f"{file} must have {rule} as {field!r} in each row, got {got}"
             raise ValueError(msg)
-    return table
+    return rows
 
 
 # Lines without a header
 
 
-def _parse_lines(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.DataFrame:
-    """Return the rows of TREC's or MS MARCO's lines; raise for the first malformed line.
-
-    If tabs separate all fields of all lines, ids may contain blanks.
-    """
-    fields = kind.fields
-    parts = first_line.split("\t")
-    if kind is RUNS and len(parts) == len(MS_MARCO) and parts[-1].strip().isdecimal():
-        fields = MS_MARCO
-    separators = "\t" if fields is MS_MARCO else "\t " if b"\t" in text else " "
-    tables = (_parse_fields(text, separator, fields) for separator in separators)
-    table = next((each for each in tables if each is not None), None)
-    if table is None or b"\r" in text:
-        _refuse_first_line(file, text, fields, kind)
-    if fields is MS_MARCO:
+def _parse_lines(file: str, content: bytes, first_line: str, kind: LineFormat) -> pl.DataFrame:
+    """Return the rows of TREC's or MS MARCO's lines; raise for the first malformed line."""
+    cells = first_line.split("\t")
+    is_ms_marco = len(cells) == len(MS_MARCO.fields) and cells[-1].strip().isdecimal()
+    line_format = MS_MARCO if kind is RUNS and is_ms_marco else kind
+    number = pl.col(line_format.number).cast(pl.Float64, strict=False)
+    rows = _read_regular_lines(content, line_format)
+    if rows is None:
+        rows = _split_lines_into_fields(file, content, first_line, line_format)
+    table = rows.select(*line_format.fields).with_columns(number)
+    if line_format is MS_MARCO:
         _check_ranks(file, table)
-        table = table.with_columns(score=-pl.col("rank").cast(pl.Float64))
-    if kind is JUDGMENTS and table.height and table["grade"].is_between(*TIMES).all():
+        table = table.with_columns(score=-pl.col("rank"))
+    if kind is JUDGMENTS and table["grade"].is_between(*TIMES).all():
         msg = (
             f"{file} must have a grade as the last field, got times such as "
             f"{table['grade'][0]:.0f}\n\n"
@@ -252,125 +273,212 @@ def _parse_lines(file: str, text: bytes, first_line: str, kind: FileKind) -> pl.
     return table
 
 
-def _keep_fields(text: bytes, separator: str, fields: tuple[str, ...]) -> bytes:
-    """Return lines of fields, without comments, empty lines and text after the tag."""
-    at = b"\t" if separator == "\t" else None  # any number of blanks and tabs
-    n = len(fields) if fields[-1] == "tag" else None  # trec_eval ignores text after the tag
-    lines = (line.strip(b" \t") for line in text.split(b"\n"))
-    kept = (line.split(at)[:n] for line in lines if line and not line.startswith(b"#"))
-    return b"\n".join(map(separator.encode().join, kept))
+def _is_malformed(kind: LineFormat) -> pl.Expr:
+    """Return the mask of lines that lack a field, have too many, or whose number is none."""
+    number = pl.col(kind.number).cast(pl.Float64, strict=False)
+    is_fine = pl.all_horizontal(pl.col(kind.fields).is_not_null()) & number.is_finite()
+    if "tag" not in kind.fields:
+        is_fine &= pl.col(REST).is_null()
+    if kind is JUDGMENTS:
+        is_fine &= number.abs() < MAX_EXACT
+    return ~is_fine.fill_null(value=False)
 
 
-def _parse_fields(text: bytes, separator: str, fields: tuple[str, ...]) -> pl.DataFrame | None:
-    """Return the fields of lines; None if a line is malformed."""
-    is_mixed = separator == " " and b"\t" in text
-    table = None if is_mixed else _read_fields(text, separator, fields)
-    if table is None:
-        table = _read_fields(_keep_fields(text, separator, fields), separator, fields)
-    return table
+def _read_regular_lines(content: bytes, kind: LineFormat) -> pl.DataFrame | None:
+    """Return the fields of lines with single blanks, or single tabs, between them; or None.
 
-
-def _read_fields(text: bytes, separator: str, fields: tuple[str, ...]) -> pl.DataFrame | None:
-    """Return the fields of lines with one separator between them."""
-    types = {name: pl.Float64 if name in ("score", "grade") else pl.String for name in fields}
+    This takes a fifth of the time of `_split_lines_into_fields`, which reads all other lines.
+    """
+    has_tabs = b"\t" in content
+    if b"\r" in content or (has_tabs and b" " in content):
+        return None
+    separator, names = "\t" if has_tabs else " ", [*kind.fields, REST]
     try:
-        table = pl.read_csv(
-            # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
-            b"\n" + text,
-            skip_lines=1,
+        rows = pl.read_csv(
+            f"{separator.join(names)}\n".encode() + content,
             separator=separator,
-            has_header=False,
             quote_char=None,
-            comment_prefix="#" if b"#" in text else None,
-            schema=types,
+            comment_prefix="#" if b"#" in content else None,
+            infer_schema=False,
+            truncate_ragged_lines=True,
         )
-    except (pl.exceptions.PolarsError, OSError):
+    except pl.exceptions.PolarsError:
         return None
-    if separator == "\t" and b" " in text:
-        table = table.with_columns(cs.string().str.strip_chars(" ").replace("", None))
-        if "tag" in fields:  # a single word, since trec_eval ignores the text behind it
-            table = table.with_columns(pl.col("tag").str.extract("([^ ]+)"))
-    is_fine = [pl.all().is_not_null().all(), cs.float().is_finite().all()]
-    if "grade" in fields:
-        is_fine.append((pl.col("grade").abs() < MAX_EXACT).all())
-    if not table.select(pl.all_horizontal(is_fine)).item():
-        return None
-    if "rank" not in fields:
-        return table
-    rank = table["rank"].cast(pl.Int64, strict=False)
-    if rank.null_count():
-        rank = table["rank"].str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
-    # Beside a score, trec_eval ignores the rank, which need not be a number.
-    return None if fields is MS_MARCO and rank.null_count() else table.with_columns(rank)
+    return None if rows.filter(_is_malformed(kind)).height else rows
+
+
+def _split_lines_into_fields(
+    file: str, content: bytes, first_line: str, kind: LineFormat
+) -> pl.DataFrame:
+    """Return the fields of lines; raise for the first malformed line.
+
+    If tabs separate all fields of all lines, ids may contain blanks.
+    """
+    lines = split_lines(file, content).filter(HAS_CONTENT)
+    malformed_rows = []
+    for separator in "\t " if "\t" in first_line else " ":
+        rows = _split_fields(lines, kind, separator)
+        first = rows.filter(_is_malformed(kind)).head(1)
+        if first.is_empty():
+            return rows
+        malformed_rows.append(first.row(0, named=True))
+    row = max(malformed_rows, key=lambda row: row["number"])
+    number, line = row["number"], row["line"]
+    hint = _find_hint(line, kind) if number == lines["number"][0] else ""
+    return refuse_line(file, number, _explain(row, kind), line, hint)
+
+
+def _split_fields(lines: pl.DataFrame, kind: LineFormat, separator: str) -> pl.DataFrame:
+    """Return the fields of lines, null where a line has too few of them."""
+    text, names = pl.col("line"), [*kind.fields, REST]
+    if separator == " ":  # any number of blanks and tabs
+        text = text.str.replace_all("[ \t]+", " ")
+    parts = text.str.splitn(separator, len(names)).struct.rename_fields(names).struct.unnest()
+    rows = lines.with_columns(parts)
+    if separator == "\t":
+        cells = pl.col(names).str.strip_chars(" ")
+        rows = rows.with_columns(pl.when(cells != "").then(cells))
+    if "tag" in names:  # a single word, since trec_eval ignores the text behind it
+        rows = rows.with_columns(pl.col("tag").str.extract("^([^ ]+)"))
+    has_return = pl.col("line").str.contains("\r", literal=True)
+    return rows.with_columns(pl.when(~has_return).then("query"))
 
 
 def _check_ranks(file: str, table: pl.DataFrame) -> None:
     """Raise if the ranks of the first query do not begin at 1 or 0, as scores may."""
     ranks = table.filter(pl.col("query") == pl.col("query").first())["rank"]
-    if ranks.min() not in (0, 1) or ranks.is_duplicated().any():
+    if ranks.min() not in (0, 1) or ranks.is_duplicated().any() or (table["rank"] % 1 > 0).any():
+        numbers = first_few([f"{rank:g}" for rank in ranks]).replace("'", "")
         msg = (
             f"{file} must have a rank in its last column, from 1 or 0 on in each query, got "
-            f"{first_few(ranks.to_list())} for query {table['query'][0]!r}\n\n"
-            "Hint: a header, query doc score, makes the last column a score"
+            f"{numbers} for query {table['query'][0]!r}\n\n"
+            "Hint: a first line 'query\\tdoc\\tscore' makes the last column a score"
         )
         raise ValueError(msg)
 
 
-def _refuse_first_line(file: str, text: bytes, fields: tuple[str, ...], kind: FileKind) -> NoReturn:
-    """Raise for the first malformed line."""
-    n, has_rest, separator = len(fields), fields[-1] == "tag", None
-    hint = f"\n\nHint: the formats are {kind.forms}"
-    for number, line in decode_lines(file, text):
-        if separator is None:
-            n_at_tabs = len(line.split("\t"))
-            is_at_tabs = n_at_tabs >= n if has_rest else n_at_tabs == n
-            separator = "\t" if is_at_tabs else ""
-        parts = line.split(separator) if separator else re.split("[ \t]+", line)
-        sentence = ""
-        if len(parts) < n or (len(parts) > n and not has_rest):
-            names = " ".join(fields)
-            sentence = f"{kind.line} has {n} fields, {names}, got {len(parts)}"
-        for name, part in zip(fields, parts, strict=False):
-            if not part.strip(" "):
-                sentence = sentence or f"a {name} is not empty, got {part!r}"
-            if name in ("score", "grade"):
-                sentence = sentence or find_wrong_number(name, part.strip(" "))
-        if fields is MS_MARCO and not sentence and not parts[-1].strip().isdecimal():
-            sentence = f"a rank is a whole number, got {parts[-1]!r}"
-        if sentence:
-            refuse_line(file, number, sentence, line, hint)
-        hint = ""
-    msg = f"{file} must have {kind.forms}, got something else"
-    raise ValueError(msg)
+def _explain(row: dict[str, Any], kind: LineFormat) -> str:
+    """Return the rule that a line breaks."""
+    if "\r" in row["line"]:
+        return STRAY_RETURN
+    has_rest = row[REST] is not None and "tag" not in kind.fields
+    if has_rest or None in [row[name] for name in kind.fields]:
+        n, names = len(row["line"].split()), " ".join(kind.fields)
+        return f"{kind.unit} has {len(kind.fields)} fields, {names}, got {n}"
+    return explain_number(kind.number, row[kind.number])
 
 
-def decode_lines(file: str, text: bytes, first: int = 1) -> Any:
-    """Yield the number and the stripped text of each line with content; raise for other bytes."""
-    for number, raw in enumerate(text.split(b"\n"), first):
-        try:
-            line = raw.decode().rstrip("\r").strip(" \t")
-        except UnicodeDecodeError as error:
-            sentence = f"text must be UTF-8, got byte 0x{raw[error.start]:02x}"
-            refuse_line(file, number, sentence, raw.decode(errors="replace").strip(" \t\r"))
-        if "\r" in line:
-            refuse_line(file, number, r"a line ends in \n or \r\n, got \r within it", line)
-        if line and not line.startswith("#"):
-            yield number, line
+def _find_hint(line: str, kind: LineFormat) -> str:
+    """Return a hint for a file whose first line is malformed."""
+    if re.match(LETOR_LINE, line):
+        return "\n\nHint: read_letor(paths) reads lines of LETOR"
+    fields = line.split("\t" if "\t" in line else None)
+    other = JUDGMENTS if kind is RUNS else RUNS
+    number = dict(zip(other.fields, fields, strict=False)).get(other.number, "")
+    if len(fields) == len(other.fields) and not explain_number(other.number, number):
+        return f"\n\nHint: {other.reader}(paths) reads lines of {' '.join(other.fields)}"
+    if len(fields) == len(MS_MARCO.fields):
+        header = ("\t" if "\t" in line else " ").join(("query", "doc", kind.number))
+        return f"\n\nHint: a first line {header!r} names the three columns"
+    return f"\n\nHint: the formats are {kind.forms}"
 
 
-def find_wrong_number(name: str, text: str) -> str:
-    """Return the error of a score or a grade; an empty text if it is fine."""
-    shown = text[:MAX_SHOWN_CHARACTERS]
-    if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        return f"a {name} is a finite number, got '{shown}'"
-    if name == "grade" and abs(float(text)) >= MAX_EXACT:
-        return f"a grade has a magnitude below {MAX_EXACT}, to be exact as Float64, got '{shown}'"
+def explain_number(name: str, text: str) -> str:
+    """Return the rule that a score or a grade breaks, or an empty text."""
+    value = pl.Series([text]).cast(pl.Float64, strict=False).item()
+    if value is None or not math.isfinite(value):
+        return f"a {name} is a finite number, got {text[:MAX_SHOWN_CHARACTERS]!r}"
+    if name == "grade" and abs(value) >= MAX_EXACT:
+        return (
+            f"a grade has a magnitude below {MAX_EXACT}, to be exact as Float64, got "
+            f"{text[:MAX_SHOWN_CHARACTERS]!r}"
+        )
     return ""
 
 
-def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = "") -> NoReturn:
-    """Raise for a malformed line."""
-    if len(line) > MAX_SHOWN_CHARACTERS:
-        line = line[:MAX_SHOWN_CHARACTERS] + "..."
-    msg = f"{file}, line {number}: {sentence}: {line!r}{hint}"
-    raise ValueError(msg)
+# LETOR
+
+LETOR_LINE = (
+    r"^(?P<grade>[^ \t#]+)[ \t]+qid:(?P<query>[^ \t#]+)(?P<features>(?:[ \t][^#]*)?)"
+    r"(?:#(?P<comment>.*))?$"
+)
+"""Pattern of a line in SVMlight's format. No character can belong to two groups, so one pass finds
+all of them, which takes a third of the time of a pattern with overlapping groups."""
+
+DOCUMENT_ID = r"(?:^|[ \t])docid[ \t]*=[ \t]*([^ \t]+)"
+"""Pattern of a document's id in a comment."""
+
+BLOCK_LINES = 1 << 11
+"""Number of lines that are parsed at once.
+
+A block is exploded into one row per feature of a line. Such a row takes about a hundred bytes, so a
+block with a hundred features takes some tens of megabytes.
+"""
+
+
+def parse_features(files: Iterable[File]) -> pl.DataFrame:
+    """Return the documents of LETOR's files, with null for missing features."""
+    blocks = [pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64})]
+    lines_before = 0
+    for file in files:
+        lines = split_lines(file.name, file.read())
+        blocks += [
+            _parse_block(file.name, block, lines_before)
+            for block in lines.filter(HAS_CONTENT).iter_slices(BLOCK_LINES)
+        ]
+        lines_before += lines.height
+    return pl.concat(blocks, how="diagonal")
+
+
+def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFrame:
+    """Return the documents of some lines with their features; raise for the first malformed one."""
+    rows = lines.with_columns(pl.col("line").str.extract_groups(LETOR_LINE).struct.unnest())
+    rows = rows.with_row_index("row")
+    parts = pl.col("feature").str.splitn(":", 2).struct.rename_fields(["index", "value"])
+    features = (
+        rows.select("row", feature=pl.col("features").str.replace_all("\t", " ").str.split(" "))
+        .explode("feature")
+        .filter(pl.col("feature") != "")
+        .with_columns(parts.struct.unnest())
+        .cast({"index": pl.UInt16, "value": pl.Float64}, strict=False)
+    )
+    # Text before a carriage return would look like a whole line.
+    has_return = pl.col("line").str.contains("\r", literal=True)
+    grade = pl.col("grade").cast(pl.Float64, strict=False)
+    is_fine = ~has_return & (grade.abs().fill_null(MAX_EXACT) < MAX_EXACT)
+    is_feature = ((pl.col("index") > 0) & pl.col("value").is_finite()).fill_null(value=False)
+    cell = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
+    # `n_unique` takes a fraction of the time of `is_duplicated`.
+    are_distinct = features.select(cell.n_unique()).item() == features.height
+    is_wrong = ~is_feature if are_distinct else ~is_feature | cell.is_duplicated()
+    wrong_features = features.filter(is_wrong)
+    first: Any = pl.concat([rows.filter(~is_fine)["row"], wrong_features["row"]]).min()
+    if first is not None:
+        row = rows.row(first, named=True)
+        sentence = _explain_features(row, wrong_features.filter(row=first)["feature"].to_list())
+        refuse_line(file, row["number"], sentence, row["line"])
+    numbers = (pl.col("number") + lines_before).cast(pl.String)
+    doc = pl.coalesce(pl.col("comment").str.extract(DOCUMENT_ID), numbers)
+    documents = rows.select("query", doc.alias("doc"), grade)
+    return documents.hstack(_spread_features(features, documents.height))
+
+
+def _explain_features(row: dict[str, Any], wrong_features: list[str]) -> str:
+    """Return the rule that a line of LETOR breaks."""
+    if "\r" in row["line"]:
+        return STRAY_RETURN
+    if row["query"] is None:
+        return "a line begins with a grade and qid:query"
+    rule = "a feature is number:value, once in a line, a number from 1 to 65535 and a finite value"
+    return explain_number("grade", row["grade"]) or f"{rule}, got {wrong_features[-1]!r}"
+
+
+def _spread_features(features: pl.DataFrame, height: int) -> pl.DataFrame:
+    """Return columns f1 to the highest number, null for missing features."""
+    width: int = features.select(pl.col("index").max().fill_null(0)).item()
+    cell_numbers = features.select(
+        pl.col("row").cast(pl.Int64) * width + pl.col("index") - 1
+    ).to_series()
+    cells = pl.repeat(None, height * width, dtype=pl.Float64, eager=True)
+    cells = cells.scatter(cell_numbers, features["value"])
+    return pl.DataFrame([cells.gather_every(width, i).alias(f"f{i + 1}") for i in range(width)])

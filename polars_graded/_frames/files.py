@@ -1,19 +1,22 @@
-"""Find and open text files: paths, patterns, bytes or open files, plain or gzip."""
+"""Find files, and read their content and their lines: paths, patterns, bytes or open files."""
 
 from __future__ import annotations
 
 import glob
 import gzip
-import io
 import os
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, NoReturn, TypeAlias
+
+import polars as pl
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
 Paths: TypeAlias = "Source | Iterable[Source]"
+
+MAX_SHOWN_CHARACTERS = 200
+"""Maximum length of a line in an error."""
 
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -33,40 +36,21 @@ class File(NamedTuple):
         return name if isinstance(name, str) else f"<{type(self.source).__name__}>"
 
     def read(self) -> bytes:
-        """Return the whole content."""
-        return b"".join(self.read_blocks(-1))
-
-    def read_blocks(self, size: int) -> Iterator[bytes]:
-        """Yield whole lines in blocks of about `size` bytes; all lines at once for -1."""
-        with _open_binary(self.source) as opened:
+        """Return the content, decompressed if it is gzip."""
+        if isinstance(self.source, bytes):
+            content = self.source
+        elif isinstance(self.source, Path):
+            content = self.source.read_bytes()
+        else:
+            given = self.source.read()
+            content = given.encode() if isinstance(given, str) else given
+        if content.startswith(_GZIP):
             try:
-                block = opened.read(size) + opened.readline()
-                block = block.removeprefix(_BYTE_ORDER_MARK)
-                while block:
-                    yield block
-                    block = opened.read(size) + opened.readline()
+                content = gzip.decompress(content)
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 msg = f"{self.name} must be a complete gzip file, got a damaged one: {error}"
                 raise ValueError(msg) from None
-
-
-@contextmanager
-def _open_binary(source: Any) -> Iterator[Any]:
-    """Yield the source as a binary file, decompressed if it is gzip.
-
-    A file opened here is closed at the end. A file that the caller opened stays open.
-    """
-    with ExitStack() as stack:
-        file = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
-        if isinstance(file, bytes):
-            file = io.BytesIO(file)
-        elif isinstance(file, io.TextIOBase) or not file.seekable():
-            content: Any = file.read()
-            file = io.BytesIO(content.encode() if isinstance(content, str) else content)
-        start = file.tell()
-        is_gzip = file.read(len(_GZIP)) == _GZIP
-        file.seek(start)
-        yield stack.enter_context(gzip.GzipFile(fileobj=file)) if is_gzip else file
+        return content.removeprefix(_BYTE_ORDER_MARK)
 
 
 def list_files(paths: Any) -> list[File]:
@@ -96,3 +80,35 @@ def _list_files_of_path(source: Any) -> list[File]:
         msg = f"no file has a name like {path!r}"
         raise FileNotFoundError(msg)
     return [File(Path(each)) for each in matches]
+
+
+def split_lines(file: str, content: bytes) -> pl.DataFrame:
+    """Return the `number` and the stripped text of each `line`; raise unless all are UTF-8."""
+    try:
+        # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
+        lines = pl.read_lines(b"\n" + content, name="line", row_index_name="number").slice(1)
+    except (pl.exceptions.PolarsError, OSError):
+        _refuse_other_bytes(file, content)
+    text = pl.col("line").str.strip_chars_end("\r").str.strip_chars(" \t")
+    return lines.with_columns(pl.col("number").cast(pl.Int64), text)
+
+
+def _refuse_other_bytes(file: str, content: bytes) -> NoReturn:
+    """Raise for the first line that is not UTF-8."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start) + 1
+        line = content.split(b"\n")[number - 1].decode(errors="replace").strip(" \t\r")
+        sentence = f"text must be UTF-8, got byte 0x{content[error.start]:02x}"
+        refuse_line(file, number, sentence, line)
+    msg = f"{file} must have lines of text, got something else"
+    raise ValueError(msg)
+
+
+def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = "") -> NoReturn:
+    """Raise for a malformed line."""
+    if len(line) > MAX_SHOWN_CHARACTERS:
+        line = line[:MAX_SHOWN_CHARACTERS] + "..."
+    msg = f"{file}, line {number}: {sentence}: {line!r}{hint}"
+    raise ValueError(msg)

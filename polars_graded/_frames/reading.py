@@ -10,9 +10,8 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_graded._checks import check_choice, check_flag, first_few
-from polars_graded._frames.file_formats import JUDGMENTS, RUNS, parse_file
+from polars_graded._frames.file_formats import JUDGMENTS, RUNS, parse_features, parse_file
 from polars_graded._frames.files import File, Paths, list_files
-from polars_graded._frames.letor import read_documents
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -69,7 +68,7 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     │ 1     ┆ 7612  ┆ 0     ┆ 0.0 ┆ 0.25 │
     └───────┴───────┴───────┴─────┴──────┘
     """
-    frame = read_documents(list_files(paths))
+    frame = parse_features(list_files(paths))
     return _cast_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
 
 
@@ -132,7 +131,7 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
         columns["iteration"] = "subtopic"
     tables = []
     for file in list_files(paths):
-        table = parse_file(file.name, file.read(), JUDGMENTS)
+        table = parse_file(file, JUDGMENTS)
         if "iteration" in columns and "iteration" not in table.columns:
             msg = f"{file.name} must have lines of four fields with subtopics, got other fields"
             raise ValueError(msg)
@@ -153,7 +152,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
       BEIR. The columns of a text file are separated by tabs, commas, semicolons or blanks.
     - JSON: ``{query: {doc: score}}``, ``{query: [doc, ...]}`` in rank order, or objects with fields
       such as ``query_id``, ``doc_id`` and ``score``, one per line or in a list. The documents of a
-      query may be a list of objects, as Sentence Transformers writes them.
+      query may be a list of objects, as Sentence Transformers and rank_llm write them.
 
     The fields of lines are separated by any number of blanks or tabs. If tabs separate all fields
     of a file, its ids may contain blanks. A line that begins with ``#`` is a comment, as in
@@ -220,7 +219,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
 
 def _read_run(file: File, strategy: str | None = None) -> pl.DataFrame:
     """Return the rows of a run, of one strategy or named by tags."""
-    table = parse_file(file.name, file.read(), RUNS)
+    table = parse_file(file, RUNS)
     if table.is_empty():
         # A strategy without rows would be missing from all results.
         sentence = f"{file.name} has no lines, so it contains no strategy"
@@ -230,7 +229,8 @@ def _read_run(file: File, strategy: str | None = None) -> pl.DataFrame:
     [name] = [strategy] if strategy is not None else _list_file_names([file])
     if strategy is not None or "tag" not in table.columns or _is_one_ranking(file, table):
         table = table.with_columns(tag=pl.lit(name))
-    rank = pl.col("rank").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    # Beside a score, trec_eval ignores the rank, which need not be a whole number.
+    rank = pl.col("rank").cast(pl.String).str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
     return table.select("query", "doc", "score", rank, strategy=pl.col("tag").cast(pl.String))
 
 
