@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate
-from polars_graded._frames import duplicates
-from polars_graded._frames.duplicates import MAX_CHECKED_ROWS
 
 REFUSED = "`frame` must have each document of '{}' once per ranking, got {} rows too many in {} of "
 
@@ -147,7 +145,7 @@ def test_different_grades_for_stacked_strategies_are_refused(way):
 
 @pytest.fixture(scope="module")
 def long() -> pl.DataFrame:
-    rows = 2 * MAX_CHECKED_ROWS
+    rows = 2_000_000
     rng = np.random.default_rng(3)
     return pl.DataFrame(
         {
@@ -160,14 +158,32 @@ def long() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(("shuffled", "lazily"), [(False, True), (True, False)])
-def test_of_more_rows_whole_queries_spread_over_the_frame_are_looked_at(long, shuffled, lazily):
-    twice = pl.col("query").ge(19_000) if lazily else pl.col("query").lt(1000)
-    doc = pl.when(twice & (pl.col("doc") == 7)).then(8).otherwise("doc")
+def test_one_document_twice_is_found_in_two_million_rows(long, shuffled, lazily):
+    number = 1_900_007 if lazily else 7
+    doc = pl.when(pl.int_range(pl.len()) == number).then(8).otherwise("doc")
     frame = long.with_columns(doc=doc)
     if shuffled:
         frame = frame.sample(fraction=1, shuffle=True, seed=1)
-    with pytest.raises(COLLECTED, match=REFUSED.format("doc", 1000, 1000) + "20000 queries"):
+    with pytest.raises(COLLECTED, match=REFUSED.format("doc", 1, 1) + "20000 queries"):
         evaluate(frame.lazy() if lazily else frame, "precision@1").lazy().collect()
+
+
+@pytest.mark.parametrize("retrieved_share", [1.0, 0.5])
+def test_one_document_with_two_grades_is_found_in_two_million_rows(long, retrieved_share):
+    """Strategies have the same judgments, or each those of the documents that it retrieved."""
+    other = long.with_columns(
+        grade=pl.when(pl.int_range(pl.len()) == 1_900_007)
+        .then(pl.col("grade") + 1)
+        .otherwise("grade")
+    )
+    frame = pl.concat(
+        [long.with_columns(strategy=pl.lit("a")), other.with_columns(strategy=pl.lit("b"))]
+    )
+    chosen = pl.col("doc") < 100 * retrieved_share
+    frame = frame.filter(chosen | (pl.col("strategy") == "a"))
+    assert frame.filter(strategy="b", query=19000, doc=7).height == 1
+    with pytest.raises(COLLECTED, match="got several for 1 of 2000000 documents"):
+        evaluate(frame, "precision@1", strategy="strategy")
 
 
 # Random logs, and real ones.
@@ -194,17 +210,3 @@ def test_no_duplicate_of_a_random_log_passes(seed, grouped, name):
     more = more.sort("query") if grouped else more.sample(fraction=1, shuffle=True, seed=seed)
     with pytest.raises(ValueError, match=REFUSED.format(name, 1, 1)):
         evaluate(more, "precision@1", **options)
-
-
-def test_a_last_part_of_few_rows_is_checked(monkeypatch):
-    """A streamed frame of sorted queries ends with a part of one query."""
-    monkeypatch.setattr(duplicates, "MAX_CHECKED_ROWS", 100)
-    place = pl.int_range(4000)
-    frame = pl.select(query=place // 10, doc=place // 2 % 5, grade=place // 2 % 3, score=-place)
-    frame = frame.with_columns(
-        strategy=pl.when(place % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b"))
-    )
-    options = {"by": "score", "strategy": "strategy", "doc": "doc", "descending": True}
-    eager = evaluate(frame, "precision@2", **options)
-    lazy = evaluate(frame.lazy(), "precision@2", consecutive=True, **options)
-    assert_frame_equal(lazy.collect(), eager, check_row_order=False)

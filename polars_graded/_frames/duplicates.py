@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,76 +12,53 @@ import polars as pl
 from polars_graded._checks import first_few
 from polars_graded._frames.distinct_keys import hash_keys
 from polars_graded._frames.request import Request
-from polars_graded._frames.rows import Groups
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._measuring.document_columns import may_identify_queries
+from polars_graded._measuring.kernels.ragged import Integers
 
-MAX_CHECKED_ROWS = 1_000_000
-"""Maximum number of rows of a frame in which all rows are checked for repeated documents.
-
-In a larger frame, a sample of about half this number of rows, or more, is checked.
-"""
+SUM = TEMPORARY_NAME_TEMPLATE.format("sum of hashes")
 
 STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
-
-CHECKED_SHARE = 0.05
-"""Approximate minimum share of checked rows in each part of a frame (see `Duplicates`).
-
-All rows of a part are checked if this part and the parts before it have at most `MAX_CHECKED_ROWS`
-rows in total.
-"""
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 """Odd factor that spreads the bits of a group number before it is combined with a hash."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Duplicates:
-    """Check, part by part, that no ranking contains a document twice.
-
-    A part of a frame consists of all rows of some queries.
-    """
+    """Check that no ranking contains a document twice, or with two grades."""
 
     requests: Sequence[Request]
-    rows: int = 0
-    """Number of rows of all parts so far."""
 
     def add(self, groups: Groups) -> None:
-        """Raise if a ranking repeats a document, or a document of a query has two grades."""
-        request, rows_before, n = self.requests[0], self.rows, groups.frame.height
-        self.rows += n
-        if request.document is None or not n:
+        """Raise if a ranking repeats a document, or a document of a query has two grades.
+
+        Hashes are compared first. Two documents may have one hash, so that the documents themselves
+        are compared if two hashes are equal.
+        """
+        request = self.requests[0]
+        if request.document is None or not groups.n:
             return
-        max_rows = n
-        if self.rows > MAX_CHECKED_ROWS:
-            max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, math.ceil(CHECKED_SHARE * n))
-        if any(_find_repeats(groups.frame.get_column(request.document), groups, max_rows)):
+        documents = groups.frame.get_column(request.document)
+        if any(_find_repeats(documents, groups.offsets)):
             check_documents_are_unique(request, groups.to_rows(request.columns))
-        if request.strategy is not None:
-            sample = groups if n <= max_rows else _sample_queries(request, groups, max_rows)
-            for each in self.requests:
-                columns = [*request.keys, request.document, each.grade]
-                if _has_two_grades(each, sample.to_rows(columns)):
-                    check_one_grade(each, groups.to_rows(columns))
+        if request.strategy is None:
+            return
+        for each in self.requests:
+            if _have_unlike_judgments(each, documents, groups):
+                rows = groups.to_rows([*each.keys, request.document, each.grade])
+                if _has_two_grades(each, rows):
+                    check_one_grade(each, rows)
 
 
-def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterator[bool]:
-    """Yield True for a stretch that seems to repeat a document, else False.
-
-    A document is repeated if it occurs twice in a group. A stretch is a series of consecutive
-    groups with about `STRETCH_ROWS` rows. If there are more than `max_rows` rows, only some
-    stretches are checked, evenly spaced over the rows. Only hashes are compared, so two different
-    documents may seem equal. After a True, the caller compares the documents.
-    """
-    edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
-    stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]
-    stretches = [(first, last) for first, last in stretches if first < last]
-    n = max(1, len(stretches) * min(max_rows, len(documents)) // len(documents))
-    for index in np.unique(np.linspace(0, len(stretches) - 1, n).astype(np.int64)).tolist():
-        first, last = stretches[index]
-        offsets = groups.offsets[first : last + 1]
-        values = documents.slice(offsets[0], offsets[-1] - offsets[0])
-        number = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(offsets))
+def _find_repeats(documents: pl.Series, offsets: Integers) -> Iterator[bool]:
+    """Yield for each stretch of groups whether a group seems to repeat a document."""
+    edges = np.searchsorted(offsets, np.arange(0, len(documents), STRETCH_ROWS))
+    for first, last in pairwise([*np.unique(edges).tolist(), len(offsets) - 1]):
+        rows = offsets[first : last + 1]
+        values = documents.slice(rows[0], rows[-1] - rows[0])
+        number = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(rows))
         hashes = values.hash(seed=0).to_numpy() ^ (number * MIXER)
         if values.null_count():
             hashes = hashes[values.is_not_null().to_numpy()]
@@ -90,15 +66,19 @@ def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterat
         yield bool((hashes[1:] == hashes[:-1]).any())
 
 
-def _sample_queries(request: Request, groups: Groups, max_rows: int) -> Groups:
-    """Return all rankings of a sample of queries, chosen by the hash of the query.
+def _have_unlike_judgments(request: Request, documents: pl.Series, groups: Groups) -> bool:
+    """Return whether the judged documents of a query, or their grades, differ between strategies.
 
-    The sample contains at least one query.
+    If they are the same, no document has two grades. A sum of hashes for each ranking shows this in
+    a fraction of the time of comparing grades. It does not depend on the order of documents.
     """
-    hashes = hash_keys(groups.keys, request.query).to_numpy()
-    order = np.argsort(hashes, kind="stable")
-    n = int(np.searchsorted(np.cumsum(groups.lengths[order]), max_rows, side="right"))
-    return groups.select(np.flatnonzero(hashes <= hashes[order[max(n, 1) - 1]]))
+    grades = groups.frame.get_column(request.grade).cast(pl.Float64)
+    is_judged = documents.is_not_null() & grades.is_not_null()
+    hashes = documents.hash(seed=0).to_numpy() ^ grades.hash(seed=1).to_numpy()
+    sums = groups.reduce_groups(np.add, pl.Series(np.where(is_judged, hashes, np.uint64(0))))
+    query = [*request.query]
+    by_query = groups.keys.select(query).with_columns(sums.alias(SUM)).group_by(query)
+    return bool(by_query.agg(pl.col(SUM).n_unique()).get_column(SUM).max() != 1)
 
 
 def _count_unique(hashes: pl.Series) -> int:

@@ -85,8 +85,7 @@ def overview(
         - `only_relevant` and `none_retrieved`: the numbers of queries whose judged documents are
           all relevant, and of queries for which nothing was retrieved;
         - `duplicates`: the number of rows that repeat a document of the same query and strategy;
-          null if no column of documents was found. `evaluate` raises an error for such rows. In a
-          frame of more than a million rows, it checks only a sample, but `overview` counts all;
+          null if no column of documents was found. `evaluate` raises an error for such rows;
         - `judged@10`: the share of judged documents among the first ten, averaged over the queries
           for which documents were retrieved;
         - `tied`: the share of retrieved documents that are tied. Two documents of a query are tied
