@@ -7,9 +7,7 @@ their order. Rows of queries without judgments are dropped.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import polars.selectors as cs
@@ -157,12 +155,14 @@ def join_rows(
         rows = run.collect(engine="streaming") if isinstance(run, pl.LazyFrame) else run
         is_single = runs.strategy is None
         check_no_nulls(rows, "run", pair if is_single else key)
+        if is_single and strategy is not None:
+            check_one_strategy(rows, strategy)
         names = [None] if is_single and rows.is_empty() else runs.names
-        join = Join(rows, judged, query, doc, strategy, names, query_columns)
-        if is_single:
-            check_one_strategy(join)
         check_distinct(rows, "run", key)
-        check_overlap(join)
+        join = Join.of(rows, judged, query, doc, strategy, names, query_columns)
+        check_forms(join)
+        warn_of_missing_rows(join)
+        warn_of_few_matches(join)
         yield pl.concat([join.rows, join.missed], how="diagonal").select(cs.by_name(columns))
 
     if isinstance(runs.table, pl.DataFrame):
@@ -189,174 +189,117 @@ def _type_columns(table: Frame, other: Frame, query: str, doc: str, *numbers: st
     return pl.DataFrame(schema=schema | changes) if is_empty else table.cast(pl.Schema(changes))
 
 
-@dataclass(frozen=True)
-class Join:
-    """Join of a run with its judgments."""
+class Join(NamedTuple):
+    """Rows of a run with their judgments, and what the checks need to know of them."""
 
-    run: pl.DataFrame
-    judged: pl.DataFrame
     query: str
     doc: str
-    given_strategy: str | None
-    """The column of strategies, or None."""
-    names: Sequence[Any] = ()
-    """Names of strategies, some of which may have no rows. A null stands for a single one."""
-    query_columns: Sequence[str] = ()
+    strategy: str
+    """The column of strategies, `NO_STRATEGY` if the run has none."""
+    query_columns: Sequence[str]
     """The columns that are packed into `query`, or `query` alone."""
+    score: str
+    """The column of the run that shows whether a document was retrieved."""
+    strategies: pl.DataFrame
+    """All strategies, in the order of their first rows. Some may have no rows."""
+    judged: pl.DataFrame
+    counts: pl.DataFrame
+    """Numbers of rows and of judged rows of each strategy and query."""
+    answered: pl.DataFrame
+    """The counts of judged queries."""
+    rows: pl.DataFrame
+    """The rows of judged queries, with the row numbers of their judgments."""
+    missed: pl.DataFrame
+    """The judgments that each strategy missed, strategy by strategy."""
 
-    @property
-    def strategy(self) -> str:
-        """The column of strategies; if the run has none, a temporary column of nulls."""
-        return NO_STRATEGY if self.given_strategy is None else self.given_strategy
-
-    @cached_property
-    def numbered(self) -> pl.DataFrame:
-        """The judgments with their row numbers."""
-        return self.judged.with_row_index(ROW_NUMBER)
-
-    @cached_property
-    def joined(self) -> pl.DataFrame:
-        """All rows of the run, with the row numbers of their judgments."""
-        run = self.run
-        if self.given_strategy is None:
+    @classmethod
+    def of(
+        cls,
+        run: pl.DataFrame,
+        judged: pl.DataFrame,
+        query: str,
+        doc: str,
+        strategy: str | None,
+        names: Sequence[Any],
+        query_columns: Sequence[str],
+    ) -> Join:
+        """Join a run with its judgments. `names` may have strategies without rows."""
+        keys = {query, doc, strategy}
+        score = next(name for name in ("score", *run.columns) if name in {*run.columns} - keys)
+        numbered = judged.with_row_index(ROW_NUMBER)
+        if strategy is None:
             # The nulls are Boolean, since Polars groups by a Boolean column fast.
+            strategy = NO_STRATEGY
             run = run.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
-        return run.join(self.numbered, on=[self.query, self.doc], how="left", maintain_order="left")
-
-    @cached_property
-    def queries(self) -> pl.DataFrame:
-        """The judged queries."""
-        return self.judged.select(self.query).unique(maintain_order=True)
-
-    @cached_property
-    def rows(self) -> pl.DataFrame:
-        """The rows of judged queries."""
-        if self.counts.join(self.queries, on=self.query, how="anti").is_empty():
-            return self.joined
-        return self.joined.join(self.queries, on=self.query, how="semi", maintain_order="left")
-
-    @cached_property
-    def counts(self) -> pl.DataFrame:
-        """Numbers of rows and of judged rows of each strategy and query."""
-        return self.joined.group_by(self.strategy, self.query, maintain_order=True).agg(
+        joined = run.join(numbered, on=[query, doc], how="left", maintain_order="left")
+        counts = joined.group_by(strategy, query, maintain_order=True).agg(
             pl.len().alias(ROWS), pl.col(ROW_NUMBER).count().alias(FOUND)
         )
+        queries = judged.select(query).unique()
+        on: Any = {"on": query, "how": "semi", "maintain_order": "left"}
+        answered = counts.join(queries, **on)
+        rows = joined if answered.height == counts.height else joined.join(queries, **on)
+        given = pl.DataFrame({strategy: names}, schema={strategy: counts.schema[strategy]})
+        strategies = pl.concat([counts.select(strategy), given]).unique(maintain_order=True)
+        matches = rows.select(strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
+        # Only keys are joined, and the judgments are gathered by their row numbers.
+        missed_keys = strategies.join(
+            numbered.select(ROW_NUMBER), how="cross", maintain_order="left_right"
+        ).join(
+            matches, on=[strategy, ROW_NUMBER], how="anti", nulls_equal=True, maintain_order="left"
+        )
+        missed = missed_keys.select(strategy).hstack(judged[missed_keys[ROW_NUMBER]])
+        return cls(
+            *(query, doc, strategy, query_columns, score, strategies),
+            *(judged, counts, answered, rows, missed),
+        )
 
-    @cached_property
-    def strategies(self) -> pl.Series:
-        """The strategies in the order of their first rows."""
-        in_rows = self.counts.get_column(self.strategy)
-        names = pl.Series(in_rows.name, self.names, dtype=in_rows.dtype)
-        return pl.concat([in_rows, names]).unique(maintain_order=True)
+    @property
+    def retrieved(self) -> int:
+        """The number of documents that were retrieved for judged queries."""
+        return int(self.answered[ROWS].sum())
 
-    @cached_property
-    def unmatched(self) -> pl.Series:
-        """Examples of unjudged documents that were retrieved for judged queries."""
+    @property
+    def found(self) -> int:
+        """The number of judged documents among them."""
+        return int(self.answered[FOUND].sum())
+
+    def list_unjudged(self) -> pl.Series:
+        """List examples of unjudged documents that were retrieved for judged queries."""
         rows = self.rows.lazy().filter(pl.col(ROW_NUMBER).is_null()).select(self.doc)
         return rows.head(MAX_EXAMPLES).collect().to_series().unique(maintain_order=True)
-
-    @cached_property
-    def missed(self) -> pl.DataFrame:
-        """The judgments that each strategy missed, strategy by strategy."""
-        matches = self.rows.select(self.strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
-        numbers = self.numbered.select(ROW_NUMBER)
-        expected = self.strategies.to_frame().join(
-            numbers, how="cross", maintain_order="left_right"
-        )
-        keys = [self.strategy, ROW_NUMBER]
-        # Only keys are joined, and the judgments are gathered by their row numbers.
-        missed = expected.join(
-            matches, on=keys, how="anti", nulls_equal=True, maintain_order="left"
-        )
-        return missed.select(self.strategy).hstack(self.judged[missed[ROW_NUMBER]])
 
 
 # Checks
 
 
-def check_one_strategy(join: Join) -> None:
-    """Raise if the run has several strategies, but `strategy` is not passed.
-
-    The strategies are the values of the column "strategy". Raise also if some of them are null, but
-    not all.
-    """
-    count = len([name for name in join.strategies if name is not None])
+def check_one_strategy(rows: pl.DataFrame, strategy: str) -> None:
+    """Raise if a run has several strategies, but `strategy` is not passed."""
+    names = rows.get_column(strategy).unique()
+    count = len(names) - (names.null_count() > 0)
     if count > 1:
         msg = (
             f'`run` must be one ranking per query, got {count} strategies in its column "strategy":'
             ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
         )
         raise ValueError(msg)
-    if len(join.strategies) > 1:
-        check_no_nulls(join.counts, "run", [join.strategy])
+    if len(names) > 1:
+        check_no_nulls(rows, "run", [strategy])
 
 
-def check_overlap(join: Join) -> None:
-    """Raise if ids have another form in the judgments; warn of other mismatches."""
-    query, doc, judged = join.query, join.doc, join.judged
-    counts = join.counts
-    counts_of_judged = counts.join(join.queries, on=query, how="semi", maintain_order="left")
-    retrieved, n_found = counts_of_judged.select(pl.col(ROWS, FOUND).sum()).row(0)
-    if counts.height and judged.height and not n_found:
-        column = doc if retrieved else query
-        ours = join.unmatched if retrieved else counts.get_column(query)
-        if have_different_forms(ours, judged[column]):
-            msg = (
-                f"`run` and `judgments` must write {column!r} in the same form, got, for example, "
-                f"{ours[0]!r} in `run` and {judged[column][0]!r} in `judgments`"
-            )
-            raise ValueError(msg)
-    queries = counts_of_judged.get_column(query)
-    if unjudged := _find_absent(counts.get_column(query), queries):
-        warn_the_caller(
-            DataWarning.topics,
-            f"queries without any judgment are left out of the result, got {len(unjudged)}: "
-            f"{first_few(unjudged)}",
-        )
-    if unanswered := _find_absent(join.queries.get_column(query), queries):
-        keep = _write_filter(join, f"{_write_is_of_run(join)}.any()")
-        hint = f"\n\nHint: if they were not run at all, {keep} keeps the others"
-        warn_the_caller(
-            DataWarning.missing,
-            f"{len(unanswered)} of {join.queries.height} judged queries have no row in `run`, and "
-            f"count as failures: {first_few(unanswered)}{hint if retrieved else ''}",
-        )
-    if join.strategies.to_list() != [None]:
-        answered = {*counts_of_judged.get_column(join.strategy)}
-        if without_answers := [name for name in join.strategies if name not in answered]:
-            warn_the_caller(
-                DataWarning.missing,
-                f"{first_few(without_answers)} answered none of the judged queries, so all of "
-                "these count as failures",
-            )
-    if description := _describe_incomplete_strategies(counts_of_judged, join):
-        answering = f"pl.col({join.strategy!r}).filter({_write_is_of_run(join)}).n_unique()"
-        keep = _write_filter(join, answering, f" == {counts_of_judged.n_unique(join.strategy)}")
-        warn_the_caller(
-            DataWarning.missing,
-            "some strategies have no row for judged queries that others answered; these queries "
-            f"count as failures: {description}\n\n"
-            f"Hint: if strategies ran on different queries, {keep} keeps those that all answered",
-        )
-    n_queries = queries.n_unique()
-    n_unmatched = (
-        n_queries - counts_of_judged.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
-    )
-    if not len(join.unmatched) or not (
-        2 * n_unmatched > n_queries or _has_few_matches(join, retrieved, n_found)
-    ):
+def check_forms(join: Join) -> None:
+    """Raise if no document is found because the judgments write ids in another form."""
+    if join.found or join.counts.is_empty() or join.judged.is_empty():
         return
-    no_match = f"in {n_unmatched} of {n_queries} queries no retrieved document is judged"
-    missed_judgments = join.missed if join.missed.height else judged
-    warn_the_caller(
-        DataWarning.ids,
-        f"{no_match if n_unmatched else 'the run and the judgments have few documents in common'}; "
-        f"{n_found} of {retrieved} retrieved documents are judged "
-        f"({n_found / retrieved:.1%})\n\n"
-        f"Hint: check that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
-        f"and `judgments` ({missed_judgments[doc][0]!r}); overview(frame) counts retrieved and "
-        "judged documents",
-    )
+    column = join.doc if join.retrieved else join.query
+    ours = join.list_unjudged() if join.retrieved else join.counts[column]
+    theirs = join.judged[column]
+    if have_different_forms(ours, theirs):
+        msg = (
+            f"`run` and `judgments` must write {column!r} in the same form, got, for example, "
+            f"{ours[0]!r} in `run` and {theirs[0]!r} in `judgments`"
+        )
+        raise ValueError(msg)
 
 
 def have_different_forms(ours: pl.Series, theirs: pl.Series) -> bool:
@@ -367,68 +310,95 @@ def have_different_forms(ours: pl.Series, theirs: pl.Series) -> bool:
     """
     if ours.dtype not in TEXT_TYPES:
         return False
-    columns = [column.cast(pl.String).unique() for column in (ours, theirs)]
-    numbers = [column.filter(column.str.contains(r"^[0-9]+(\.0*)?$")) for column in columns]
-    are_numbers = [len(each) == len(column) for each, column in zip(numbers, columns, strict=True)]
-    if not all(are_numbers):
-        return any(are_numbers) and not all(map(len, numbers))
-    plain = [each.str.replace(r"\.0*$", "").str.strip_chars_start("0").unique() for each in numbers]
-    texts_differ, numbers_differ = (
-        not first.is_in(second.implode()).any() for first, second in (columns, plain)
+    one, other = (column.cast(pl.String).unique() for column in (ours, theirs))
+    are_numbers = [ids.str.contains(r"^[0-9]+(\.0*)?$") for ids in (one, other)]
+    if not all(each.all() for each in are_numbers):
+        return any(each.all() for each in are_numbers) and not all(
+            each.any() for each in are_numbers
+        )
+    plain, other_plain = (
+        ids.str.replace(r"\.0*$", "").str.strip_chars_start("0") for ids in (one, other)
     )
-    return texts_differ and not numbers_differ
+    return not one.is_in(other.implode()).any() and plain.is_in(other_plain.implode()).any()
 
 
-def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
+def warn_of_missing_rows(join: Join) -> None:
+    """Warn of queries without judgments, and of judged queries that strategies did not answer."""
+    queries = join.judged.select(join.query).unique(maintain_order=True)
+    asked = join.counts.select(join.query).unique(maintain_order=True)
+    unjudged = asked.join(queries, on=join.query, how="anti", maintain_order="left")
+    if unjudged.height:
+        warn_the_caller(
+            DataWarning.topics,
+            f"queries without any judgment are left out of the result, got {unjudged.height}: "
+            f"{first_few(unjudged[join.query].to_list())}",
+        )
+    n_expected, keys = join.strategies.height * queries.height, [join.strategy, join.query]
+    if join.answered.height == n_expected:
+        return
+    expected = join.strategies.join(queries, how="cross", maintain_order="left_right")
+    lacking = expected.join(
+        join.answered, on=keys, how="anti", nulls_equal=True, maintain_order="left"
+    )
+    by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query).rows()
+    over = f"over({', '.join(map(repr, join.query_columns))})"
+    answers = f"pl.col({join.score!r}).is_not_null()"
+    if join.strategy == NO_STRATEGY:
+        [(_, unanswered)] = by_strategy
+        sentence = (
+            f"{len(unanswered)} of {queries.height} judged queries have no row in `run`, and "
+            f"count as failures: {first_few(unanswered)}"
+        )
+        hint = f"if they were not run at all, .filter({answers}.any().{over}) keeps the others"
+    else:
+        parts = [
+            f"{name!r} lacks {len(unanswered)} of {queries.height} ({first_few(unanswered)})"
+            for name, unanswered in by_strategy[:MAX_SHOWN_VALUES]
+        ]
+        more = ["..."] if len(by_strategy) > MAX_SHOWN_VALUES else []
+        sentence = (
+            "some strategies have no row for judged queries, which count as failures: "
+            f"{'; '.join([*parts, *more])}"
+        )
+        n_answering = f"pl.col({join.strategy!r}).filter({answers}).n_unique().{over}"
+        hint = (
+            f"if strategies ran on different queries, .filter({n_answering} == "
+            f"{join.strategies.height}) keeps those that all answered"
+        )
+    warn_the_caller(
+        DataWarning.missing, f"{sentence}\n\nHint: {hint}" if join.retrieved else sentence
+    )
+
+
+def warn_of_few_matches(join: Join) -> None:
+    """Warn if hardly any retrieved document is judged."""
+    unjudged, matched = join.list_unjudged(), join.answered.filter(pl.col(FOUND) > 0)
+    n_queries = join.answered[join.query].n_unique()
+    n_unmatched = n_queries - matched[join.query].n_unique()
+    if unjudged.is_empty() or not (2 * n_unmatched > n_queries or _has_few_matches(join, unjudged)):
+        return
+    sentence = "the run and the judgments have few documents in common"
+    if n_unmatched:
+        sentence = f"in {n_unmatched} of {n_queries} queries no retrieved document is judged"
+    missed = join.missed if join.missed.height else join.judged
+    warn_the_caller(
+        DataWarning.ids,
+        f"{sentence}; {join.found} of {join.retrieved} retrieved documents are judged "
+        f"({join.found / join.retrieved:.1%})\n\n"
+        f"Hint: check that {join.doc!r} means the same in `run` ({unjudged[0]!r}) and `judgments` "
+        f"({missed[join.doc][0]!r}); overview(frame) counts retrieved and judged documents",
+    )
+
+
+def _has_few_matches(join: Join, unjudged: pl.Series) -> bool:
     """Return whether few documents of the run occur in the judgments.
 
     Few matches within the same query do not prove that identifiers are written differently. In
     recommendation, a query is a user, and each user judges few of many documents. So the documents
     without a match are also looked up among the judgments of all other queries.
     """
-    max_matches = min(retrieved, join.judged.height * len(join.strategies))
-    if not max_matches or n_found > MAX_COMMON_SHARE * max_matches:
+    max_matches = min(join.retrieved, join.judged.height * join.strategies.height)
+    if join.found > MAX_COMMON_SHARE * max_matches:
         return False
-    judged_for_others = join.unmatched.is_in(join.judged.get_column(join.doc).implode()).sum()
-    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(join.unmatched), max_matches))
-
-
-def _describe_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
-    """List the first strategies that lack queries that others answered."""
-    keys, n_queries = [join.strategy, join.query], join.queries.height
-    strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
-    if answered.height == strategies.height * queries.height:
-        return ""
-    all_pairs = strategies.join(queries, how="cross")
-    lacking = all_pairs.join(answered, on=keys, how="anti", maintain_order="left")
-    by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query)
-    parts = [
-        f"{name!r} lacks {len(missing_queries)} of {n_queries} ({first_few(missing_queries)})"
-        for name, missing_queries in by_strategy.head(MAX_SHOWN_VALUES).iter_rows()
-    ]
-    return "; ".join(parts if by_strategy.height <= MAX_SHOWN_VALUES else [*parts, "..."])
-
-
-def _write_filter(join: Join, expression: str, condition: str = "") -> str:
-    """Write a filter of the result by the value of an expression in each query."""
-    queries = ", ".join(map(repr, join.query_columns))
-    return f".filter({expression}.over({queries}){condition})"
-
-
-def _write_is_of_run(join: Join) -> str:
-    """Write an expression that is true for rows of the run, and false for missed documents."""
-    columns = [
-        name for name in join.run.columns if name not in (join.query, join.doc, join.strategy)
-    ]
-    complete = [name for name in columns if not join.run[name].null_count()]
-    if complete:
-        return f"pl.col({complete[0]!r}).is_not_null()"
-    return f"pl.any_horizontal(pl.col({columns!r}).is_not_null())"
-
-
-def _find_absent(values: pl.Series, others: pl.Series) -> list[Any]:
-    """Return the distinct values that are absent from the others."""
-    each = values.unique(maintain_order=True).to_frame("value")
-    return each.join(
-        others.unique().to_frame("value"), on="value", how="anti", maintain_order="left"
-    )["value"].to_list()
+    judged_for_others = unjudged.is_in(join.judged[join.doc].implode()).sum()
+    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(unjudged), max_matches))
