@@ -8,15 +8,11 @@ measures.
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Collection
 from importlib import resources
 from typing import Any, NamedTuple
-
-FIRST_OF_LIST = ", with .list.first() of its column"
-"""Further step if our measure is a list of one number. The other tool returns this number."""
 
 
 class Call(NamedTuple):
@@ -99,86 +95,17 @@ def translate_foreign_name(name: str, *, any_case: bool = True) -> list[Call]:
 
 def _find_calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[Call]:
     """Return the calls for a name, one for each table entry that matches."""
-    calls = _translate_ir_measures(name, tables["ir_measures"], flags)
+    calls = []
+    if match := re.fullmatch(r"(\w+)(\([^()]*\))?(@\d+)?", name):  # such as AP(rel=2)@100
+        options, cutoff = (match[2] or "").replace("rel=", "threshold="), match[3] or ""
+        calls += [
+            Call("ir_measures", f"{function}{options}{cutoff}")
+            for pattern, function in tables["ir_measures"].items()
+            if re.fullmatch(pattern, match[1], flags)
+        ][:1]
     for tool, patterns in tables["calls"].items():
         for pattern, call in patterns.items():
             if match := re.fullmatch(pattern, name, flags):
                 measure, further = (call, "") if isinstance(call, str) else call
                 calls.append(Call(tool, measure.format(*match.groups("")), further))
     return calls
-
-
-RANKS_1000 = ("inst", "insq", "nerr10", "nerr11")
-"""Measures that ir_measures computes over 1000 ranks if there is no cutoff."""
-
-OWN_SCALE = {"max_rel": "max_grade", "min_rel": "irrelevant"}
-"""Arguments of ir_measures that set the scale of grades, and our argument for each."""
-
-OWN_OPTIONS = {"rel": "threshold", "T": "target", "normalize": "normalised"}
-"""Mapping from options of ir_measures to our options, for options with different names."""
-
-DEFAULT_PERSISTENCE = {"rbp": "0.8", "nerr10": "0.9", "compat": "0.95"}
-"""Default of `p` for each measure, as text. Our defaults are the same as those of ir_measures, so a
-translation leaves out a default `p`."""
-
-
-def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, str]:
-    """Translate options of ir_measures; leave out default `threshold` and `p`."""
-    defaults = {"threshold": "1", "p": DEFAULT_PERSISTENCE.get(function)}
-    options = {OWN_OPTIONS.get(name, name): value.strip() for name, value in arguments.items()}
-    return {name: value for name, value in options.items() if value != defaults.get(name)}
-
-
-def _read_number(text: str) -> float:
-    """Return a number, or NaN if the text contains none."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
-    """Return a list with the call for a measure such as `AP(rel=2)@100`.
-
-    The list is empty if the table of ir_measures lacks the name, or if this package cannot compute
-    the measure.
-    """
-    match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
-    patterns = [each for each in functions if match and re.fullmatch(each, match[1], flags)]
-    if match is None or not patterns:
-        return []
-    function, cutoff = functions[patterns[0]], match[3]
-    arguments = dict(re.findall(r"(\w+)\s*=\s*(\{[^}]*\}|[^,]+)", match[2] or ""))
-    if function == "n_retrieved" and "rel" in arguments:
-        function = "n_relevant_retrieved"
-    options, further = {}, ""
-    # `beta` of ir_measures is the square of our `beta`.
-    square = _read_number(arguments.pop("beta", "1") if function == "f_measure" else "1")
-    is_exponential, gains = "exp" in arguments.pop("dcg", ""), arguments.pop("gains", None)
-    if "relative" in arguments or not square > 0 or (is_exponential and gains):
-        return []
-    if function == "ndcg" and not is_exponential:
-        options["gain"] = gains or "linear"
-    if square != 1:
-        options["beta"] = f"{math.sqrt(square)!r}".removesuffix(".0")
-    if arguments.pop("judged_only", "").strip() == "True":
-        further = " with condensed=True"
-    if function == "err":
-        further += (
-            " with max_grade=4, since the scale of ERR in ir_measures always ends at 4 (the "
-            "highest grade of your own scale gives another number)"
-        )
-    if function in RANKS_1000 and not cutoff:
-        # With this cutoff, our measures count the ranks after the last document too, with a gain
-        # of 0.
-        cutoff = "1000"
-    scale = {own: arguments.pop(name, "0").strip() for name, own in OWN_SCALE.items()}
-    if scale_text := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):
-        further += f" with {scale_text}"
-    if function == "interpolated_precision" and cutoff:
-        options["recall_levels"], cutoff, further = f"[{cutoff}]", None, further + FIRST_OF_LIST
-    options |= _translate_options(function, arguments)
-    options_text = ", ".join(f"{option}={value}" for option, value in options.items())
-    brackets = f"({options_text})" if options_text else ""
-    measure = f"{function}{brackets}{f'@{cutoff}' if cutoff else ''}"
-    return [Call("ir_measures", measure, further)]
