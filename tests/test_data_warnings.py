@@ -324,7 +324,7 @@ OF_RUNS = pl.DataFrame(
 @pytest.mark.parametrize("how", ["inner", "left"])
 def test_a_join_of_runs_that_are_stacked_is_told(lazily, how):
     joined = RUNS.join(OF_RUNS, on=["query", "doc"], how=how)
-    said = "the relevant documents of a query differ between strategies in 2 of 2 queries (query "
+    said = "the relevant documents of a query differ between strategies in 2 of 2 queries (1, 2"
     with assert_warned(
         said, r"(.|\n)*Hint: join_judgments\(run, judgments\) contains each judged document"
     ):
@@ -338,9 +338,7 @@ def test_a_join_of_runs_that_are_stacked_is_told(lazily, how):
     graded_apart = judged.with_columns(
         pl.when(strategy="x", doc="b", query=1).then(1).otherwise("grade").alias("grade")
     )
-    with pytest.warns(
-        DataWarning.join, match=r"in 1 of 2 queries \(query 1: 'x' has 3 and 'y' has 3\)"
-    ):
+    with pytest.warns(DataWarning.join, match=r"in 1 of 2 queries \(1\)"):
         measured(graded_apart, "ap", strategy="strategy", doc=None, lazily=lazily)
 
 
@@ -429,7 +427,7 @@ def test_queries_that_are_measured_by_scales_of_their_own_are_told(lazily, measu
     )
     said = (
         f"{measure!r} uses the highest grade of each query as the highest of the scale. It ranges "
-        "from 1 to 4, and is below 4 in 1 of 2 queries, where the same grade is worth more\n\n"
+        "from 1 to 4, so the same grade is worth more in some queries\n\n"
         "Hint: max_grade=4 measures all queries by one scale"
     )
     with assert_warned(said):

@@ -17,7 +17,6 @@ import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._frames.notes import (
-    AT_MAXIMUM,
     BELOW_ZERO,
     HALVES,
     HIGHEST,
@@ -44,10 +43,6 @@ since all of them may be relevant."""
 
 MAX_STARS = 10
 """Highest grade of a scale of stars. Higher grades are counts, such as clicks."""
-
-GDEVAL_HIGHEST = 4
-"""Highest grade on the scale of gdeval, the tool with which ir_measures computes ERR."""
-
 
 MAX_EXPONENT = 10
 """Maximum grade above `irrelevant` for which gains are powers of 2 without a warning."""
@@ -169,56 +164,18 @@ class NotedData:
         """Return whether the note `count` is true or above 0 for all strategies."""
         return all(each[count] for each in self.strategies)
 
-    def format_share(self, counts: Sequence[int], totals: Sequence[int]) -> str:
-        """Return a share such as "3 of 20 queries" or "5 of 40 rankings".
-
-        Without a column of strategies, all strategies rank the same rows, so only the first count
-        and the first total are used. With such a column, the text counts the queries of the only
-        strategy whose count is above 0. If there are several such strategies, it counts the
-        rankings of all strategies.
-        """
-        if self.request.strategy is None:
-            return f"{counts[0]} of {totals[0]} queries"
-        affected = [pair for pair in zip(counts, totals, strict=True) if pair[0]]
-        if len(affected) == 1:
-            return "{} of {} queries".format(*affected[0])
-        return f"{sum(counts)} of {sum(totals)} rankings"
-
-    def find_split_queries(self) -> Iterator[str]:
-        """Yield a sentence for each query column whose nulls may split queries."""
-        if len(self.request.query) == 1:
-            return
-        for name in self.request.query:
-            is_null = pl.col(name).is_null()
-            if not self.values.get_column(name).null_count():
-                continue
-            others = [key for key in self.request.result_keys if key != name]
-            keys = self.values.select(self.request.result_keys)
-            lacking, complete = keys.filter(is_null), keys.filter(~is_null)
-            split = lacking.join(complete, on=others, how="semi", nulls_equal=True)
-            if n_split := split.select(self.request.query).n_unique():
-                subject = "1 query" if n_split == 1 else f"{n_split} queries"
-                yield (
-                    f"{subject} may be split in two: {name!r} is null in some of the rows, and "
-                    "null counts as a query of its own\n\n"
-                    "Hint: join_judgments adds rows that are null in columns that only the run "
-                    "has; leave such a column out of query= and join it to the result of evaluate; "
-                    f"pl.col({name!r}).fill_null('none') makes null a value like any other"
-                )
-
     def find_null_keys(self) -> Iterator[str]:
         """Yield sentences about rows without a query or a strategy."""
-        for (kind, lack), rows in self.notes.rows_without_key.items():
+        for kind, rows in self.notes.rows_without_key.items():
             names = self.request.query if kind == "query" else (self.request.strategy,)
-            column = " and ".join(map(repr, names))
-            hint = f"drop_{lack.lower()}s({column})"
+            columns = ", ".join(map(repr, names))
+            hint = f"drop_nulls({columns})"
             if len(names) > 1:
-                lacking = f"pl.col({', '.join(map(repr, names))}).is_{lack.lower()}()"
-                hint = f"filter(~pl.all_horizontal({lacking}))"
+                hint = f"filter(~pl.all_horizontal(pl.col({columns}).is_null()))"
             if rows:
                 subject = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
                 yield (
-                    f"{kind} {column} is {lack} in {subject} measured as one separate {kind}"
+                    f"{kind} {columns} is null in {subject} measured as one separate {kind}"
                     f"\n\nHint: .{hint} leaves such rows out"
                 )
 
@@ -230,25 +187,11 @@ class NotedData:
         low = min((each["lowest_maximum_grade"] for each in relevant), default=0)
         high = max((each["highest_maximum_grade"] for each in relevant), default=0)
         if low != high:
-            n_below = [
-                each["queries_with_relevant"]
-                - (each[AT_MAXIMUM] if each["highest_maximum_grade"] == high else 0)
-                for each in relevant
-            ]
-            share = self.format_share(n_below, [each["queries_with_relevant"] for each in relevant])
-            functions = {self.request.measures[name].function for name in names}
-            gdeval_hint = ""
-            if "err" in functions and high != GDEVAL_HIGHEST:
-                gdeval_hint = (
-                    f", that of these grades; max_grade={GDEVAL_HIGHEST} gives ERR as in gdeval "
-                    "and ir_measures"
-                )
             verb = "uses" if len(names) == 1 else "use"
             yield (
                 f"{first_few(names)} {verb} the highest grade of each query as the highest of the "
-                f"scale. It ranges from {low:g} to {high:g}, and is below {high:g} in {share}, "
-                "where the same grade is worth more\n\n"
-                f"Hint: max_grade={high:g} measures all queries by one scale{gdeval_hint}"
+                f"scale. It ranges from {low:g} to {high:g}, so the same grade is worth more in "
+                f"some queries\n\nHint: max_grade={high:g} measures all queries by one scale"
             )
 
     def find_stars(self) -> Iterator[str]:
@@ -316,8 +259,7 @@ class NotedData:
 
     def find_unjudged_queries(self) -> Iterator[str]:
         """Yield a sentence about queries without a judged document."""
-        if self.notes.unjudged:
-            counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
+        if unjudged := self.notes.unjudged:
             hint = (
                 "join_judgments(run, judgments) leaves such queries out, and adds the judged "
                 "documents that were not retrieved, which a plain join loses; overview(frame) "
@@ -330,9 +272,8 @@ class NotedData:
                     "leaves these queries out of means"
                 )
             yield (
-                f"no document is judged in {self.format_share(*counts)}, which "
-                f"{self._write_fill_values()}: "
-                f"{first_few(self.notes.unjudged)}\n\nHint: {hint}"
+                f"no document is judged in {len(unjudged)} of {self.queries} queries, which "
+                f"{self._write_fill_values()}: {first_few(unjudged)}\n\nHint: {hint}"
             )
 
     def _write_fill_values(self) -> str:
@@ -354,19 +295,12 @@ class NotedData:
         if not self.request.depends_on_missed:
             return
         if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
-            strategy, query = self.notes.strategy, self.notes.query
-            queries = rows.select(query)
-            rows_of_first = rows.join(rows.head(1), on=query, how="semi", nulls_equal=True)
-            ordered = rows_of_first.sort("n_relevant", "sum_of_relevant", maintain_order=True)
-            (fewest_name, fewest), *_, (most_name, most) = ordered.select(
-                strategy, "n_relevant"
-            ).rows()
+            queries = rows.select(self.notes.query).unique(maintain_order=True)
             yield (
                 "the relevant documents of a query differ between strategies in "
-                f"{queries.n_unique()} of {self.queries} queries (query "
-                f"{first_few([queries.row(0)])}: {fewest_name!r} has {fewest} and {most_name!r} "
-                f"has {most}): a plain join of runs and judgments drops judged documents that were "
-                "not retrieved, so recall, ap and ndcg are too high\n\n"
+                f"{queries.height} of {self.queries} queries ({first_few(queries.rows())}): a "
+                "plain join of runs and judgments drops judged documents that were not retrieved, "
+                "so recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) contains each judged document once for each "
                 "strategy, with one grade"
             )
@@ -458,15 +392,8 @@ class NotedData:
         most_tied = [
             f"{each['name']!r} in {each['depends_on_ties']}" for each in tied[:MAX_SHOWN_VALUES]
         ]
-        more = (
-            f" and {len(tied) - MAX_SHOWN_VALUES} more strategies"
-            if len(tied) > MAX_SHOWN_VALUES
-            else ""
-        )
-        counts = [self.notes.n_dependent]
-        if self.request.strategy is not None:
-            counts = [each["depends_on_ties"] for each in self.strategies]
-        share = self.format_share(counts, [each["queries"] for each in self.strategies])
+        if len(tied) > MAX_SHOWN_VALUES:
+            most_tied.append("...")
         column = self.request.ties.document or self.request.document
         if self.request.ties.document is None:
             decision = "the order of rows decides which comes first"
@@ -479,8 +406,8 @@ class NotedData:
             hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
         values = " or ".join(["grades", *self.request.inputs])
         yield (
-            f"documents with the same score have different {values} in {share} "
-            f"({', '.join(most_tied)}{more}), and {decision}\n\nHint: {hint}"
+            f"documents with the same score have different {values} in {self.notes.n_dependent} of "
+            f"{self.queries} queries ({', '.join(most_tied)}), and {decision}\n\nHint: {hint}"
         )
 
     def find_tied_pairs(self) -> Iterator[str]:
@@ -501,7 +428,6 @@ class NotedData:
 
 
 WARNING_RULES = (
-    (DataWarning.nulls, NotedData.find_split_queries),
     (DataWarning.nulls, NotedData.find_null_keys),
     (DataWarning.scale, NotedData.find_unlike_scales),
     (DataWarning.scale, NotedData.find_stars),

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import MAX_SHOWN_VALUES
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._measuring.kernels.ragged import Integers
@@ -23,19 +22,11 @@ DEPENDS_ON_TIES = "depends_on_ties"
 TIED_PAIR = TEMPORARY_NAME_TEMPLATE.format("depends on ties")
 """Name of a column beside the values of pairs: True if these depend on the order of ties."""
 
-AT_MAXIMUM = "queries_at_maximum"
-"""Name of a count of queries, for each strategy.
-
-Let g be the highest grade of all relevant documents, in all queries of the strategy. The count is
-the number of queries with a relevant document of grade g.
-"""
-
 _FIRST_TEN = pl.col("retrieved").clip(upper_bound=10).cast(pl.Int64)
 
 SUMMARIES: Mapping[str, pl.Expr] = {
     "queries": pl.len(),
     "answered": (pl.col("retrieved") > 0).sum(),
-    "unjudged": (pl.col("judged") == 0).sum(),
     "some_retrieved_are_unjudged": (pl.col("retrieved") > pl.col("retrieved_and_judged")).any(),
     "all_judged_are_retrieved": (pl.col("judged") == pl.col("retrieved_and_judged")).all(),
     "depends_on_ties": pl.col(DEPENDS_ON_TIES).sum(),
@@ -44,7 +35,6 @@ SUMMARIES: Mapping[str, pl.Expr] = {
     "lowest_maximum_grade": pl.col("maximum_grade").min(),
     "highest_maximum_grade": pl.col("maximum_grade").max(),
     "queries_with_relevant": pl.col("maximum_grade").count(),
-    AT_MAXIMUM: (pl.col("maximum_grade") == pl.col("maximum_grade").max()).sum(),
 }
 """Summaries of the notes of a strategy, by name.
 
@@ -100,39 +90,29 @@ class Notes:
 
     @cached_property
     def n_dependent(self) -> int:
-        """Number of queries with a value that depends on ties.
-
-        If strategies are stacked, each strategy of a query counts separately.
-        """
-        rows = self.table.filter(DEPENDS_ON_TIES)
-        keys = self.query if self.request.strategy is None else [self.strategy, *self.query]
-        return rows.select(keys).n_unique()
+        """Number of queries for which a value of a strategy depends on ties."""
+        return self.table.filter(DEPENDS_ON_TIES).select(self.query).n_unique()
 
     @cached_property
     def unjudged(self) -> list[tuple[Any, ...]]:
-        """The first few queries without judged documents, in sorted order."""
-        queries = self.of_queries.filter(judged=0).select(self.query).unique().sort(self.query)
-        return queries.head(MAX_SHOWN_VALUES + 1).rows()
+        """The queries without judged documents, in sorted order."""
+        queries = self.of_queries.filter(judged=0).select(self.query)
+        return queries.unique().sort(self.query).rows()
 
-    @cached_property
-    def rows_without_key(self) -> dict[tuple[str, str], int]:
-        """The number of rows for each kind of missing key.
+    @property
+    def rows_without_key(self) -> dict[str, int]:
+        """The number of rows without a query, and without a strategy.
 
-        For example, the number at `("query", "null")` counts rows with a null query. If several
-        columns form a query, it is null only if all of them are null, and NaN only if all are NaN.
+        If several columns form a query, it is null only if all of them are null.
         """
-        keys, counts = {"query": self.query}, {}
+        keys = {"query": self.query}
         if self.request.strategy is not None:
             keys["strategy"] = [self.strategy]
-        for key, columns in keys.items():
-            counts[key, "null"] = pl.all_horizontal(pl.col(columns).is_null())
-            if all(self.table.schema[column].is_float() for column in columns):
-                counts[key, "NaN"] = pl.all_horizontal(pl.col(columns).is_nan())
         n_rows = self.of_queries.select(
-            pl.col("rows").cast(pl.Int64).filter(is_missing).sum().alias(" ".join(names))
-            for names, is_missing in counts.items()
+            pl.col("rows").filter(pl.all_horizontal(pl.col(columns).is_null())).sum().alias(kind)
+            for kind, columns in keys.items()
         )
-        return dict(zip(counts, n_rows.row(0), strict=True))
+        return n_rows.row(0, named=True)
 
 
 def note_queries(request: Request, groups: Groups, grades: Lists) -> dict[str, pl.Series]:
