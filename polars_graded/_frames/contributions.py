@@ -147,25 +147,29 @@ def select_queries(
 
     Raise also if `descending` does not fit a column that looks like ranks.
     """
-    has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
-    conditions = []
+    columns, schema = ", ".join(map(repr, request.query)), frame.collect_schema()
+    keys = []
     for of in queries:
-        if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
+        key = of if len(request.query) > 1 else (of,)
+        if not (isinstance(key, tuple) and len(key) == len(request.query)):
             msg = f"`of` must be a tuple with one value for each of {columns}, got {of!r}"
             raise TypeError(msg)
-        parts = []
-        for query, value in zip(request.query, of if has_several_columns else [of], strict=True):
-            is_query = pl.col(query).eq_missing(pl.lit(value))
-            dtype = frame.collect_schema()[query]
-            try:
-                pl.Series(query, [], dtype=dtype).to_frame().filter(is_query)
-            except (pl.exceptions.PolarsError, TypeError):
-                msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
-                raise TypeError(msg) from None
-            parts.append(is_query)
-        conditions.append(pl.all_horizontal(parts))
-    is_selected = pl.any_horizontal(conditions)
-    rows = request.add_computed_columns(frame.lazy().filter(is_selected).collect())
+        types = {name: schema[name] for name in request.query}
+        try:
+            values = {name: [value] for name, value in zip(types, key, strict=True)}
+            keys.append(pl.DataFrame(values, schema=types))
+        except (pl.exceptions.PolarsError, TypeError, OverflowError):
+            kinds = ", ".join(map(str, types.values()))
+            msg = f"`of` must be a value of {columns}, which is of type {kinds}, got {of!r}"
+            raise TypeError(msg) from None
+    selected = frame.lazy().join(
+        pl.concat(keys).lazy(),
+        on=request.query,
+        how="semi",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    rows = request.add_computed_columns(selected.collect())
     # One query shows nothing about ranks, so all queries are read.
     all_rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
     group_rankings(request, all_rows)
