@@ -1,4 +1,4 @@
-"""Join the rows of a run with judgments, append missed documents, and check that they match.
+"""Join runs with judgments, append missed documents, and check that they match.
 
 A strategy missed a judged document if it did not retrieve the document. The rows of the run keep
 their order. Rows of queries without judgments are dropped.
@@ -6,101 +6,36 @@ their order. Rows of queries without judgments are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict, Unpack, overload
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import MAX_SHOWN_VALUES, TEXT_TYPES, check_columns, first_few
+from polars_graded._checks import (
+    MAX_SHOWN_VALUES,
+    TEXT_TYPES,
+    check_column_name,
+    check_column_names,
+    check_columns,
+    check_number,
+    first_few,
+    pack_query,
+)
 from polars_graded._frames.distinct_keys import check_distinct, check_key_columns, check_no_nulls
-from polars_graded._frames.inputs import Frame, Runs
+from polars_graded._frames.inputs import (
+    Frame,
+    Runs,
+    build_grader_table,
+    build_run_table,
+    gather_subtopics,
+)
 from polars_graded._frames.rows import scan_frames
+from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-
-def check_schemas(
-    run: pl.Schema,
-    judgments: pl.Schema,
-    query: str,
-    doc: str,
-    grades: Sequence[str],
-    strategy: str | None,
-) -> list[str]:
-    """Return the key columns of the run; raise if the two frames cannot be joined."""
-    for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
-        check_columns("run", [] if name is None else [name], run, argument=argument)
-    for grade in grades:
-        if grade not in judgments and grade in run:
-            msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
-            raise pl.exceptions.ColumnNotFoundError(msg)
-    arguments = [("query", query), ("doc", doc), *(("grade", grade) for grade in grades)]
-    for argument, name in arguments:
-        check_columns("judgments", [name], judgments, argument=argument)
-    if strategy in (query, doc):
-        msg = f"`strategy` must name a column that no other argument names, got {strategy!r}"
-        raise ValueError(msg)
-    for grade in grades:
-        check_grade(f"grade {grade!r}", judgments[grade])
-    pair = [query, doc]
-    key = pair if strategy is None else [strategy, *pair]
-    for column in pair:
-        ours, theirs = run[column], judgments[column]
-        if ours != theirs:
-            msg = (
-                f'"{column}" must have one data type, got {ours} in `run` and {theirs} in'
-                " `judgments`: cast one of them"
-            )
-            raise TypeError(msg)
-    shared = [name for name in judgments if name in run and name not in pair]
-    if shared:
-        msg = (
-            f"only {_format_columns(pair)} may be in both `run` and `judgments`, "
-            f"got {_format_columns(shared)}: drop or rename it in one of them"
-        )
-        raise ValueError(msg)
-    if not set(run).difference(key):
-        # After the join, a null score marks judged documents that were not retrieved. Without a
-        # score, they could not be distinguished from retrieved documents.
-        msg = f"`run` must have a column to rank by, such as a score, got {_format_columns([*run])}"
-        raise ValueError(msg)
-    return key
-
-
-def _format_columns(columns: Sequence[str]) -> str:
-    return ", ".join(f'"{column}"' for column in columns) or "none"
-
-
-def select_judgments(
-    judgments: pl.DataFrame,
-    pair: Sequence[str],
-    grades: Sequence[str],
-    unjudged_below: float | None,
-) -> pl.DataFrame:
-    """Return the judgments with a grade; raise for null or repeated keys.
-
-    A grade below `unjudged_below` becomes null. Without `unjudged_below`, warn of grades below 0.
-    """
-    check_key_columns(judgments, "judgments", pair)
-    graded = pl.col(grades)
-    if unjudged_below is not None:
-        judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
-    judged = judgments.filter(pl.any_horizontal(graded.is_not_null()))
-    if unjudged_below is not None:
-        return judged
-    grade_columns = judged.select(cs.by_name(grades) & cs.numeric()).get_columns()
-    n_grades = sum(column.count() for column in grade_columns)
-    if n_below := sum((column < 0).sum() for column in grade_columns):
-        warn_the_caller(
-            DataWarning.scale,
-            f"{n_below} of {n_grades} judgments have a grade below 0, and count as judged and "
-            "irrelevant\n\n"
-            "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower "
-            "number for unjudged_below keeps them and silences this warning",
-        )
-    return judged
-
+__all__ = ["join_judgments"]
 
 ROW_NUMBER = "polars_graded: row number"
 NO_STRATEGY = "polars_graded: no strategy"
@@ -117,6 +52,147 @@ FOUND = "polars_graded: found"
 ROWS = "polars_graded: rows"
 """Names of temporary columns: the number of rows of a strategy and query, and the number of judged
 rows among them."""
+
+
+class _Options(TypedDict, total=False):
+    """The keywords of `join_judgments`."""
+
+    query: str | Sequence[str]
+    doc: str
+    grade: str
+    strategy: str | None
+    subtopic: str | None
+    unjudged_below: float | None
+
+
+@overload
+def join_judgments(
+    run: pl.LazyFrame | Mapping[str, pl.LazyFrame], judgments: Any, **options: Unpack[_Options]
+) -> pl.LazyFrame: ...
+@overload
+def join_judgments(run: Any, judgments: Any, **options: Unpack[_Options]) -> pl.DataFrame: ...
+@checks_call
+def join_judgments(
+    run: Any,
+    judgments: Any,
+    *,
+    query: str | Sequence[str] = "query",
+    doc: str = "doc",
+    grade: str = "grade",
+    strategy: str | None = None,
+    subtopic: str | None = None,
+    unjudged_below: float | None = None,
+) -> Any:
+    """Join a run with judgments into one frame that can be evaluated.
+
+    A row of the result is a document of a query. If the document is not judged, its grade is null.
+    If it was not retrieved, its score is null. The result contains every judged document of every
+    judged query for every strategy, so that an unanswered query counts as a failure. The page
+    "Rows, ties and missing judgments" of the documentation describes lists, empty runs and ids.
+
+    Parameters
+    ----------
+    run
+        The retrieved documents, with a score or a rank: any data frame; `{query: {doc: score}}`; or
+        `{query: [doc, ...]}` in rank order. A mapping from names to any of these stacks strategies.
+        A LazyFrame is joined lazily; Spark and Ray are collected.
+    judgments
+        The judged documents: a data frame; `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
+        relevant documents, which get grade 1. For several graders, pass a mapping from their names,
+        or a column `"grader"`.
+    query, doc
+        The columns of both frames that name the query (one or a list of columns) and the document.
+        A column of documents may hold one list per query.
+    grade
+        The column of `judgments` that holds the grade. A null grade is no judgment.
+    strategy
+        The column of `run` that identifies strategies. Without this argument, the run is one
+        ranking per query. For a mapping of runs, it names the column of the result, by default
+        "strategy".
+    subtopic
+        The column of `judgments` that names the subtopic, if a document is judged once per
+        subtopic. The result has one row per document with its highest grade, and a column
+        "subtopics".
+    unjudged_below
+        Judgments with a lower grade are ignored. With 0, documents with the grade -1 in a qrels
+        file (pooled but not judged) are unjudged. By default, every grade is a judgment.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The columns of `run`, then those that `judgments` adds. The rows of the run for judged
+        queries come first, then the judged documents that were not retrieved, strategy by strategy.
+
+    Raises
+    ------
+    ValueError
+        If run and judgments write ids in different forms, so that no document is found. If a
+        document occurs more than once for a query in `judgments`, or for a query and strategy in
+        `run`. If the run holds several strategies and `strategy` is None; if a query, document or
+        strategy is null; if another column is in both frames. Errors in the rows of a lazy run are
+        raised when the result is collected.
+
+    Warns
+    -----
+    DataWarning
+        If queries of the run have no judgment (they are left out), or strategies did not answer a
+        judged query (these count as failures). If run and judgments have hardly any document in
+        common. If judgments have a grade below 0 and `unjudged_below` is not passed.
+
+    See Also
+    --------
+    overview : Counts of retrieved, judged and relevant documents, before measuring.
+    evaluate : Measures of such a frame.
+
+    Examples
+    --------
+    No judgment names d9. The strategy "a" did not retrieve d2 for q1, nor d1 for q2.
+
+    >>> import polars as pl
+    >>> runs = {
+    ...     "a": {"q1": {"d1": 0.9, "d9": 0.4}, "q2": {"d9": 0.3}},
+    ...     "b": {"q1": {"d1": 0.7, "d2": 0.1}, "q2": {"d1": 0.5}},
+    ... }
+    >>> judgments = pl.DataFrame(
+    ...     {"query": ["q1", "q1", "q2"], "doc": ["d1", "d2", "d1"], "grade": [2, 1, 1]}
+    ... )
+    >>> join_judgments(runs, judgments)
+    shape: (8, 5)
+    ┌──────────┬───────┬─────┬───────┬───────┐
+    │ strategy ┆ query ┆ doc ┆ score ┆ grade │
+    │ ---      ┆ ---   ┆ --- ┆ ---   ┆ ---   │
+    │ str      ┆ str   ┆ str ┆ f64   ┆ i64   │
+    ╞══════════╪═══════╪═════╪═══════╪═══════╡
+    │ a        ┆ q1    ┆ d1  ┆ 0.9   ┆ 2     │
+    │ a        ┆ q1    ┆ d9  ┆ 0.4   ┆ null  │
+    │ a        ┆ q2    ┆ d9  ┆ 0.3   ┆ null  │
+    │ b        ┆ q1    ┆ d1  ┆ 0.7   ┆ 2     │
+    │ b        ┆ q1    ┆ d2  ┆ 0.1   ┆ 1     │
+    │ b        ┆ q2    ┆ d1  ┆ 0.5   ┆ 1     │
+    │ a        ┆ q1    ┆ d2  ┆ null  ┆ 1     │
+    │ a        ┆ q2    ┆ d1  ┆ null  ┆ 1     │
+    └──────────┴───────┴─────┴───────┴───────┘
+    """
+    columns = check_column_names("query", query)
+    query = ", ".join(columns)
+    if len(columns) > 1:
+        run, judgments = (
+            pack_query(argument, frames, columns, query)
+            for argument, frames in (("run", run), ("judgments", judgments))
+        )
+    for argument, name in (("doc", doc), ("grade", grade)):
+        check_column_name(argument, name)
+    if strategy is not None:
+        check_column_name("strategy", strategy)
+    if unjudged_below is not None:
+        unjudged_below = check_number("unjudged_below", unjudged_below)
+    if subtopic is not None:
+        check_column_name("subtopic", subtopic)
+        judgments = gather_subtopics(judgments, query, doc, grade, subtopic, unjudged_below)
+    runs = build_run_table(run, query, doc, strategy)
+    judged, grades = build_grader_table(judgments, query, doc, grade)
+    rows = join_rows(runs, judged, query, doc, grades, unjudged_below, columns)
+    return rows if len(columns) == 1 else rows.unnest(query)
 
 
 def join_rows(
@@ -271,6 +347,88 @@ class Join(NamedTuple):
 
 
 # Checks
+
+
+def check_schemas(
+    run: pl.Schema,
+    judgments: pl.Schema,
+    query: str,
+    doc: str,
+    grades: Sequence[str],
+    strategy: str | None,
+) -> list[str]:
+    """Return the key columns of the run; raise if the two frames cannot be joined."""
+    for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
+        check_columns("run", [] if name is None else [name], run, argument=argument)
+    for grade in grades:
+        if grade not in judgments and grade in run:
+            msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
+            raise pl.exceptions.ColumnNotFoundError(msg)
+    arguments = [("query", query), ("doc", doc), *(("grade", grade) for grade in grades)]
+    for argument, name in arguments:
+        check_columns("judgments", [name], judgments, argument=argument)
+    if strategy in (query, doc):
+        msg = f"`strategy` must name a column that no other argument names, got {strategy!r}"
+        raise ValueError(msg)
+    for grade in grades:
+        check_grade(f"grade {grade!r}", judgments[grade])
+    pair = [query, doc]
+    key = pair if strategy is None else [strategy, *pair]
+    for column in pair:
+        ours, theirs = run[column], judgments[column]
+        if ours != theirs:
+            msg = (
+                f'"{column}" must have one data type, got {ours} in `run` and {theirs} in'
+                " `judgments`: cast one of them"
+            )
+            raise TypeError(msg)
+    shared = [name for name in judgments if name in run and name not in pair]
+    if shared:
+        msg = (
+            f"only {_format_columns(pair)} may be in both `run` and `judgments`, "
+            f"got {_format_columns(shared)}: drop or rename it in one of them"
+        )
+        raise ValueError(msg)
+    if not set(run).difference(key):
+        # After the join, a null score marks judged documents that were not retrieved. Without a
+        # score, they could not be distinguished from retrieved documents.
+        msg = f"`run` must have a column to rank by, such as a score, got {_format_columns([*run])}"
+        raise ValueError(msg)
+    return key
+
+
+def _format_columns(columns: Sequence[str]) -> str:
+    return ", ".join(f'"{column}"' for column in columns) or "none"
+
+
+def select_judgments(
+    judgments: pl.DataFrame,
+    pair: Sequence[str],
+    grades: Sequence[str],
+    unjudged_below: float | None,
+) -> pl.DataFrame:
+    """Return the judgments with a grade; raise for null or repeated keys.
+
+    A grade below `unjudged_below` becomes null. Without `unjudged_below`, warn of grades below 0.
+    """
+    check_key_columns(judgments, "judgments", pair)
+    graded = pl.col(grades)
+    if unjudged_below is not None:
+        judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
+    judged = judgments.filter(pl.any_horizontal(graded.is_not_null()))
+    if unjudged_below is not None:
+        return judged
+    grade_columns = judged.select(cs.by_name(grades) & cs.numeric()).get_columns()
+    n_grades = sum(column.count() for column in grade_columns)
+    if n_below := sum((column < 0).sum() for column in grade_columns):
+        warn_the_caller(
+            DataWarning.scale,
+            f"{n_below} of {n_grades} judgments have a grade below 0, and count as judged and "
+            "irrelevant\n\n"
+            "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower "
+            "number for unjudged_below keeps them and silences this warning",
+        )
+    return judged
 
 
 def check_one_strategy(rows: pl.DataFrame, strategy: str) -> None:
