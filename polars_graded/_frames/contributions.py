@@ -14,7 +14,7 @@ from polars_graded._checks import (
     check_comparable,
     check_whole_number,
 )
-from polars_graded._frames.directions import group_rankings
+from polars_graded._frames.ranking_checks import group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS

@@ -12,9 +12,8 @@ import polars as pl
 from polars_graded._checks import check_flag
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
-from polars_graded._frames.directions import Directions
-from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.ranking_checks import Directions, Duplicates
 from polars_graded._frames.request import SETTINGS, Request
 from polars_graded._frames.rows import (
     Collector,

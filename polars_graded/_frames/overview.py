@@ -10,8 +10,8 @@ import polars.selectors as cs
 from polars_graded._checks import check_whole_number
 from polars_graded._frames.arguments import By, Columns, Descending, Grade
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
-from polars_graded._frames.directions import group_rankings
 from polars_graded._frames.notes import JUDGED_AT_THE_TOP
+from polars_graded._frames.ranking_checks import group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._frames.values import Gathered
 from polars_graded._measuring.document_columns import DEFAULT_DOC

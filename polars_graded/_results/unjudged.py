@@ -11,8 +11,8 @@ import polars as pl
 
 from polars_graded._checks import check_column_name
 from polars_graded._frames.arguments import Measures, parse_scalar_measures
-from polars_graded._frames.directions import name_columns
 from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.ranking_checks import name_columns
 from polars_graded._frames.request import Request
 from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.keywords import checks_call
