@@ -13,9 +13,9 @@ streamed.
 from __future__ import annotations
 
 from polars_graded._clicks.counterfactual import estimate_clicks
-from polars_graded._clicks.describing import count_clicks, describe_log
 from polars_graded._clicks.estimating import estimate_ctr, estimate_pbm, estimate_sdbn
 from polars_graded._clicks.interleaving import compare_interleaved
+from polars_graded._clicks.logs import count_clicks, describe_log
 from polars_graded._clicks.propensities import estimate_propensities
 
 __all__ = [
