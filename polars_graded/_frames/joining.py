@@ -519,9 +519,10 @@ def warn_of_missing_rows(join: Join) -> None:
             f"{'; '.join([*parts, *more])}"
         )
         n_answering = f"pl.col({join.strategy!r}).filter({answers}).n_unique().{over}"
+        n_strategies = join.answered[join.strategy].n_unique()  # without those that failed
         hint = (
-            f"if strategies ran on different queries, .filter({n_answering} == "
-            f"{join.strategies.height}) keeps those that all answered"
+            f"if strategies ran on different queries, .filter({n_answering} == {n_strategies}) "
+            "keeps those that all answered"
         )
     warn_the_caller(
         DataWarning.missing, f"{sentence}\n\nHint: {hint}" if join.retrieved else sentence
