@@ -35,8 +35,7 @@ class DataWarning(UserWarning):
     - `ties`: the order of tied documents decides a result, or the argument `ties` names the column
       of grades;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;
-    - `unjudged`: judgments are missing for whole queries or for many top-ranked documents, or a
-      grader judged far fewer documents than another.
+    - `unjudged`: judgments are missing for whole queries or for many top-ranked documents.
 
     See Also
     --------

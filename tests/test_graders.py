@@ -158,18 +158,3 @@ def test_graders_that_cannot_be_are_refused(grade, said):
         evaluated(grade=grade)
     with pytest.raises(ValueError, match="must not be the result column of graders"):
         evaluated(frame=FRAME.rename({"query": "grader"}), query="grader")
-
-
-@pytest.mark.parametrize("lazy", [False, True])
-@pytest.mark.parametrize("stacked", [False, True])
-def test_a_grader_who_judged_a_part_of_a_query_is_told(lazy, stacked):
-    frame = pl.DataFrame(
-        {"query": [1] * 5 + [2] * 5, "score": range(10), "model": [1, 0] * 5}
-    ).with_columns(people=pl.Series([1, 0, None, None, None, 1, 0, 0, None, None]))
-    options = {}
-    if stacked:
-        frame = pl.concat(frame.with_columns(strategy=pl.lit(name)) for name in "ab")
-        options = {"strategy": "strategy"}
-    given, told = frame.lazy() if lazy else frame, "'people' judged fewer .* in 1 of 2 queries.*: 1"
-    with pytest.warns(pg.DataWarning.unjudged, match=told):
-        pg.evaluate(given, "ap", grade=GRADERS, **options).lazy().collect()

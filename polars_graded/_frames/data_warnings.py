@@ -7,7 +7,7 @@ is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -46,39 +46,6 @@ MAX_STARS = 10
 
 MAX_EXPONENT = 10
 """Maximum grade above `irrelevant` for which gains are powers of 2 without a warning."""
-
-
-MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Minimum of a ratio: in each query, the number of documents that a grader judged is divided by the
-number of the grader who judged most. A lower ratio causes a warning, unless it is 0."""
-
-
-def warn_of_partial_judging(notes: Sequence[Notes]) -> None:
-    """Warn of graders who judged far fewer documents than another grader.
-
-    The notes of all graders have the same rankings in the same order.
-    """
-    query = notes[0].query
-    names = [f"judged {number}" for number, _ in enumerate(notes)]
-    columns = [
-        each.table.get_column("judged").alias(name) for each, name in zip(notes, names, strict=True)
-    ]
-    table = notes[0].table.select(query).with_columns(columns)
-    counts = table.group_by(query).agg(pl.col(names).sum())
-    for request, name in zip((each.request for each in notes), names, strict=True):
-        judged_queries = counts.filter(pl.col(name) > 0)
-        partly_judged = judged_queries.filter(
-            pl.col(name) < MIN_SHARE_OF_OTHER_GRADER * pl.max_horizontal(names)
-        ).sort(query)
-        if partly_judged.height:
-            warn_the_caller(
-                DataWarning.unjudged,
-                f"{request.grader!r} judged fewer than half as many documents as another grader in "
-                f"{partly_judged.height} of {judged_queries.height} queries, so their values are "
-                f"not comparable: {first_few(partly_judged.select(query).rows())}\n\n"
-                "Hint: compare graders on queries that both judged completely, or use "
-                "trust.prediction_powered_means",
-            )
 
 
 def warn_of_notes(notes: Notes, values: pl.DataFrame) -> None:
@@ -234,18 +201,15 @@ class NotedData:
         n, low = self.notes.grades[BELOW_ZERO], self.notes.grades[LOWEST]
         if n and not scale.irrelevant and scale.relevant_from is None:
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
+            grade = self.request.grade
+            code = f"pl.when(pl.col({grade!r}) >= 0).then({grade!r})"
+            if grade in self.request.computed:
+                code = "pl.when(grades >= 0).then(grades), with your expression `grades`,"
             yield (
                 f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
-                f"Hint: {self._write_when('>= 0')} leaves these documents unjudged, as trec_eval "
-                "does; relevant_from= states that they were judged"
+                f"Hint: {code} leaves these documents unjudged, as trec_eval does, and so does "
+                "join_judgments(..., unjudged_below=0); relevant_from= states that they were judged"
             )
-
-    def _write_when(self, condition: str) -> str:
-        """Write an expression that is the grade under a condition, and null otherwise."""
-        grade = self.request.grade
-        if grade in self.request.computed:
-            return f"pl.when(grades {condition}).then(grades), with your expression `grades`,"
-        return f"pl.when(pl.col({grade!r}) {condition}).then({grade!r})"
 
     def find_ties_by_grade(self) -> Iterator[str]:
         """Yield a sentence if `ties` names the column of grades."""

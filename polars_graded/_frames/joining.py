@@ -137,7 +137,7 @@ def join_judgments(
     DataWarning
         If queries of the run have no judgment (they are left out), or strategies did not answer a
         judged query (these count as failures). If run and judgments have hardly any document in
-        common. If judgments have a grade below 0 and `unjudged_below` is not passed.
+        common.
 
     See Also
     --------
@@ -409,26 +409,13 @@ def select_judgments(
 ) -> pl.DataFrame:
     """Return the judgments with a grade; raise for null or repeated keys.
 
-    A grade below `unjudged_below` becomes null. Without `unjudged_below`, warn of grades below 0.
+    A grade below `unjudged_below` becomes null.
     """
     check_key_columns(judgments, "judgments", pair)
     graded = pl.col(grades)
     if unjudged_below is not None:
         judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
-    judged = judgments.filter(pl.any_horizontal(graded.is_not_null()))
-    if unjudged_below is not None:
-        return judged
-    grade_columns = judged.select(cs.by_name(grades) & cs.numeric()).get_columns()
-    n_grades = sum(column.count() for column in grade_columns)
-    if n_below := sum((column < 0).sum() for column in grade_columns):
-        warn_the_caller(
-            DataWarning.scale,
-            f"{n_below} of {n_grades} judgments have a grade below 0, and count as judged and "
-            "irrelevant\n\n"
-            "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower "
-            "number for unjudged_below keeps them and silences this warning",
-        )
-    return judged
+    return judgments.filter(pl.any_horizontal(graded.is_not_null()))
 
 
 def check_one_strategy(rows: pl.DataFrame, strategy: str) -> None:

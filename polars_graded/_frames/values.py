@@ -341,8 +341,6 @@ def gather(request: Request) -> Gathered:
 def finish_requests(gathered: Sequence[Gathered]) -> pl.DataFrame:
     """Return the result of all requests, and warn of what the notes show."""
     values = [each.in_order() for each in gathered]
-    if len(gathered) > 1:
-        data_warnings.warn_of_partial_judging([each.notes for each in gathered])
     return pl.concat(map(_finish_request, gathered, values)).drop(TIED_PAIR, strict=False)
 
 
