@@ -49,10 +49,10 @@ def test_several_strategies_are_not_merged_in_silence():
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([("q1", "d1")], "got 1 more than once: ('q1', 'd1')"),
+        ([("q1", "d1")], "got 1 more than once: ('q1', 'd1'); the first is in rows 2, 3, "),
         (
             [("q1", "d9"), ("q1", "d1"), ("q1", "d1")],
-            "got 2 more than once: ('q1', 'd1'), ('q1', 'd9')",
+            "got 2 more than once: ('q1', 'd1'), ('q1', 'd9'); the first is in rows 2, 4, 5, ",
         ),
     ],
 )
@@ -60,10 +60,10 @@ def test_a_document_twice_is_refused_in_either_frame(rows, sentence):
     more = frame_of("query doc score", *((*row, 0.5) for row in rows))
     run = pl.concat([RETRIEVED, more])
     sentence = f"must have each (query, doc) once, {sentence}"
-    with pytest.raises(ValueError, match=f"^{re.escape(f'`run` {sentence}')}(\n|$)"):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'`run` {sentence}')}"):
         join_judgments(run, JUDGMENTS)
     judgments = run.rename({"score": "grade"})
-    with pytest.raises(ValueError, match=f"^{re.escape(f'`judgments` {sentence}')}\n\nHint: "):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'`judgments` {sentence}')}.*\n\nHint: "):
         join_judgments(RETRIEVED, judgments)
 
 

@@ -54,10 +54,13 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
     """Raise if two rows have the same key."""
     if not are_distinct(frame, key):
         rows = frame.filter(pl.struct(key).is_duplicated())
-        repeated = rows.select(key).unique()
+        repeated = rows.select(key).unique().sort(key)
+        of_first = pl.all_horizontal(pl.col(column) == repeated[column][0] for column in key)
+        numbers = frame.select(of_first.arg_true() + 1).to_series().to_list()
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once, got {repeated.height} "
-            f"more than once: {first_few(repeated.sort(key).rows())}"
+            f"more than once: {first_few(repeated.rows())}; the first is in rows "
+            f"{first_few(numbers)}, counted from 1"
         )
         hint = _find_repair(rows, name, key)
         raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
