@@ -10,8 +10,15 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_graded._checks import check_choice, check_flag, first_few
-from polars_graded._frames.file_formats import JUDGMENTS, RUNS, parse_features, parse_file
-from polars_graded._frames.files import File, Paths, list_files
+from polars_graded._frames.file_formats import (
+    JUDGMENTS,
+    RUNS,
+    File,
+    Paths,
+    list_files,
+    parse_features,
+    parse_file,
+)
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._warnings import DataWarning, warn_the_caller
 
