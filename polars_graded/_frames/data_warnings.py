@@ -235,8 +235,11 @@ class NotedData:
                     "phi_relevance is if all documents have the same value; undefined_as=None "
                     "leaves these queries out of means"
                 )
+            subject = "no document is judged"
+            if self.request.strategy is not None:
+                subject = "a strategy has no judged document"
             yield (
-                f"no document is judged in {len(unjudged)} of {self.queries} queries, which "
+                f"{subject} in {len(unjudged)} of {self.queries} queries, which "
                 f"{self._write_fill_values()}: {first_few(unjudged)}\n\nHint: {hint}"
             )
 

@@ -95,7 +95,7 @@ class Notes:
 
     @cached_property
     def unjudged(self) -> list[tuple[Any, ...]]:
-        """The queries without judged documents, in sorted order."""
+        """The queries for which a strategy has no judged document, in sorted order."""
         queries = self.of_queries.filter(judged=0).select(self.query)
         return queries.unique().sort(self.query).rows()
 
@@ -108,8 +108,9 @@ class Notes:
         keys = {"query": self.query}
         if self.request.strategy is not None:
             keys["strategy"] = [self.strategy]
+        rows = pl.col("rows").cast(pl.Int64)
         n_rows = self.of_queries.select(
-            pl.col("rows").filter(pl.all_horizontal(pl.col(columns).is_null())).sum().alias(kind)
+            rows.filter(pl.all_horizontal(pl.col(columns).is_null())).sum().alias(kind)
             for kind, columns in keys.items()
         )
         return n_rows.row(0, named=True)
