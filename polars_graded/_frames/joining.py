@@ -488,7 +488,7 @@ def warn_of_missing_rows(join: Join) -> None:
     by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query).rows()
     over = f"over({', '.join(map(repr, join.query_columns))})"
     answers = f"pl.col({join.score!r}).is_not_null()"
-    if join.strategy == NO_STRATEGY:
+    if join.strategies.height == 1:
         [(_, unanswered)] = by_strategy
         sentence = (
             f"{len(unanswered)} of {queries.height} judged queries have no row in `run`, and "
