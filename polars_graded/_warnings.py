@@ -24,7 +24,7 @@ class DataWarning(UserWarning):
       inner join;
     - `measures`: columns of numbers are left out, because their names are not names of measures;
     - `missing`: one strategy, or every strategy, has no ranking for some queries;
-    - `nulls`: rows have null or NaN in place of a query or a strategy;
+    - `nulls`: rows have null in place of a query or a strategy;
     - `positions`: a click log shows each document at one rank only, so that clicks cannot separate
       the quality of a document from the effect of its rank;
     - `scale`: grades may be on another scale than assumed, or on several scales;
