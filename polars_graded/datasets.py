@@ -259,7 +259,7 @@ def reference_rankings(
         counts = np.tile(np.diff(np.arange(n_levels + 1) * n_documents // n_levels), (n_queries, 1))
         counts = counts[:, ::-1]
     else:
-        counts = _draw_rows(n_queries, draw, lambda counts: counts[:, -1] < n_documents)
+        counts = _draw_accepted(n_queries, draw, lambda counts: counts[:, -1] < n_documents)
     grades = np.repeat(np.tile(np.arange(n_levels)[::-1], n_queries), counts.ravel())
     return _number_rankings(n_queries, n_documents).with_columns(pl.Series("grade", grades))
 
@@ -420,7 +420,7 @@ def popularity_rankings(
         return np.concatenate([low, rng.uniform(500, 1000, (n, n_high))], axis=1)
 
     if share:
-        popularity = _draw_rows(n_queries, imbalanced, _have_outliers)
+        popularity = _draw_accepted(n_queries, imbalanced, _have_outliers)
     else:
         popularity = rng.uniform(1, 1000, (n_queries, n_documents))
 
@@ -673,7 +673,7 @@ def _number_rankings(n_queries: int, n_documents: int) -> pl.DataFrame:
     )
 
 
-def _draw_rows(
+def _draw_accepted(
     n: int,
     draw: Callable[[int], npt.NDArray[DrawnNumber]],
     accept: Callable[[npt.NDArray[DrawnNumber]], npt.NDArray[np.bool_]],

@@ -33,7 +33,7 @@ KEYS = ["query", "doc"]
 LISTS = ["query", "session"]
 """Columns that identify a result list: the documents shown for one query in one session."""
 
-COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
+LOG_COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
 """Arguments that name columns of a log. `Log.rows` uses the arguments as column names."""
 
 
@@ -215,7 +215,7 @@ def takes_log(
     defaults = {
         name: each.default
         for name, each in signature(function).parameters.items()
-        if name in COLUMNS
+        if name in LOG_COLUMNS
     }
 
     @wraps(function)

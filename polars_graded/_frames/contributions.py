@@ -21,7 +21,7 @@ from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import measure_one, rank_rows
 from polars_graded._measuring.names import Measure
 
-RANK = "rank among the retrieved"
+RETRIEVED_RANK = "rank among the retrieved"
 """Name of the added column of ranks. A column of the frame is unlikely to have this name."""
 
 TIED = "tied with another"
@@ -57,7 +57,7 @@ def check_sum(measure: str) -> Measure:
 def rank_rows_of_strategies(
     request: Request, rows: pl.DataFrame
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the name of each strategy and its rows with `RANK` and `TIED`.
+    """Yield the name of each strategy and its rows with `RETRIEVED_RANK` and `TIED`.
 
     Names are text. Rows are sorted by query and rank. Rows without a rank are last in their query.
     """
@@ -70,9 +70,12 @@ def rank_rows_of_strategies(
             for each in (request.build_document_ranking(name), request.build_ranking(name))
         )
         ranked = strategy_rows.with_columns(
-            ranks.struct.field("rank").alias(RANK), tied.struct.field("tied").alias(TIED)
+            ranks.struct.field("rank").alias(RETRIEVED_RANK), tied.struct.field("tied").alias(TIED)
         )
-        yield text, ranked.sort(*request.query, RANK, nulls_last=True, maintain_order=True)
+        yield (
+            text,
+            ranked.sort(*request.query, RETRIEVED_RANK, nulls_last=True, maintain_order=True),
+        )
 
 
 def compute_added_by_rank(
@@ -113,10 +116,10 @@ def compute_added_by_rank(
         table = ranked.select(
             query,
             pl.lit(name).alias("strategy"),
-            pl.col(RANK).alias("rank"),
+            pl.col(RETRIEVED_RANK).alias("rank"),
             pl.col(doc).alias("doc"),
             pl.col(request.grade).cast(pl.Float64).alias("grade"),
-            (tied & pl.col(RANK).is_not_null()).alias("tied"),
+            (tied & pl.col(RETRIEVED_RANK).is_not_null()).alias("tied"),
             *(pl.col(column).alias(argument) for argument, column in others.items()),
         )
         table = table.filter(~pl.all_horizontal(pl.col("rank", "grade").is_null()))

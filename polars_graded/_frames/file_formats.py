@@ -147,15 +147,15 @@ class LineFormat(NamedTuple):
         )
 
 
-JUDGMENTS = LineFormat(
+JUDGMENT_LINES = LineFormat(
     "read_qrels", "a judgment", ("query", "iteration", "doc", "grade"), number="grade"
 )
-RUNS = LineFormat(
+RUN_LINES = LineFormat(
     *("read_run", "a retrieved document"),
     fields=("query", "Q0", "doc", "rank", "score", "tag"),
     number="score",
 )
-MS_MARCO = LineFormat(
+MS_MARCO_LINES = LineFormat(
     "read_run", "a retrieved document", fields=("query", "doc", "rank"), number="rank"
 )
 
@@ -173,7 +173,7 @@ def parse_file(file: File, kind: LineFormat) -> pl.DataFrame:
         return _select_fields(file.name, _read_json(file.name, content, line, kind), kind)
     for separator in "\t,; ":
         header = [name.strip().strip('"') for name in line.split(separator)]
-        names = _find_names(header, kind)
+        names = _find_fields(header, kind)
         if {"query", "doc"} <= {*names} and not {kind.number, "rank"}.isdisjoint(names):
             table = _read_table(file.name, content[first.start(1) :], separator)
             return _select_fields(file.name, table, kind)
@@ -183,7 +183,7 @@ def parse_file(file: File, kind: LineFormat) -> pl.DataFrame:
 # Tables and JSON
 
 
-def _find_names(columns: Collection[str], kind: LineFormat) -> dict[str, str]:
+def _find_fields(columns: Collection[str], kind: LineFormat) -> dict[str, str]:
     """Return the column of each field; no column has two fields."""
     columns_by_name = {normalise_name(name): name for name in columns}
     columns_by_field = {}
@@ -233,7 +233,7 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
         if _is_record(first_line, kind):
             return _flatten(pl.read_ndjson(io.BytesIO(content), infer_schema_length=None), kind)
         mapping = json.loads(content)
-        if kind is RUNS:
+        if kind is RUN_LINES:
             table = build_run_table(mapping, "query", "doc", None).table
         else:
             table = build_judgment_table(mapping, "query", "doc", "grade")
@@ -254,7 +254,7 @@ def _is_record(line: str, kind: LineFormat) -> bool:
         record = json.loads(line)
     except ValueError:
         return False
-    names = _find_names(record, kind)
+    names = _find_fields(record, kind)
     return "query" in names and ("doc" in names or any(map(_is_list_of_objects, record.values())))
 
 
@@ -268,7 +268,7 @@ def _flatten(table: pl.DataFrame, kind: LineFormat) -> pl.DataFrame:
     if isinstance(table.schema.get("query"), pl.Struct):
         table = _unnest(table, "query")
     lists = table.select(cs.list(cs.struct())).columns
-    if len(lists) != 1 or "doc" in _find_names(table.select(~cs.nested()).columns, kind):
+    if len(lists) != 1 or "doc" in _find_fields(table.select(~cs.nested()).columns, kind):
         return table
     return _unnest(table.explode(lists, empty_as_null=False, keep_nulls=False), lists[0])
 
@@ -289,12 +289,14 @@ def _select_fields(file: str, table: pl.DataFrame, kind: LineFormat) -> pl.DataF
     """Return the columns of the fields; raise if one lacks values or has the wrong type."""
     if table.is_empty():
         return _make_empty_table(kind)
-    names = _find_names(table.select(~cs.nested()).columns, kind)
-    is_list_of_relevant = kind is JUDGMENTS and table.width == len(names) == len(["query", "doc"])
+    names = _find_fields(table.select(~cs.nested()).columns, kind)
+    is_list_of_relevant = kind is JUDGMENT_LINES and table.width == len(names) == len(
+        ["query", "doc"]
+    )
     table = table.select(pl.col(column).alias(field) for field, column in names.items())
     if is_list_of_relevant:
         table = table.with_columns(grade=1.0)
-    elif kind is RUNS and "rank" in names and "score" not in names:
+    elif kind is RUN_LINES and "rank" in names and "score" not in names:
         table = table.with_columns(score=-pl.col("rank").cast(pl.Float64, strict=False))
     required = ("query", "doc", kind.number)
     for field in required:
@@ -358,17 +360,17 @@ def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = ""
 def _parse_lines(file: str, content: bytes, first_line: str, kind: LineFormat) -> pl.DataFrame:
     """Return the rows of TREC's or MS MARCO's lines; raise for the first malformed line."""
     cells = first_line.split("\t")
-    is_ms_marco = len(cells) == len(MS_MARCO.fields) and cells[-1].strip().isdecimal()
-    line_format = MS_MARCO if kind is RUNS and is_ms_marco else kind
+    is_ms_marco = len(cells) == len(MS_MARCO_LINES.fields) and cells[-1].strip().isdecimal()
+    line_format = MS_MARCO_LINES if kind is RUN_LINES and is_ms_marco else kind
     number = pl.col(line_format.number).cast(pl.Float64, strict=False)
     rows = _read_regular_lines(content, line_format)
     if rows is None:
         rows = _split_lines_into_fields(file, content, first_line, line_format)
     table = rows.select(*line_format.fields).with_columns(number)
-    if line_format is MS_MARCO:
+    if line_format is MS_MARCO_LINES:
         _check_ranks(file, table)
         table = table.with_columns(score=-pl.col("rank"))
-    if kind is JUDGMENTS and table["grade"].is_between(*TIMES).all():
+    if kind is JUDGMENT_LINES and table["grade"].is_between(*TIMES).all():
         msg = (
             f"{file} must have a grade as the last field, got times such as "
             f"{table['grade'][0]:.0f}\n\n"
@@ -384,7 +386,7 @@ def _is_malformed(kind: LineFormat) -> pl.Expr:
     is_fine = pl.all_horizontal(pl.col(kind.fields).is_not_null()) & number.is_finite()
     if "tag" not in kind.fields:
         is_fine &= pl.col(REST).is_null()
-    if kind is JUDGMENTS:
+    if kind is JUDGMENT_LINES:
         is_fine &= number.abs() < MAX_EXACT
     return ~is_fine.fill_null(value=False)
 
@@ -429,7 +431,7 @@ def _split_lines_into_fields(
         malformed_rows.append(first.row(0, named=True))
     row = max(malformed_rows, key=lambda row: row["number"])
     number, line = row["number"], row["line"]
-    hint = _find_hint(line, kind) if number == lines["number"][0] else ""
+    hint = _find_format_hint(line, kind) if number == lines["number"][0] else ""
     return refuse_line(file, number, _explain(row, kind), line, hint)
 
 
@@ -473,16 +475,16 @@ def _explain(row: dict[str, Any], kind: LineFormat) -> str:
     return explain_number(kind.number, row[kind.number])
 
 
-def _find_hint(line: str, kind: LineFormat) -> str:
+def _find_format_hint(line: str, kind: LineFormat) -> str:
     """Return a hint for a file whose first line is malformed."""
     if re.match(LETOR_LINE, line):
         return "\n\nHint: read_letor(paths) reads lines of LETOR"
     fields = line.split("\t" if "\t" in line else None)
-    other = JUDGMENTS if kind is RUNS else RUNS
+    other = JUDGMENT_LINES if kind is RUN_LINES else RUN_LINES
     number = dict(zip(other.fields, fields, strict=False)).get(other.number, "")
     if len(fields) == len(other.fields) and not explain_number(other.number, number):
         return f"\n\nHint: {other.reader}(paths) reads lines of {' '.join(other.fields)}"
-    if len(fields) == len(MS_MARCO.fields):
+    if len(fields) == len(MS_MARCO_LINES.fields):
         header = ("\t" if "\t" in line else " ").join(("query", "doc", kind.number))
         return f"\n\nHint: a first line {header!r} names the three columns"
     return f"\n\nHint: the formats are {kind.forms}"

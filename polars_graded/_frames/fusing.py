@@ -36,21 +36,21 @@ WEIGHTED_METHODS = ("rrf", "weighted_sum")
 """Methods that can weigh strategies."""
 
 
-def _divide(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
+def _divide_scores(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
     """Return a quotient: 0 for a divisor of 0, null for a null dividend."""
     return pl.when(divisor > 0).then(dividend / divisor).otherwise(dividend * 0.0)
 
 
 NORMALISATIONS: Mapping[str | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     None: lambda score, _: score,
-    "min_max": lambda score, _: _divide(score - score.min(), score.max() - score.min()),
+    "min_max": lambda score, _: _divide_scores(score - score.min(), score.max() - score.min()),
     "z": lambda score, _: (
         # Rounding may give equal scores a deviation slightly above 0.
         pl.when(score.max() > score.min())
         .then((score - score.mean()) / score.std(ddof=0))
         .otherwise(score * 0.0)
     ),
-    "sum": lambda score, _: _divide(score - score.min(), (score - score.min()).sum()),
+    "sum": lambda score, _: _divide_scores(score - score.min(), (score - score.min()).sum()),
     "rank": lambda _, rank: 1 - (rank - 1) / rank.count(),
 }
 """Functions that turn the scores and ranks of a strategy for one query into normalised values."""

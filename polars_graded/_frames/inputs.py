@@ -37,13 +37,15 @@ def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Run
     """Return the retrieved documents in one frame, lazy if any input is lazy."""
     run = _unwrap_mapping(run)
     if not isinstance(run, Mapping) or _maps_queries(run, strategy):
-        table = _read_run("run", run, query, doc)
+        table = _build_rows_of_run("run", run, query, doc)
         return Runs(_number_ranks(table, query, doc, [strategy or "strategy"]), strategy)
     strategy = "strategy" if strategy is None else strategy
     parts, is_lazy = [], False
     for name, run_of_strategy in run.items():
         table = _number_ranks(
-            _read_run(f"run[{name!r}]", _unwrap_mapping(run_of_strategy), query, doc), query, doc
+            _build_rows_of_run(f"run[{name!r}]", _unwrap_mapping(run_of_strategy), query, doc),
+            query,
+            doc,
         )
         if isinstance(table, pl.LazyFrame):
             is_lazy = True
@@ -189,7 +191,7 @@ def _is_empty(documents: Any) -> bool:
     return documents is None or (isinstance(documents, kinds) and not documents)
 
 
-def _read_run(name: str, given: Any, query: str, doc: str) -> Frame:
+def _build_rows_of_run(name: str, given: Any, query: str, doc: str) -> Frame:
     """Return the rows of a run; raise if its documents have no order, as in a set."""
     for key, docs in given.items() if isinstance(given, Mapping) else ():
         if isinstance(docs, set | frozenset):

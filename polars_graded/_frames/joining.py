@@ -54,7 +54,7 @@ ROWS = "polars_graded: rows"
 rows among them."""
 
 
-class _Options(TypedDict, total=False):
+class _JoinOptions(TypedDict, total=False):
     """The keywords of `join_judgments`."""
 
     query: str | Sequence[str]
@@ -67,10 +67,10 @@ class _Options(TypedDict, total=False):
 
 @overload
 def join_judgments(
-    run: pl.LazyFrame | Mapping[str, pl.LazyFrame], judgments: Any, **options: Unpack[_Options]
+    run: pl.LazyFrame | Mapping[str, pl.LazyFrame], judgments: Any, **options: Unpack[_JoinOptions]
 ) -> pl.LazyFrame: ...
 @overload
-def join_judgments(run: Any, judgments: Any, **options: Unpack[_Options]) -> pl.DataFrame: ...
+def join_judgments(run: Any, judgments: Any, **options: Unpack[_JoinOptions]) -> pl.DataFrame: ...
 @checks_call
 def join_judgments(
     run: Any,

@@ -9,7 +9,12 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_whole_number
 from polars_graded._frames.arguments import By, Columns, Descending, Grade
-from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_queries
+from polars_graded._frames.contributions import (
+    RETRIEVED_RANK,
+    TIED,
+    rank_rows_of_strategies,
+    select_queries,
+)
 from polars_graded._frames.notes import JUDGED_AT_THE_TOP
 from polars_graded._frames.ranking_checks import group_rankings
 from polars_graded._frames.request import Request
@@ -23,14 +28,14 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["overview", "side_by_side"]
 
-COLUMNS = (
+OVERVIEW_COLUMNS = (
     *("queries", "retrieved", "judged", "least", "median", "most", "grades", "only_relevant"),
     *("duplicates", "none_retrieved", "judged@10", "tied", "none_judged", "none_relevant"),
 )
 """Columns of `overview`. Polars prints only the first and the last columns of a wide table, so the
 most important columns are at both ends."""
 
-STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
+STRATEGY_KEY, GRADE, RETRIEVED, DOCUMENT = (
     f"polars_graded: {name}" for name in ("strategy", "grade", "retrieved", "document")
 )
 """Names of temporary columns, which no frame has."""
@@ -148,9 +153,9 @@ def overview(
     queries = (
         values.rename(names)
         .join(notes.table, on=[*names.values()], nulls_equal=True, maintain_order="left")
-        .rename({notes.strategy: STRATEGY})
+        .rename({notes.strategy: STRATEGY_KEY})
     )
-    counts = queries.group_by(STRATEGY, maintain_order=True).agg(
+    counts = queries.group_by(STRATEGY_KEY, maintain_order=True).agg(
         queries=pl.len(),
         least=pl.col("retrieved").min(),
         median=pl.col("retrieved").median(),
@@ -169,11 +174,11 @@ def overview(
     )
     row_counts = pl.concat([_count_rows(request, rows, name) for name in request.by])
     table = counts.join(
-        row_counts, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left"
+        row_counts, on=STRATEGY_KEY, how="left", nulls_equal=True, maintain_order="left"
     )
-    whole_numbers = cs.integer() & ~cs.by_name(STRATEGY)
+    whole_numbers = cs.integer() & ~cs.by_name(STRATEGY_KEY)
     table = table.with_columns(whole_numbers.cast(pl.UInt32))
-    return table.select(pl.col(STRATEGY).alias(request.key), *COLUMNS)
+    return table.select(pl.col(STRATEGY_KEY).alias(request.key), *OVERVIEW_COLUMNS)
 
 
 def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -187,12 +192,12 @@ def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame
     documents = pl.when(doc.is_not_null()).then(pl.struct(*request.keys, doc.alias(DOCUMENT)))
     counted = rows.select(
         documents.alias(DOCUMENT),
-        strategy.alias(STRATEGY),
+        strategy.alias(STRATEGY_KEY),
         grade.cast(pl.Float64).alias(GRADE),
         pl.col(request.by[name][0]).is_not_null().alias(RETRIEVED),
         tied.struct.field("tied").alias(TIED),
     ).filter(pl.col(RETRIEVED) | pl.col(GRADE).is_not_null())
-    return counted.group_by(STRATEGY).agg(
+    return counted.group_by(STRATEGY_KEY).agg(
         pl.lit(None, pl.Int64).alias("duplicates")
         if request.document is None
         else (pl.col(DOCUMENT).count() - pl.col(DOCUMENT).drop_nulls().n_unique()).alias(
@@ -294,13 +299,15 @@ def side_by_side(
     doc = request.choose_document(doc, frame.collect_schema())
     rows = select_queries(request, frame, [of])
     ranked, tied = [*rank_rows_of_strategies(request, rows)], {}
-    last = min(n, max(rows.get_column(RANK).count() for _, rows in ranked))
+    last = min(n, max(rows.get_column(RETRIEVED_RANK).count() for _, rows in ranked))
     table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()
     for name, ranked_rows in ranked:
         grade = pl.col(request.grade).alias(f"grade of {name}")
-        column = ranked_rows.select(pl.col(RANK).alias("rank"), pl.col(doc).alias(name), grade)
+        column = ranked_rows.select(
+            pl.col(RETRIEVED_RANK).alias("rank"), pl.col(doc).alias(name), grade
+        )
         table = table.join(column, on="rank", how="left", maintain_order="left")
-        tied[name] = ranked_rows.filter(pl.col(RANK) <= n).get_column(TIED).sum()
+        tied[name] = ranked_rows.filter(pl.col(RETRIEVED_RANK) <= n).get_column(TIED).sum()
     by_row = request.ties.columns is None and request.ties.document is None
     if by_row and any(tied.values()):
         counts = [f"{count} of {name!r}" for name, count in tied.items() if count]

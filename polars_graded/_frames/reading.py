@@ -11,8 +11,8 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_flag, first_few
 from polars_graded._frames.file_formats import (
-    JUDGMENTS,
-    RUNS,
+    JUDGMENT_LINES,
+    RUN_LINES,
     File,
     Paths,
     list_files,
@@ -24,7 +24,7 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["read_letor", "read_qrels", "read_run"]
 
-Runs: TypeAlias = "Paths | Mapping[str, Paths]"
+RunPaths: TypeAlias = "Paths | Mapping[str, Paths]"
 NamedBy: TypeAlias = Literal["tag", "file"]
 
 
@@ -138,7 +138,7 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
         columns["iteration"] = "subtopic"
     tables = []
     for file in list_files(paths):
-        table = parse_file(file, JUDGMENTS)
+        table = parse_file(file, JUDGMENT_LINES)
         if "iteration" in columns and "iteration" not in table.columns:
             msg = f"{file.name} must have lines of four fields with subtopics, got other fields"
             raise ValueError(msg)
@@ -147,7 +147,7 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
 
 
 @checks_call
-def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
+def read_run(paths: RunPaths, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     r"""Read runs of TREC, MS MARCO or BEIR, or from JSON.
 
     A row is a document that a strategy retrieved for a query, in the order of the lines, one file
@@ -226,7 +226,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
 
 def _read_run(file: File, strategy: str | None = None) -> pl.DataFrame:
     """Return the rows of a run, of one strategy or named by tags."""
-    table = parse_file(file, RUNS)
+    table = parse_file(file, RUN_LINES)
     if table.is_empty():
         # A strategy without rows would be missing from all results.
         sentence = f"{file.name} has no lines, so it contains no strategy"

@@ -26,7 +26,7 @@ MIN_SHARE = 0.98
 MAX_RATIO = 4
 """Maximum ratio of the highest value to the length of the longest ranking."""
 
-STRATEGY, QUERY, VALUE, RANK = "strategy", "query", "value", "rank"
+STRATEGY, QUERY, VALUE, RANK_NAME = "strategy", "query", "value", "rank"
 
 
 def collect_rank_facts(
@@ -56,8 +56,8 @@ def collect_rank_facts(
         ]
     )
     if ranks is not None:
-        table = table.with_columns(ranks.gather(rows).alias(RANK)).sort(
-            QUERY, RANK, maintain_order=True
+        table = table.with_columns(ranks.gather(rows).alias(RANK_NAME)).sort(
+            QUERY, RANK_NAME, maintain_order=True
         )
     value = pl.col(VALUE).filter(pl.col(VALUE) > 0)
     n, has_several = value.len(), value.len() > 1
@@ -95,7 +95,7 @@ def find_rank_strategies(facts: Iterable[pl.DataFrame], column: str = "") -> dic
     `facts` has a frame for each part of the column. The values of the result are clauses that
     follow the name of the column. A column `rank` has ranks by definition, so one query suffices.
     """
-    min_queries = 1 if column == RANK else MIN_QUERIES
+    min_queries = 1 if column == RANK_NAME else MIN_QUERIES
     looks_like_ranks = (
         pl.col("is_whole")
         & (pl.col("lowest") == 1)

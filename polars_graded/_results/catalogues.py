@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_graded._checks import check_columns, check_frame, check_whole_number, first_few
 from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
-from polars_graded._frames.contributions import RANK, rank_rows_of_strategies
+from polars_graded._frames.contributions import RETRIEVED_RANK, rank_rows_of_strategies
 from polars_graded._frames.ranking_checks import Duplicates, group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -186,7 +186,7 @@ def _count_recommendations(
     rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
     Duplicates([request]).add(group_rankings(request, rows))
     for name, ranked in rank_rows_of_strategies(request, rows):
-        users = ranked.filter(pl.col(RANK) <= n).group_by(doc).agg(pl.len().alias(USERS))
+        users = ranked.filter(pl.col(RETRIEVED_RANK) <= n).group_by(doc).agg(pl.len().alias(USERS))
         unknown = users.join(known_items, on=doc, how="anti")[doc].sort()
         if len(unknown):
             msg = (
