@@ -43,7 +43,7 @@ from polars_graded import (
     trust,
 )
 from polars_graded._drawing import chart_rows, style
-from polars_graded._frames.sorting import sort_naturally
+from polars_graded._frames.strategies import sort_naturally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

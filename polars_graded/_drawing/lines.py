@@ -14,7 +14,7 @@ from polars_graded._drawing.axes import AxisEnds
 from polars_graded._drawing.panels import Chart
 from polars_graded._drawing.style import MAX_COLOURS
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.sorting import sort_naturally
+from polars_graded._frames.strategies import sort_naturally
 from polars_graded._sentences import shorten_names
 from polars_graded._sentences.titles import name_measure
 

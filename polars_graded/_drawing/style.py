@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from polars_graded._frames.sorting import sort_naturally
+from polars_graded._frames.strategies import sort_naturally
 from polars_graded._sentences import MAX_NAME_LETTERS, format_count, shorten_names
 
 OKABE_ITO = [

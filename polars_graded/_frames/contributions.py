@@ -16,7 +16,7 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.ranking_checks import group_rankings
 from polars_graded._frames.request import Request
-from polars_graded._frames.sorting import in_order
+from polars_graded._frames.strategies import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import measure_one, rank_rows
 from polars_graded._measuring.names import Measure

@@ -26,8 +26,7 @@ from polars_graded._frames.evaluating import measure_frame
 from polars_graded._frames.notes import TIED_PAIR
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
-from polars_graded._frames.sorting import in_order
-from polars_graded._frames.strategies import find_pairs
+from polars_graded._frames.strategies import find_pairs, in_order
 from polars_graded._frames.values import Gathered, Part, StrategyValues, gather
 from polars_graded._measuring.computing import ChunkValues, Computation, Computed
 from polars_graded._measuring.definitions import SIMILARITIES, Definition

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._frames import data_warnings, sorting
+from polars_graded._frames import data_warnings
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
     BELOW_ZERO,
@@ -34,6 +34,7 @@ from polars_graded._frames.notes import (
 from polars_graded._frames.records import build_records
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
+from polars_graded._frames.strategies import in_order
 from polars_graded._measuring.computing import Computation, Computed, find_depth, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
@@ -317,7 +318,7 @@ class Gathered:
         ]
         if request.strategy is not None:
             [values] = strategies
-            names = sorting.in_order(values.get_column(request.strategy)).to_frame()
+            names = in_order(values.get_column(request.strategy)).to_frame()
             return names.join(
                 values, on=request.strategy, nulls_equal=True, maintain_order="left_right"
             )

@@ -24,10 +24,10 @@ from polars_graded._checks import (
     first_few,
     hint_at_maker,
 )
-from polars_graded._frames import sorting
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.inputs import GRADER, check_graders_named
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS
+from polars_graded._frames.strategies import in_order
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import Measure
@@ -501,7 +501,7 @@ def order_strategies(strategies: pl.Series) -> pl.Series:
     sorted.
     """
     runs = strategies.rle().struct.field("value").alias(strategies.name)
-    return runs if runs.n_unique() == len(runs) else sorting.in_order(strategies)
+    return runs if runs.n_unique() == len(runs) else in_order(strategies)
 
 
 def _format_first_keys(keys: pl.DataFrame) -> str:
