@@ -15,7 +15,7 @@ from polars_graded._measuring.foreign_names import find_own_measures
 from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, StrictTieRule, TieRule
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
 from polars_graded._measuring.ranking import Ranking
 

@@ -13,7 +13,7 @@ import polars as pl
 import reference
 
 from polars_graded import Graded
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 
 
 @dataclass(frozen=True)

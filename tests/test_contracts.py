@@ -45,7 +45,7 @@ from polars_graded import Graded, evaluate, graded
 from polars_graded._measuring import list_columns
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels import ragged
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 
 CHAINED = {"ranked_by", "scaled", "undefined_as", "only_grade", "condensed", "where"}
 NO_ONE_MEASURE = {"measures", "phi_relevance", "rank"}

@@ -15,7 +15,7 @@ from registry import FURTHER_COLUMNS
 from polars_graded import evaluate, join_judgments
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.foreign_names import _read_tables, translate_foreign_name
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 
 TREC_EVAL = {
     "map": "ap",

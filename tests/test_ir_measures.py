@@ -12,7 +12,7 @@ import pytest
 from helpers import needed, simulated
 
 import polars_graded as pg
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 
 ir_measures = needed("ir_measures", ".[test,peers]")
 needed("pyndeval", ".[test,peers]")

@@ -19,7 +19,7 @@ import pytest
 from helpers import needed
 
 from polars_graded import evaluate, join_judgments, read_letor, read_qrels, read_run, summarise
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,8 +15,8 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_column_names, check_columns
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER, Frame
 from polars_graded._frames.strategies import sort_naturally
+from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._results.results import EFFECTIVE, check_one_grader
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import Drawn

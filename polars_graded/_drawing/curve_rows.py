@@ -23,7 +23,7 @@ from polars_graded._drawing.chart_rows import (
     check_unique,
 )
 from polars_graded._frames.arguments import Columns
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._results.keys import CLUSTER
 from polars_graded._results.measure_values import average_points
 

@@ -15,7 +15,7 @@ from polars_graded._checks import (
     did_you_mean,
 )
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
-from polars_graded._measuring.names import Measure, check_distinct_names
+from polars_graded._measuring.measures import Measure, check_distinct_names
 
 Columns: TypeAlias = "str | Sequence[str]"
 SortColumns: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"

@@ -19,7 +19,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import measure_one, rank_rows
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 
 RETRIEVED_RANK = "rank among the retrieved"
 """Name of the added column of ranks. A column of the frame is unlikely to have this name."""

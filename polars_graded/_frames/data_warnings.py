@@ -28,7 +28,7 @@ from polars_graded._frames.notes import (
 from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import in_order
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MIN_QUERIES_FOR_SHARES = 10

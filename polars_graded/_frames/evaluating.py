@@ -12,7 +12,6 @@ import polars as pl
 from polars_graded._checks import check_flag
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
-from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.ranking_checks import Directions, Duplicates
 from polars_graded._frames.request import SETTINGS, Request
 from polars_graded._frames.rows import (
@@ -21,6 +20,7 @@ from polars_graded._frames.rows import (
     group_rows,
     scan_frames,
 )
+from polars_graded._frames.tables import GRADER
 from polars_graded._frames.values import finish_requests, gather
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy

@@ -22,7 +22,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import first_few
-from polars_graded._frames.inputs import build_judgment_table, build_run_table
+from polars_graded._frames.tables import build_judgment_table, build_run_table
 from polars_graded._measuring.document_columns import DOCUMENT_NAMES, normalise_name
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"

@@ -23,14 +23,14 @@ from polars_graded._checks import (
     pack_query,
 )
 from polars_graded._frames.distinct_keys import check_distinct, check_key_columns, check_no_nulls
-from polars_graded._frames.inputs import (
+from polars_graded._frames.rows import scan_frames
+from polars_graded._frames.tables import (
     Frame,
     Runs,
     build_grader_table,
     build_run_table,
     gather_subtopics,
 )
-from polars_graded._frames.rows import scan_frames
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._warnings import DataWarning, warn_the_caller

@@ -14,7 +14,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.list_columns import Lists
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 
 DEPENDS_ON_TIES = "depends_on_ties"
 """Name of a note: True if a value of the ranking depends on the order of tied documents."""

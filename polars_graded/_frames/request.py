@@ -35,11 +35,11 @@ from polars_graded._frames.arguments import (
     select_scores,
     selects_columns,
 )
-from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
 from polars_graded._measuring.scale import Scale, Undefined
 from polars_graded._measuring.ties import Ties, TiesArgument

@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames import data_warnings
-from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
     BELOW_ZERO,
     DEPENDS_ON_TIES,
@@ -35,6 +34,7 @@ from polars_graded._frames.records import build_records
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._frames.strategies import in_order
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.computing import Computation, Computed, find_depth, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
@@ -47,7 +47,7 @@ from polars_graded._measuring.documents import (
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.list_columns import Lists
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
 
 IS_JUDGED = TEMPORARY_NAME_TEMPLATE.format("judged")

@@ -16,7 +16,7 @@ from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, N_TIE_ORDERS, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
 
 Compute: TypeAlias = Callable[[Queries], Floats | Ragged]

@@ -22,7 +22,7 @@ from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import rank_documents
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
-from polars_graded._measuring.names import Measure, check_distinct_names
+from polars_graded._measuring.measures import Measure, check_distinct_names
 from polars_graded._measuring.ranking import Ranking
 
 

@@ -21,7 +21,7 @@ from polars_graded._checks import (
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.kernels.ragged import Integers
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._results.measure_values import name_pairs
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
 from polars_graded._results.results import (

@@ -19,7 +19,7 @@ from polars_graded._checks import check_level, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._results.baselines import Change, Matched, pair_with_baseline
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (

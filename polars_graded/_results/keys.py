@@ -23,9 +23,9 @@ from polars_graded._checks import (
     hint_at_maker,
 )
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.request import RECORDS
-from polars_graded._measuring.names import Measure
+from polars_graded._frames.tables import GRADER
+from polars_graded._measuring.measures import Measure
 from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 

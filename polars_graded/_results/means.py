@@ -12,9 +12,9 @@ import polars as pl
 from polars_graded._checks import check_column_names, check_columns, check_level
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.evaluating import evaluate
-from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._results.keys import WEIGHT, Keys, PassedKeys, check_segment_columns, read_units
 from polars_graded._results.measure_values import (
     MeasureColumns,

@@ -21,7 +21,7 @@ import polars as pl
 from polars_graded._checks import check_column_name
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._measuring.names import ALL_DEFINITIONS, Measure
+from polars_graded._measuring.measures import ALL_DEFINITIONS, Measure
 from polars_graded._results.keys import CLUSTER, WEIGHT
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"

@@ -11,8 +11,8 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_level
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.strategies import find_pairs
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import PassedKeys, check_independence

@@ -13,7 +13,7 @@ import polars.selectors as cs
 
 from polars_graded._frames.request import SETTINGS
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._writing import write_atomically
 
 FORMATS = (".parquet", ".csv")

@@ -25,12 +25,12 @@ from polars_graded._checks import (
     hint_at_maker,
 )
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER, check_graders_named
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._frames.strategies import in_order
+from polars_graded._frames.tables import GRADER, check_graders_named
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._results.keys import (
     CLUSTER,
     WEIGHT,

@@ -16,7 +16,7 @@ from polars_graded._frames.ranking_checks import name_columns
 from polars_graded._frames.request import Request
 from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._results.results import check_free_names
 from polars_graded._warnings import DataWarning
 

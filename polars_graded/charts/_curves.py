@@ -21,9 +21,9 @@ from polars_graded._checks import (
 from polars_graded._drawing import axes, chart_rows, curve_rows, lines, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER, Frame
+from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._results.keys import Keys, PassedKeys, add_units, check_independence
 from polars_graded._results.results import EFFECTIVE
 from polars_graded._sentences import format_count, format_percent, titles

@@ -13,10 +13,10 @@ from polars_graded._checks import check_collected, check_level
 from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER, Frame
+from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._results.agreement import collect_grades
 from polars_graded._results.significance import is_significant, name_p
 from polars_graded._sentences import format_count, shorten_name, titles

@@ -16,8 +16,8 @@ from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
 from polars_graded._drawing.chart_rows import MAX_DRAWN_ROWS
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import Frame
 from polars_graded._frames.strategies import in_order
+from polars_graded._frames.tables import Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import (

@@ -13,7 +13,7 @@ from polars_graded._checks import check_choice, check_columns
 from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import Frame
+from polars_graded._frames.tables import Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._sentences import format_count, shorten_name

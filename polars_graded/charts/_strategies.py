@@ -12,7 +12,7 @@ from polars_graded._checks import check_collected, check_level
 from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.inputs import GRADER, Frame
+from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import collect_column_names
 from polars_graded._results.measure_values import find_best_of_rows

@@ -12,7 +12,7 @@ import polars as pl
 from polars_graded._measuring.computing import Computation
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.list_columns import Lists
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
 
 from .table import Case, Row, Sizes, at_most, compared, timed

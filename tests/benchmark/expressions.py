@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_graded import graded
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 
 from .table import Case, Row, Sizes, Target, at_most, compared, timed
 from .work import EIGHT, eight, floor, rankings

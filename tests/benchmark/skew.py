@@ -17,7 +17,7 @@ from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import offsets_of
 from polars_graded._measuring.list_columns import Lists
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
 
 from .table import Case, Row, Sizes, at_most, compared, timed

@@ -1,4 +1,4 @@
-"""Names of measures such as `"ndcg@10"`: parsing and formatting."""
+"""Measures with their cutoff and options, and their names, such as `"ndcg@10"`."""
 
 from __future__ import annotations
 

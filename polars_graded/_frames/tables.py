@@ -1,4 +1,4 @@
-"""Convert runs and judgments in various formats to one row per document."""
+"""Tables of runs and of judgments with one row per document, from frames, mappings and lists."""
 
 from __future__ import annotations
 
