@@ -239,10 +239,10 @@ def test_every_alias_and_definition_is_a_measure():
     assert list(tables["aliases"]) == sorted(tables["aliases"])
     for name, measure in tables["aliases"].items():
         assert name not in DEFINITIONS
-        assert Measure.parsed(measure)
+        assert Measure.try_parse(measure)
     for name, calls in tables["definitions"].items():
         cutoff = name.partition("@")[1] and "@10"
-        assert all(Measure.parsed(measure + cutoff) for measure, _ in calls)
+        assert all(Measure.try_parse(measure + cutoff) for measure, _ in calls)
 
 
 def test_the_measures_that_are_listed_can_be_named():

@@ -50,7 +50,7 @@ def find_only_curve(frame: pl.DataFrame, kind: str, position: str) -> str:
     """
     names = []
     for name, dtype in frame.schema.items():
-        measure = Measure.parsed(name)
+        measure = Measure.try_parse(name)
         is_curve = isinstance(dtype, pl.List) or (measure is not None and measure.is_curve)
         if is_curve and find_curve_kind(name) == kind:
             names.append(name)
@@ -67,14 +67,14 @@ def find_only_curve(frame: pl.DataFrame, kind: str, position: str) -> str:
 
 def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
     """Return the column of the ideal CG or DCG curve; None if there is none."""
-    measure = Measure.parsed(curve)
+    measure = Measure.try_parse(curve)
     if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
         return None
     options = {"discount": "none", "base": 2.0, **measure.options}
     options.pop("ties", None)  # ties do not matter in the ideal order
     ideal = "ideal_dcg_curve", measure.n, options
     for name in columns:
-        other = Measure.parsed(name)
+        other = Measure.try_parse(name)
         if other is not None and (other.function, other.n, other.options) == ideal:
             return name
     return None
@@ -166,7 +166,7 @@ def average_lists(
 
 def list_positions(curve: str, kind: str, n: int) -> pl.Series:
     """Return the rank or the recall of each value in a list of length n."""
-    measure = Measure.parsed(curve)
+    measure = Measure.try_parse(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
         return pl.Series(measure.positions[1])
     ranks = pl.int_range(1, n + 1, eager=True)

@@ -174,7 +174,7 @@ def select_queries(
     )
     rows = request.add_computed_columns(selected.collect())
     # One query shows nothing about ranks, so all queries are read.
-    all_rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
+    all_rows = request.add_computed_columns(frame.lazy().select(request.needed_columns).collect())
     group_rankings(request, all_rows)
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {queries[0]!r} in {columns}"

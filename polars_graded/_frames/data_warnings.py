@@ -98,7 +98,7 @@ class NotedData:
         ).to_dicts()
 
     @cached_property
-    def queries(self) -> int:
+    def n_queries(self) -> int:
         """Return the number of queries."""
         if self.request.strategy is None:
             return self.strategies[0]["queries"] if self.strategies else 0
@@ -239,7 +239,7 @@ class NotedData:
             if self.request.strategy is not None:
                 subject = "a strategy has no judged document"
             yield (
-                f"{subject} in {len(unjudged)} of {self.queries} queries, which "
+                f"{subject} in {len(unjudged)} of {self.n_queries} queries, which "
                 f"{self._write_fill_values()}: {first_few(unjudged)}\n\nHint: {hint}"
             )
 
@@ -265,23 +265,23 @@ class NotedData:
             queries = rows.select(self.notes.query).unique(maintain_order=True)
             yield (
                 "the relevant documents of a query differ between strategies in "
-                f"{queries.height} of {self.queries} queries ({first_few(queries.rows())}): a "
+                f"{queries.height} of {self.n_queries} queries ({first_few(queries.rows())}): a "
                 "plain join of runs and judgments drops judged documents that were not retrieved, "
                 "so recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) contains each judged document once for each "
                 "strategy, with one grade"
             )
         elif (
-            self.queries >= MIN_QUERIES_FOR_SHARES
+            self.n_queries >= MIN_QUERIES_FOR_SHARES
             and any(each["some_retrieved_are_unjudged"] for each in self.strategies)
             and self.holds_for_all("all_judged_are_retrieved")
             and not self.notes.unjudged
         ):
             yield (
-                f"every judged document was retrieved in all {self.queries} queries, although not "
-                "every retrieved document is judged. This is normal for a log of what users saw. "
-                "After a left join of a run with judgments, however, judged documents that were "
-                "not retrieved are lost, and recall, ap and ndcg are too high\n\n"
+                f"every judged document was retrieved in all {self.n_queries} queries, although "
+                "not every retrieved document is judged. This is normal for a log of what users "
+                "saw. After a left join of a run with judgments, however, judged documents that "
+                "were not retrieved are lost, and recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) adds the judged documents that were not "
                 "retrieved; overview(frame) counts judged and retrieved documents"
             )
@@ -311,9 +311,9 @@ class NotedData:
                 "Hint: overview(frame) shows what each strategy retrieved"
             )
         lacking = [
-            f"{each['name']!r} lacks {self.queries - each['queries']} of {self.queries}"
+            f"{each['name']!r} lacks {self.n_queries - each['queries']} of {self.n_queries}"
             for each in self.strategies
-            if each["queries"] < self.queries
+            if each["queries"] < self.n_queries
         ]
         if lacking:
             yield (
@@ -374,7 +374,7 @@ class NotedData:
         values = " or ".join(["grades", *self.request.inputs])
         yield (
             f"documents with the same score have different {values} in {self.notes.n_dependent} of "
-            f"{self.queries} queries ({', '.join(most_tied)}), and {decision}\n\nHint: {hint}"
+            f"{self.n_queries} queries ({', '.join(most_tied)}), and {decision}\n\nHint: {hint}"
         )
 
     def find_tied_pairs(self) -> Iterator[str]:
@@ -387,8 +387,8 @@ class NotedData:
         decider = "the order of rows" if column is None else f"column {column!r}"
         if n := tied.select(self.request.query).n_unique():
             yield (
-                f"{decider} orders documents with the same score in {n} of {self.queries} queries, "
-                f"and {', '.join(names)} may depend on this order\n\n"
+                f"{decider} orders documents with the same score in {n} of {self.n_queries} "
+                f"queries, and {', '.join(names)} may depend on this order\n\n"
                 f"Hint: ties={column or 'order'!r} confirms this order; rbo, overlap and "
                 "average_overlap do not depend on it"
             )

@@ -144,11 +144,11 @@ def overview(
         undefined_as=undefined_as,
         condensed=condensed,
     )
-    rows = request.add_computed_columns(frame.lazy().select(request.input_columns).collect())
+    rows = request.add_computed_columns(frame.lazy().select(request.needed_columns).collect())
     groups = group_rankings(request, rows)
     gathered = Gathered(request)
     gathered.add(groups)
-    notes, values = gathered.notes, gathered.in_order()
+    notes, values = gathered.notes, gathered.check_and_sort()
     names = dict(zip(request.result_keys, [notes.strategy, *notes.query], strict=True))
     queries = (
         values.rename(names)

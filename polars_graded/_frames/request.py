@@ -312,7 +312,7 @@ class Request:
         return [name for name in RECORDS if name != DOCUMENTS or self.inputs]
 
     @property
-    def input_columns(self) -> list[str]:
+    def needed_columns(self) -> list[str]:
         """Return the columns that a frame must have.
 
         Each computed column is replaced by the columns that its expression reads.

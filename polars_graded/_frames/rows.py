@@ -132,7 +132,7 @@ def group_rows(
     computed = {name: expr for each in requests for name, expr in each.computed.items()}
     parts: Iterable[Any] = [frame]
     if isinstance(frame, pl.LazyFrame):
-        needed = dict.fromkeys(name for each in requests for name in each.input_columns)
+        needed = dict.fromkeys(name for each in requests for name in each.needed_columns)
         parts = [frame.select(*needed)]
         if consecutive:
             parts = read_whole_queries(parts[0], first.query)

@@ -215,13 +215,13 @@ class PairPart(Part):
         return super().grades if self.request.is_graded else self.numbers
 
     @property
-    def names(self) -> Any:
+    def name_documents(self) -> Any:
         """Return a function that maps row numbers to document names, or None.
 
         It is None if no measure depends on the order of tied documents and `ties` names no tool.
         """
         needs_order = self.request.ties.tool or self.request.order_dependent_measures
-        return super().names if needs_order else None
+        return super().name_documents if needs_order else None
 
     def measure_rankings(self) -> Iterator[StrategyValues]:
         """Yield values and notes of all strategies at once, to form pairs."""
@@ -284,7 +284,7 @@ class GatheredPairs(Gathered):
     request: PairRequest
     part = PairPart
 
-    def in_order(self) -> pl.DataFrame:
+    def check_and_sort(self) -> pl.DataFrame:
         """Check and sort the values of all queries."""
         self.check()
         values = pl.concat(each.values for each in chain(*self.measured.values())).sort(

@@ -161,7 +161,7 @@ class Part:
             self.grades,
             sort_columns,
             self.request.ties.bits,
-            self.names,
+            self.name_documents,
             self.ranked_inputs,
             len(self.request.find_columns(name)),
         )
@@ -172,7 +172,7 @@ class Part:
         return self.inputs
 
     @property
-    def names(self) -> Callable[[Integers], pl.Series] | None:
+    def name_documents(self) -> Callable[[Integers], pl.Series] | None:
         """Return a function that converts row numbers to document names.
 
         Return None if names of documents do not break ties.
@@ -308,7 +308,7 @@ class Gathered:
                 error = UnusableDataError.of_all(errors)
                 raise ValueError(write_error(ranking, error, len(not_finite), unit))
 
-    def in_order(self) -> pl.DataFrame:
+    def check_and_sort(self) -> pl.DataFrame:
         """Check and sort the values of all queries."""
         self.check()
         request = self.request
@@ -341,7 +341,7 @@ def gather(request: Request) -> Gathered:
 
 def finish_requests(gathered: Sequence[Gathered]) -> pl.DataFrame:
     """Return the result of all requests, and warn of what the notes show."""
-    values = [each.in_order() for each in gathered]
+    values = [each.check_and_sort() for each in gathered]
     return pl.concat(map(_finish_request, gathered, values)).drop(TIED_PAIR, strict=False)
 
 

@@ -195,17 +195,17 @@ def _find_dependence_on_ties(
             _compute_values, measure, options, fill_value=_choose_fill_value(measure, ranking)
         )
         if inputs := measure.definition.inputs:
-            with_ties = queries.find_differing_ties(
+            tied = queries.find_differing_ties(
                 inputs, measure.ranked_depth, depends_on_set=measure.definition.ignores_order
             )
-            if with_ties is not None:
-                is_dependent |= _compare_tie_orders(compute, with_ties)
-        elif (with_ties := queries.with_differing_tied_grades) is not None:
-            worst, is_unusable = _compute_usable(compute, with_ties.pessimistic)
-            best, is_unusable_too = _compute_usable(compute, with_ties.optimistic)
+            if tied is not None:
+                is_dependent |= _compare_tie_orders(compute, tied)
+        elif (tied := queries.with_differing_tied_grades) is not None:
+            worst, is_unusable = _compute_usable(compute, tied.pessimistic)
+            best, is_unusable_too = _compute_usable(compute, tied.optimistic)
             is_dependent |= is_unusable | is_unusable_too | _differ(worst, best)
             if measure.may_fall:
-                is_dependent |= _compare_tie_orders(compute, with_ties)
+                is_dependent |= _compare_tie_orders(compute, tied)
     return is_dependent
 
 
@@ -273,7 +273,7 @@ def _compute_values(
     values: Floats | Ragged = definition.kernel(queries, **options)
     if not definition.needs_relevant:
         return values
-    defined = queries.relevant(queries.judged.highest, arguments.get("threshold"))
+    defined = queries.is_relevant(queries.judged.highest, arguments.get("threshold"))
     if isinstance(values, Ragged):
         defined_per_value = np.repeat(defined, values.lengths)
         return values.of(_fill_undefined(measure, defined_per_value, values.values, fill_value))
@@ -374,6 +374,8 @@ def _check_threshold(measure: Measure, ranking: Ranking) -> None:
 def write_error(ranking: Ranking, error: UnusableDataError, n: int, unit: str = "queries") -> str:
     """Return an error message: column, rule and number of queries affected."""
     rule, *hint = str(error).split("\n\n")
-    subject = f"{ranking.column(1)}:" if error.column is None else ranking.name_input(error.column)
+    subject = (
+        f"{ranking.name_column(1)}:" if error.column is None else ranking.name_input(error.column)
+    )
     msg = f"{subject} {rule}, in {error.queries} of {n} {unit}"
     return "\n\n".join([msg, *hint])

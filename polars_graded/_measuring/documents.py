@@ -64,17 +64,17 @@ class DocumentLists:
         grades: Lists,
         sort_columns: Sequence[Lists],
         bits: Literal[32, 64] | None = None,
-        names: Callable[[Integers], pl.Series] | None = None,
+        name_documents: Callable[[Integers], pl.Series] | None = None,
         inputs: Mapping[str, Lists] | None = None,
         n_tie_columns: int | None = None,
     ) -> DocumentLists:
         """Return documents made from checked grades, sort columns and inputs.
 
         If `bits` is passed, scores are compared in this precision. Documents that are equal in all
-        columns are ordered by name, descending, if `names` is passed: a function that takes row
-        numbers and returns the names of the documents in these rows. Such documents still count as
-        tied. With `n_tie_columns`, documents that are equal in this number of first columns count
-        as tied too; the other columns only order them.
+        columns are ordered by name, descending, if `name_documents` is passed: a function that
+        takes row numbers and returns the names of the documents in these rows. Such documents still
+        count as tied. With `n_tie_columns`, documents that are equal in this number of first
+        columns count as tied too; the other columns only order them.
         """
         inputs = inputs or {}
         if not sort_columns:
@@ -82,9 +82,9 @@ class DocumentLists:
         scores, *further = sort_columns
         scores = scores.as_numbers() if bits is None else round_scores(scores, bits)
         order = None
-        if further or names is not None:
+        if further or name_documents is not None:
             descending = [*ranking.descending[1:], True]
-            order = _Order.of(scores, further, descending, names, n_tie_columns)
+            order = _Order.of(scores, further, descending, name_documents, n_tie_columns)
         if order is None:
             return cls(grades, scores, scores, None, ranking.descending[0], inputs)
         # The order swaps only documents with equal scores, so the column of scores stays the same.
@@ -128,14 +128,14 @@ class _Order:
         scores: Lists,
         further: Sequence[Lists],
         descending: Sequence[bool],
-        names: Callable[[Integers], pl.Series] | None,
+        name_documents: Callable[[Integers], pl.Series] | None,
         n_tie_columns: int | None = None,
     ) -> _Order | None:
         """Return the order by further columns, or None if no scores are tied.
 
-        Nulls come last. If `names` is passed, documents that are equal in all columns are ordered
-        by name. These documents still count as tied. With `n_tie_columns`, documents count as tied
-        if they are equal in the score and the first `n_tie_columns` - 1 further columns.
+        Nulls come last. If `name_documents` is passed, documents that are equal in all columns are
+        ordered by name. These documents still count as tied. With `n_tie_columns`, documents count
+        as tied if they are equal in the score and the first `n_tie_columns` - 1 further columns.
         """
         ties_of_chunks, start = [], 0
         for length, places, groups in run_in_chunks([scores], Ragged.find_ties):
@@ -148,7 +148,11 @@ class _Order:
             return None
         columns = (each.flat.gather(places).alias(str(n)) for n, each in enumerate(further))
         tied = pl.DataFrame([pl.Series("group", groups), *columns])
-        ordered = tied if names is None else tied.with_columns(names(places).alias("name"))
+        ordered = (
+            tied
+            if name_documents is None
+            else tied.with_columns(name_documents(places).alias("name"))
+        )
         flags = [False, *descending][: ordered.width]
         by = ordered.columns
         order = ordered.select(
@@ -169,16 +173,16 @@ class _Order:
 
 def check_grades(ranking: Ranking, grades: Lists) -> None:
     """Raise if grades are not numbers, or if a double cannot hold a grade."""
-    check_grade(ranking.column(1), grades.flat.dtype)
-    check_exact(ranking.column(1), grades.flat)
+    check_grade(ranking.name_column(1), grades.flat.dtype)
+    check_exact(ranking.name_column(1), grades.flat)
 
 
 def check_ranked_by(ranking: Ranking, grades: Lists, sort_columns: Sequence[Lists]) -> None:
     """Raise if the type of the first sort column or the length of any is wrong."""
     for number, column in enumerate(sort_columns, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
-            check_score(ranking.column(number), column.flat.dtype)
-        _check_as_long(ranking.column(number), column, grades)
+            check_score(ranking.name_column(number), column.flat.dtype)
+        _check_as_long(ranking.name_column(number), column, grades)
 
 
 def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
@@ -343,8 +347,8 @@ def check_directions(ranking: Ranking, sort_columns: Sequence[Lists]) -> None:
             flags[position] = False
             lowest = str(flags if len(sort_columns) > 1 else False)
             msg = (
-                f"`descending` must be passed for {ranking.column(position + 2)}, which {clause}"
-                f"\n\nHint: {write_directions(lowest, highest)}"
+                f"`descending` must be passed for {ranking.name_column(position + 2)}, which "
+                f"{clause}\n\nHint: {write_directions(lowest, highest)}"
             )
             raise ValueError(msg)
 
@@ -362,7 +366,7 @@ def check_finite(ranking: Ranking, numbers: Integers, unit: str = "queries") -> 
     if number := int(numbers.max(initial=0)):
         meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(number, "")
         msg = (
-            f"{ranking.column(number)} must be finite, got NaN or infinity in "
+            f"{ranking.name_column(number)} must be finite, got NaN or infinity in "
             f"{(numbers == number).sum()} of {len(numbers)} {unit}\n\n"
             f"Hint: .fill_nan(None) makes NaN null{meaning}"
         )

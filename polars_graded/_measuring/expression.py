@@ -56,7 +56,7 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
 def _make_expression(
     measures: Sequence[Measure],
     ranking: Ranking,
-    gather: Callable[[Computed], pl.Series],
+    make_series: Callable[[Computed], pl.Series],
     dtype: pl.DataType,
 ) -> pl.Expr:
     """Return an expression that calls the kernels once per batch of queries.
@@ -76,7 +76,7 @@ def _make_expression(
             [values] = Computation.of(measures, ranking, [documents]).run()
         except UnusableDataError as error:
             raise ValueError(write_error(ranking, error, len(documents.grades))) from None
-        return gather(values)
+        return make_series(values)
 
     return pl.map_batches(
         _implode_columns(ranking),

@@ -59,8 +59,8 @@ class Measure:
         if options.get("over") == "retrieved" and options.get("ties") == "average":
             msg = f"`ties='average'` of {function} needs another `over`, got 'retrieved'"
             raise ValueError(msg)
-        is_bounded = isinstance(definition.dtype, pl.List) or definition.weighs_missing_ranks
-        bounds = {"at_most": MAX_CURVE_VALUES} if is_bounded else {}
+        is_limited = isinstance(definition.dtype, pl.List) or definition.weighs_missing_ranks
+        bounds = {"at_most": MAX_CURVE_VALUES} if is_limited else {}
         return cls(
             function,
             None if n is None else check_whole_number("n", n, **bounds),
@@ -89,7 +89,7 @@ class Measure:
         return cls._read(match)
 
     @classmethod
-    def parsed(cls, text: str) -> Measure | None:
+    def try_parse(cls, text: str) -> Measure | None:
         """Return the measure that a text names, or None if it names no measure.
 
         The measure may be a measure of one ranking, or a similarity of two rankings.
@@ -222,7 +222,7 @@ def _make_unknown_error(
     if nearest_name is None:
         return ValueError(f"there is no measure {text!r}; there are {_list_measures()}")
     corrected = text.strip().replace(function, nearest_name, 1)
-    suggestion = corrected if Measure.parsed(corrected) else nearest_name
+    suggestion = corrected if Measure.try_parse(corrected) else nearest_name
     return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {suggestion!r}?")
 
 
@@ -244,7 +244,7 @@ def _check_not_foreign(text: str) -> None:
     function = re.match(r"\s*(\w*)", text)
     is_own = function is not None and function[1].lower() in DEFINITIONS
     calls = translate_foreign_name(text, any_case=not is_own)
-    if calls and all(Measure.parsed(call.measure) for call in calls):
+    if calls and all(Measure.try_parse(call.measure) for call in calls):
         tools: dict[str, list[str]] = {}
         for call in calls:
             tools.setdefault(f"{call.measure!r} here{call.further}", []).append(call.tool)

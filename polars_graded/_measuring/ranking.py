@@ -86,7 +86,7 @@ class Ranking:
                 inputs[name] = column if column.meta.is_column() else repeated
         return replace(self, inputs=inputs)
 
-    def column(self, number: int) -> str:
+    def name_column(self, number: int) -> str:
         """Return the name of a column, as errors state it.
 
         Column 1 is the grade, column 2 the first score, and so on.
@@ -113,12 +113,16 @@ class Ranking:
 
     def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
         """Return `dtype` with checks that make Polars refuse unsuitable columns."""
-        rules = [(self.grade, NUMBER_RULE.format(self.column(1)), NUMERIC_TYPES)]
+        rules = [(self.grade, NUMBER_RULE.format(self.name_column(1)), NUMERIC_TYPES)]
         for number, column in enumerate(self.by, 2):
             # Only objects are refused here, since Polars cannot make lists of them. Other types of
             # scores are checked when the query runs.
             rules.append(
-                (column, f"{self.column(number)} must be a number to rank by", COMPARABLE_TYPES)
+                (
+                    column,
+                    f"{self.name_column(number)} must be a number to rank by",
+                    COMPARABLE_TYPES,
+                )
             )
         for name, column in self.inputs.items():
             kind, types = DOCUMENT_INPUTS[name].kind, DOCUMENT_INPUTS[name].planned_types

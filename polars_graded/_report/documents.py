@@ -76,7 +76,7 @@ class RankedFrame:
             doc = None
         if doc is not None:
             doc = columns["doc"] = request.choose_document(doc, schema)
-        used = dict.fromkeys([*request.input_columns, *columns.values()])
+        used = dict.fromkeys([*request.needed_columns, *columns.values()])
         rows = frame.lazy().select(*used).collect()
         rows, query = join_columns("frame", rows, check_column_names("query", query))
         rows = rows.with_columns(pl.col(query).cast(pl.String).fill_null("null"))

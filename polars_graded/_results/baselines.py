@@ -262,7 +262,7 @@ class Conditions:
         """
         on = self.results.keys.identity
         compared = {JUDGMENTS: "judgments"}
-        measures = (Measure.parsed(each) for each in self._list_formulas().values())
+        measures = (Measure.try_parse(each) for each in self._list_formulas().values())
         if any(measure is not None and measure.definition.inputs for measure in measures):
             compared[DOCUMENTS] = "documents or columns of documents"
         for column, noun in compared.items():
@@ -316,7 +316,7 @@ class Conditions:
 
 def _parse_formula(text: str) -> str | None:
     """Return the full formula of a measure; None if the text names no measure."""
-    measure = Measure.parsed(text)
+    measure = Measure.try_parse(text)
     return None if measure is None else measure.formula
 
 

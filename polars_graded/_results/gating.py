@@ -277,7 +277,7 @@ def find_maximum(formula: str, values: Floats) -> float | None:
     The result is also None if the range of the measure is unknown, or if any of `values` is below 0
     or above 1.
     """
-    parsed = Measure.parsed(formula)
+    parsed = Measure.try_parse(formula)
     if parsed is None or parsed.is_curve or not parsed.definition.is_bounded:
         return None
     numbers = values[~np.isnan(values)]

@@ -175,7 +175,7 @@ def can_be_key(name: str, dtype: pl.DataType) -> bool:
     if name in RECORDS or name in COLUMNS_OF_LONG_TABLES:
         return False
     holds_values = dtype.is_float() or dtype.is_decimal() or dtype.is_nested()
-    return not holds_values and dtype not in (pl.Boolean, pl.Object) and not Measure.parsed(name)
+    return not holds_values and dtype not in (pl.Boolean, pl.Object) and not Measure.try_parse(name)
 
 
 def collect_column_names(*given: Any) -> set[str]:

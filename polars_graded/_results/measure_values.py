@@ -572,7 +572,7 @@ def name_pairs(names: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
 
 def find_best(column: str) -> Best | None:
     """Return which value of a column is best; None if the column is not a measure."""
-    parsed = Measure.parsed(column)
+    parsed = Measure.try_parse(column)
     return None if parsed is None else parsed.definition.best
 
 

@@ -172,7 +172,7 @@ def cast_measures(
     """
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string() - cs.by_name(keys, require_all=False)).columns:
-        measure = Measure.parsed(
+        measure = Measure.try_parse(
             columns[name] if isinstance(columns, dict) and name in columns else name
         )
         if measure is not None and measure.is_curve:

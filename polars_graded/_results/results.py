@@ -148,7 +148,7 @@ def split_by_grader(
         msg = "`per_query` must have a row per grader, strategy and query, got none"
         raise ValueError(msg)
     check_graders_named(rows, "per_query")
-    values = [name for name in rows.columns if name in measures or Measure.parsed(name)]
+    values = [name for name in rows.columns if name in measures or Measure.try_parse(name)]
     check_columns("per_query", keys.queries, rows.columns, argument="query")
     has_value = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
     # Segments may have queries of the same name.
@@ -236,7 +236,7 @@ def find_measures(
     numbers, lists = (
         [name for name, kind in kinds.items() if kind == wanted] for wanted in ("number", "curve")
     )
-    own = [name for name in numbers if Measure.parsed(name)]
+    own = [name for name in numbers if Measure.try_parse(name)]
     if own and not requested:
         _warn_of_ignored([name for name in numbers if name not in {*own, keys.weights}], schema)
     chosen = [name for name in requested if name in numbers] or own

@@ -85,7 +85,7 @@ def name_measure(name: str) -> str:
 
     The name of a measure with options stays as it is.
     """
-    measure = Measure.parsed(name)
+    measure = Measure.try_parse(name)
     if measure is None or measure != Measure.of(measure.function, measure.n):
         return shorten_name(name)
     function = measure.function.removesuffix("_curve")

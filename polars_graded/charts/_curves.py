@@ -304,7 +304,7 @@ def _average_over_queries(
 
 def _is_cumulated(curve: str) -> bool:
     """Return whether a curve is CG or DCG, or a column that is no known measure."""
-    measure = Measure.parsed(curve)
+    measure = Measure.try_parse(curve)
     return measure is None or measure.function in ("cg_curve", "dcg_curve")
 
 

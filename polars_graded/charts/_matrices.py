@@ -213,7 +213,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     n_pairs, names = table.height, _order_by_similarity(table)
     is_clustered = len(names) > 2 and 2 * n_pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
     # It is unknown whether a measure of another name is symmetric.
-    parsed = Measure.parsed(measure)
+    parsed = Measure.try_parse(measure)
     if parsed is not None and parsed.definition.is_symmetric:
         table = _add_mirrored(table)
     chart_rows.check_count("cells", table.height)

@@ -30,11 +30,11 @@ class Worker:
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the values of the queries in a table.
 
-        The table contains all rows of each query. Its first columns are the `input_columns` of the
+        The table contains all rows of each query. Its first columns are the `needed_columns` of the
         request, in this order. In the table, these columns may have other names, because engines do
         not support all names.
         """
-        columns = self.request.input_columns
+        columns = self.request.needed_columns
         frame = pl.DataFrame(table.select(range(len(columns))).rename_columns(columns))
         # A table contains only some queries. A warning that is true for these queries may be false
         # for all queries, so no warning is shown.

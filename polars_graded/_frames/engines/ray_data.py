@@ -32,7 +32,7 @@ def evaluate_rows(request: Request, dataset: Any) -> Any:
 
     buckets = DataContext.get_current().default_hash_shuffle_parallelism
     schema = build_result_schema(request, _read_arrow_schema(dataset), "Ray Data")
-    columns = request.input_columns
+    columns = request.needed_columns
     rows = dataset.map_batches(
         _assign_buckets,
         batch_format="pyarrow",

@@ -68,7 +68,7 @@ def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     before it in the group contain (i - 1) (r - 1) / (m - 1) hits on average.
     """
     ranked, starts = queries.ranked, queries.tie_starts
-    is_hit = queries.relevant(ranked.values, threshold)
+    is_hit = queries.is_relevant(ranked.values, threshold)
     m = np.diff(starts, append=len(is_hit))
     r = np.add.reduceat(is_hit, starts, dtype=np.float64)
     h = ranked.count_so_far(is_hit)[starts] - is_hit[starts]

@@ -42,7 +42,7 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
             np.empty(0),
         )
     else:
-        is_relevant = queries.relevant(documents.values, None)
+        is_relevant = queries.is_relevant(documents.values, None)
         result = np.where(is_relevant, look_up_gains(documents.values, gain), 0.0)
         rule = "`gain` must map each relevant grade to a gain, got none for"
         grades_without_gain = np.unique(documents.values[~np.isfinite(result)])
@@ -62,7 +62,7 @@ def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) ->
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
-    highest = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
+    highest = repeat_each(look_up_highest_gains(queries.best_grades, gain), documents.lengths)
     gains = compute_gains(queries, documents, gain)
     return GAINS["exp2"](np.where(gains > 0, gains / highest, 0.0))
 

@@ -50,7 +50,7 @@ def _count_known_retrieved(queries: Queries, threshold: float | None) -> Integer
 def _count_known(queries: Queries, threshold: float | None) -> Integers:
     """Return |U|, the number of known relevant documents, retrieved or not."""
     return _count_marked_relevant(
-        queries, queries.judged.documents, queries.judged.inputs["known"], threshold
+        queries, queries.judged.grades, queries.judged.inputs["known"], threshold
     )
 
 
@@ -62,7 +62,7 @@ def _count_marked_relevant(
     `marks` are the values of the input `known`; 1 means that the user knew the document.
     """
     # A null mark is NaN, which is not 1.
-    return grades.count(queries.relevant(grades.values, threshold) & (marks.values == 1))
+    return grades.count(queries.is_relevant(grades.values, threshold) & (marks.values == 1))
 
 
 def _find_share(count: Integers, total: Integers) -> Floats:

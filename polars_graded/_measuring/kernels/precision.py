@@ -92,7 +92,7 @@ def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Return hits in the top R over R."""
     total = queries.judged.n_relevant(threshold)
     gains = queries.compute_hit_gains(
-        None, lambda documents: queries.relevant(documents.values, threshold), ties
+        None, lambda documents: queries.is_relevant(documents.values, threshold), ties
     )
     return gains.sum(gains.values * (gains.rank <= repeat_each(total, gains.lengths))) / total
 
@@ -127,7 +127,7 @@ def expect_at_first_hit(
     rank 2 with probability 1/2, and at rank 3 with probability (1 - 1/2) · 1/1.
     """
     ranked, starts = queries.ranked, queries.tie_starts
-    is_hit = queries.relevant(ranked.values, threshold)
+    is_hit = queries.is_relevant(ranked.values, threshold)
     hits_in_group = np.add.reduceat(is_hit, starts, dtype=np.int64)
     groups_with_hit = np.flatnonzero(hits_in_group)
     of_query = ranked.query[starts[groups_with_hit]]
@@ -169,7 +169,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     n_other = queries.judged.n - n_relevant
     is_judged = ~np.isnan(ranked.values)
     if ties == "average":
-        is_hit = queries.relevant(ranked.values, threshold)
+        is_hit = queries.is_relevant(ranked.values, threshold)
         is_other, starts = ~is_hit & is_judged, queries.tie_starts
         sizes = np.diff(starts, append=len(is_hit))
         tied = np.add.reduceat(is_other, starts, dtype=np.float64)
@@ -323,7 +323,7 @@ def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: s
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
     gains = queries.compute_hit_gains(
-        n, lambda documents: queries.relevant(documents.values, threshold), ties
+        n, lambda documents: queries.is_relevant(documents.values, threshold), ties
     )
     return gains.sum(gains.values)
 
@@ -337,12 +337,12 @@ def count_hits_so_far(
     """
     if ties == "order":
         ranked = queries.ranked.head(n)
-        so_far = ranked.count_so_far(queries.relevant(ranked.values, threshold))
+        so_far = ranked.count_so_far(queries.is_relevant(ranked.values, threshold))
         return ranked.of(so_far.astype(np.float64)).extend(
             find_curve_lengths(queries.ranked.lengths, n)
         )
     gains = queries.compute_all_gains(
-        n, lambda ranked: queries.relevant(ranked.values, threshold), ties
+        n, lambda ranked: queries.is_relevant(ranked.values, threshold), ties
     )
     return sum_so_far(gains, find_curve_lengths(queries.ranked.lengths, n))
 

@@ -23,7 +23,7 @@ from polars_graded._measuring.kernels.ragged import (
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
 """Divisor of a measure. With R relevant documents, "relevant" means R, and "cutoff" means
-min(R, cutoff)."""
+min(R, cutoff). `ap` also has "retrieved"."""
 
 StrictTieRule: TypeAlias = Literal["order", "pessimistic", "optimistic"]
 TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
@@ -62,7 +62,7 @@ def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
 class Judged:
     """All documents of some queries, independent of their ranking."""
 
-    documents: Ragged
+    grades: Ragged
     """Grades of all documents, retrieved or not, in any order; NaN for an unjudged document."""
     irrelevant: float
     """Grade that means not relevant."""
@@ -76,7 +76,7 @@ class Judged:
     @classmethod
     def of(
         cls,
-        documents: Ragged,
+        grades: Ragged,
         irrelevant: float,
         relevant_from: float | None,
         inputs: Mapping[str, Ragged],
@@ -88,14 +88,14 @@ class Judged:
         that nobody judged.
         """
         if relevant_from is not None:
-            is_below = (documents.values < relevant_from) & (documents.values >= irrelevant)
-            documents = documents.of(np.where(is_below, irrelevant, documents.values))
-        return cls(documents, irrelevant, inputs, labels)
+            is_below = (grades.values < relevant_from) & (grades.values >= irrelevant)
+            grades = grades.of(np.where(is_below, irrelevant, grades.values))
+        return cls(grades, irrelevant, inputs, labels)
 
     @cached_property
     def n(self) -> Integers:
         """Return the number of judged documents of each query."""
-        return self.documents.count(~np.isnan(self.documents.values))
+        return self.grades.count(~np.isnan(self.grades.values))
 
     def relevance(self, grades: Floats) -> Floats:
         """Return grades minus the irrelevant grade; 0 if lower or unjudged."""
@@ -111,7 +111,7 @@ class Judged:
     @cached_property
     def relevant(self) -> Documents:
         """Return the relevant documents."""
-        return self.documents.documents(self.documents.values > self.irrelevant)
+        return self.grades.select_documents(self.grades.values > self.irrelevant)
 
     def n_relevant(self, threshold: float | None) -> Integers:
         """Return R, the number of relevant documents of each query."""
@@ -182,7 +182,7 @@ class Queries:
         so that the relevant documents are found only once. With `judged_is_shared`, the judged
         documents keep their order instead, since other rankings use them.
         """
-        grades = judged.documents
+        grades = judged.grades
         columns = {"grade": grades, **judged.inputs}
         if scores is None:
             if condensed:
@@ -222,7 +222,7 @@ class Queries:
         """Return grades minus the irrelevant grade; 0 if lower or unjudged."""
         return self.judged.relevance(grades)
 
-    def relevant(self, grades: Floats, threshold: float | None) -> Mask:
+    def is_relevant(self, grades: Floats, threshold: float | None) -> Mask:
         """Return the mask of relevant grades; see `Judged.is_relevant`."""
         return self.judged.is_relevant(grades, threshold)
 
@@ -232,25 +232,25 @@ class Queries:
         return total if n is None or over == "relevant" else np.minimum(total, n)
 
     @property
-    def best(self) -> Floats:
+    def best_grades(self) -> Floats:
         """Return `max_grade`, or else the highest judged grade of each query."""
         top = self.judged.highest
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
-        """Return relevance divided by the relevance of `best`; 0 if not relevant.
+        """Return relevance divided by the relevance of `best_grades`; 0 if not relevant.
 
         (ngain of Scheel et al. 2011, equation 5.)
         """
-        best = repeat_each(self.relevance(self.best), grades.lengths)
+        best = repeat_each(self.relevance(self.best_grades), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
     @cached_property
     def all_hits(self) -> Documents:
         """Return the relevant documents that were retrieved."""
-        if self.ranked is self.judged.documents:
+        if self.ranked is self.judged.grades:
             return self.judged.relevant
-        return self.ranked.documents(self.relevant(self.ranked.values, None))
+        return self.ranked.select_documents(self.is_relevant(self.ranked.values, None))
 
     def count_judged_so_far(self, documents: Documents) -> Integers:
         """Return the number of judged documents at or above each document's rank."""
@@ -264,7 +264,7 @@ class Queries:
     def hits(self, n: int | None, threshold: float | None) -> Documents:
         """Return the relevant documents among the first `n`."""
         hits = self.all_hits.head(n)
-        return hits if threshold is None else hits.keep(self.relevant(hits.values, threshold))
+        return hits if threshold is None else hits.keep(self.is_relevant(hits.values, threshold))
 
     @overload
     def replace_grades(self, relevant: Documents) -> Documents: ...

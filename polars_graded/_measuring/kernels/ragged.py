@@ -116,7 +116,7 @@ class Ragged:
         indices, offsets = self.find_true(mask)
         return Ragged(self.values[indices], offsets)
 
-    def documents(self, mask: Mask) -> Documents:
+    def select_documents(self, mask: Mask) -> Documents:
         """Return the values where `mask` is true, each in its list with its rank."""
         indices, offsets = self.find_true(mask)
         rank = indices + 1 - repeat_each(self.offsets[:-1], np.diff(offsets))

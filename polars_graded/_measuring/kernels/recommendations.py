@@ -60,7 +60,7 @@ def serendipity(queries: Queries, n: int | None, threshold: float | None) -> Flo
     Without n, the divisor is the length of the list.
     """
     ranked = queries.ranked.head(n)
-    hits = queries.relevant(ranked.values, threshold) & _mask_unexpected(queries, n)
+    hits = queries.is_relevant(ranked.values, threshold) & _mask_unexpected(queries, n)
     return ranked.count(hits) / (np.maximum(ranked.lengths, 1) if n is None else n)
 
 

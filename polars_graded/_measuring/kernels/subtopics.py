@@ -55,8 +55,8 @@ class Subtopics:
         """Return the subtopics of each query, with hits among the first `n`."""
         labels = queries.judged.labels["subtopics"]
         ranked = queries.ranked.head(n)
-        is_hit = queries.relevant(ranked.values, threshold)
-        hits = ranked.documents(is_hit)
+        is_hit = queries.is_relevant(ranked.values, threshold)
+        hits = ranked.select_documents(is_hit)
         documents_of_hits = queries.inputs["subtopics"].head(n).values[is_hit].astype(np.int64)
         document, codes = labels.find(documents_of_hits)
         all_relevant, all_documents = find_relevant(queries, threshold)
@@ -90,8 +90,8 @@ class Subtopics:
 
 def find_relevant(queries: Queries, threshold: float | None) -> tuple[Ragged, Integers]:
     """Return all relevant documents, retrieved or not, and their indices in the labels."""
-    documents = queries.judged.documents
-    is_relevant = queries.relevant(documents.values, threshold)
+    documents = queries.judged.grades
+    is_relevant = queries.is_relevant(documents.values, threshold)
     indices = queries.judged.inputs["subtopics"].values[is_relevant]
     return documents.keep(is_relevant), indices.astype(np.int64)
 
@@ -233,7 +233,7 @@ def compute_over_ideal(
 ) -> Floats:
     """Return Σ_i w_i gain_i over the ideal ranking's sum."""
     subtopics = Subtopics.of(queries, n, threshold)
-    deepest = queries.judged.documents.lengths.max(initial=0)
+    deepest = queries.judged.grades.lengths.max(initial=0)
     weights = discount(int(deepest) if n is None else min(n, int(deepest)))
     hits = subtopics.hits.keep(subtopics.hits.rank <= len(weights))
     gains = subtopics.compute_gains(alpha)[subtopics.hits.rank <= len(weights)]
