@@ -174,7 +174,8 @@ class RankingOptions:
     query: Texts = None
     """The column of queries, or several; query by default."""
     doc: str | None = None
-    """The column of documents; doc, or another usual name, by default."""
+    """The column of documents; doc, or another usual name, by default. With none, each row is a
+    document. fuse needs it for runs and stacked strategies unless the column is called doc."""
     by: Texts = None
     """The columns of scores, one per strategy, optionally renamed, as in old=bm25. By default
     score, or all features of LETOR files."""
@@ -230,8 +231,9 @@ class RankingOptions:
         for name in passed.keys() - {*signature(function).parameters, *FILE_OPTIONS}:
             msg = f"{function.__name__} takes no --{name.replace('_', '-')}"
             raise ValueError(msg)
-        if self.undefined_as == "none":
-            passed["undefined_as"] = None
+        passed |= {
+            name: None for name in ("undefined_as", "doc") if passed.get(name) in ("none", "None")
+        }
         if self.by:
             passed["by"] = parse_names(self.by)
         if self.descending:
@@ -327,7 +329,15 @@ def _read_table(file: Path) -> pl.DataFrame:
 
     Ids such as 001 stay as they are written: a column of whole numbers with leading zeros is text.
     """
-    suffix = _find_suffix(file)
+    try:
+        return _parse_table(file, _find_suffix(file))
+    except pl.exceptions.PolarsError as error:
+        msg = f"{file} cannot be read: {format_on_one_line(error)}"
+        raise ValueError(msg) from None
+
+
+def _parse_table(file: Path, suffix: str) -> pl.DataFrame:
+    """Return the rows of a file, whose suffix shows its format."""
     if suffix == ".parquet":
         return pl.read_parquet(file)
     table = pl.read_csv(file, separator=SEPARATORS[suffix], infer_schema_length=None)
@@ -749,9 +759,10 @@ def fuse(
         raise ValueError(msg)
     frame, keywords = rankings.read(pg.fuse)
     query, doc = rankings.keys["query"], rankings.doc or "doc"
-    if any(file.suffix.lower() in RUN for file in output):
+    is_stacked = (strategy := rankings.keys["strategy"]) in frame.columns
+    if is_stacked or any(file.suffix.lower() in RUN for file in output):
         check_columns("frame", [doc], frame.columns, argument="doc")
-    if (strategy := rankings.keys["strategy"]) in frame.columns:
+    if is_stacked:
         scores = [*keywords.get("by", {"score": "score"}).values()]
         frame = frame.pivot(strategy, index=[*query, doc], values=scores)
         keywords["by"] = [name for name in frame.columns if name not in (*query, doc)]

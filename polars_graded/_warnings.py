@@ -31,7 +31,7 @@ class DataWarning(UserWarning):
     - `selection`: the queries that a trusted grader judged are probably not a random sample;
     - `support`: a click log never shows some documents at the ranks that they have in a new
       ranking;
-    - `tests`: no difference, however large, is likely to be significant;
+    - `tests`: no difference, however large, is likely to be significant, or a test has no p value;
     - `ties`: the order of tied documents decides a result, or the argument `ties` names the column
       of grades;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;

@@ -172,12 +172,27 @@ def test_a_malformed_row_of_a_table_is_refused(text, sentence):
         ('{"q": {"d": "high"}}', "'high'"),
         ('{"q": [{"d": 1}]}', "none"),
         ('{"q": {"a": 1}', "Expecting ',' delimiter"),
+        ('{"q": {"d": {"score": 2.0}}}', "objects with score"),
         ('[{"a": 1}]', "none"),
     ],
 )
 def test_other_json_is_refused_with_the_forms_that_are_read(text, got):
     with pytest.raises(ValueError, match=f"^<bytes> must .*{re.escape(got)}"):
         read_run(text.encode())
+
+
+@pytest.mark.parametrize("first_line", ["q1,d1,9.0", "qid,product_id,points"])
+def test_the_hint_for_a_table_names_the_columns_that_its_header_lacks(first_line):
+    text = f"{first_line}\nq1,d2,8.0\n"
+    with pytest.raises(ValueError, match=r"\n\nHint: ") as caught:
+        read_run(text.encode())
+    hint = str(caught.value).rpartition("Hint: ")[2]
+    if header := re.search("a first line '(.*)'", hint):
+        run = read_run(f"{header[1]}\n{text}".encode())
+    else:
+        missing = re.search(r"the header lacks (\w+)", hint)
+        run = read_run(text.replace("points", missing[1]).encode())
+    assert run["score"][-1] == 8
 
 
 def test_lines_of_queries_with_their_documents_are_read():

@@ -141,3 +141,13 @@ def test_unusable_frames_raise_eager_and_lazy(columns, rule):
         pg.fuse(frame, by=BY, **options)
     with pytest.raises(COLLECTED, match=re.escape(rule)):
         pg.fuse(frame.lazy(), by=BY, **options).collect()
+
+
+def test_the_hint_for_stacked_strategies_leads_to_a_fusion():
+    rows = [(1, doc, name, n) for name in "xy" for n, doc in enumerate("ab")]
+    frame = pl.DataFrame(rows, schema=["query", "doc", "strategy", "score"], orient="row")
+    with pytest.raises(ValueError, match="pivot") as caught:
+        pg.fuse(frame, by="score")
+    pivot = re.search(r"Hint: (frame\.pivot\(.*?\)) ", str(caught.value))
+    wide = eval(pivot[1], {"frame": frame})  # noqa: S307 (a test of the hint)
+    assert pg.fuse(wide, by=["x", "y"]).height == 2

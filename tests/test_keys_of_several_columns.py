@@ -326,3 +326,10 @@ def test_files_and_pages_have_the_values_of_one_column(kind: str, tmp_path: Path
     ]
     assert sentences[0] == sentences[1]
     assert sentences[0]
+
+
+def test_similarities_of_three_strategies_are_summarised_by_the_columns_of_the_query():
+    frame = pl.DataFrame({"term": [*"xxyy"], "market": [*"dddd"], "doc": [*"abab"]})
+    frame = frame.with_columns(A=pl.Series([5, 2, 3, 4]), B=-pl.int_range(4), C=pl.int_range(4))
+    values = pg.similarity(frame, "rbo", query=["term", "market"], by=[*"ABC"], descending=True)
+    assert pg.summarise(values)["queries"].to_list() == [2, 2, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import warnings
 from dataclasses import replace
 
@@ -368,3 +369,12 @@ def test_it_is_told_where_no_p_value_can_be_small_enough(test, correction, n, k)
     said = any("however large" in each for each in told(values, **options))
     assert abs(found - 0.05) > 0.005, "a p value that is drawn may be to either side"
     assert said == (found > 0.05)
+
+
+def test_differences_that_do_not_vary_are_told_and_the_hint_leads_to_a_p_value():
+    rows = [(name, query, value) for name, value in (("a", 0.5), ("b", 0.6)) for query in range(30)]
+    frame = pl.DataFrame(rows, schema=["strategy", "query", "ap"], orient="row")
+    with pytest.warns(DataWarning.tests, match="1 difference is the same in every query") as caught:
+        assert compare(frame)["p_value"].to_list() == [None]
+    hint = re.search("test='(.*)'", str(caught[0].message))
+    assert compare(frame, test=hint[1])["p_value"].item() < 0.001

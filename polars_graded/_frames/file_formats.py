@@ -14,7 +14,7 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn, TypeAlias
 
@@ -183,7 +183,7 @@ def parse_file(file: File, kind: LineFormat) -> pl.DataFrame:
 # Tables and JSON
 
 
-def _find_fields(columns: Collection[str], kind: LineFormat) -> dict[str, str]:
+def _find_fields(columns: Iterable[str], kind: LineFormat) -> dict[str, str]:
     """Return the column of each field; no column has two fields."""
     columns_by_name = {normalise_name(name): name for name in columns}
     columns_by_field = {}
@@ -232,12 +232,7 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
             return _flatten(pl.read_json(io.BytesIO(content), infer_schema_length=None), kind)
         if _is_record(first_line, kind):
             return _flatten(pl.read_ndjson(io.BytesIO(content), infer_schema_length=None), kind)
-        mapping = json.loads(content)
-        if kind is RUN_LINES:
-            table = build_run_table(mapping, "query", "doc", None).table
-        else:
-            table = build_judgment_table(mapping, "query", "doc", "grade")
-        return table.lazy().collect()
+        return _read_mapping(json.loads(content), kind)
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         number = kind.number
@@ -246,6 +241,21 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
             f"objects with query, doc and {number}: {reason}"
         )
         raise ValueError(msg) from None
+
+
+def _read_mapping(mapping: Any, kind: LineFormat) -> pl.DataFrame:
+    """Return the rows of a mapping from queries to documents."""
+    if kind is RUN_LINES:
+        table = build_run_table(mapping, "query", "doc", None).table
+    else:
+        table = build_judgment_table(mapping, "query", "doc", "grade")
+    rows = table.lazy().collect()
+    documents: list[Any] = [*rows["doc"].unique().drop_nulls()] if "doc" in rows.columns else []
+    fields = _find_fields(map(str, documents), kind) if len(documents) <= len(NAMES) else {}
+    if fields and len(fields) == len(documents):
+        msg = f"documents must have a {kind.number}, got objects with {', '.join(fields.values())}"
+        raise ValueError(msg)
+    return rows
 
 
 def _is_record(line: str, kind: LineFormat) -> bool:
@@ -487,7 +497,23 @@ def _find_format_hint(line: str, kind: LineFormat) -> str:
     if len(fields) == len(MS_MARCO_LINES.fields):
         header = ("\t" if "\t" in line else " ").join(("query", "doc", kind.number))
         return f"\n\nHint: a first line {header!r} names the three columns"
-    return f"\n\nHint: the formats are {kind.forms}"
+    return _find_header_hint(line, kind) or f"\n\nHint: the formats are {kind.forms}"
+
+
+def _find_header_hint(line: str, kind: LineFormat) -> str:
+    """Return a hint for a table whose header is missing or lacks a column, or an empty text."""
+    separator = next((each for each in ",;\t" if each in line), None)
+    if separator is None:
+        return ""
+    needed = ("query", "doc", kind.number)
+    columns = _find_fields([name.strip().strip('"') for name in line.split(separator)], kind)
+    missing = [field for field in needed if field not in columns]
+    if len(missing) == len(needed):
+        return f"\n\nHint: a first line {separator.join(needed)!r} names the columns of a table"
+    names = (
+        f"{field} (or {', '.join(sorted({*NAMES[field][:5]} - {field}))})" for field in missing
+    )
+    return f"\n\nHint: the header lacks {' and '.join(names)}"
 
 
 def explain_number(name: str, text: str) -> str:

@@ -71,6 +71,15 @@ def _count_lists(scores: Sequence[pl.Expr]) -> pl.Expr:
     return pl.sum_horizontal(score.is_not_null() for score in scores)
 
 
+class FusionRequest(Request):
+    """Checked arguments of a `fuse` call."""
+
+    stacked_hint = (
+        "frame.pivot('strategy', index=['query', 'doc'], values='score') gives each strategy a "
+        "column of scores"
+    )
+
+
 @returns_lazy_for_lazy
 @checks_call
 def fuse(
@@ -142,7 +151,7 @@ def fuse(
     Warns
     -----
     DataWarning
-        `missing`, `nulls` and `ranks`: as for `evaluate`.
+        `missing` and `nulls`: as for `evaluate`.
 
     See Also
     --------
@@ -178,7 +187,7 @@ def fuse(
     │ 1     ┆ z   ┆ null ┆ 0.4   ┆ 3.0   │
     └───────┴─────┴──────┴───────┴───────┘
     """
-    request = Request.of(
+    request = FusionRequest.of(
         frame,
         ["n_relevant"],
         grade=NO_GRADE,

@@ -63,6 +63,8 @@ RECORDS = (JUDGMENTS, DOCUMENTS, SETTINGS)
 class Request:
     """Checked arguments of an `evaluate` call."""
 
+    stacked_hint: ClassVar[str] = "pass strategy='strategy', or drop the column"
+    """Remedy for several strategies that would be ranked as one."""
     definitions: ClassVar[Mapping[str, Definition]] = DEFINITIONS
     """Definitions of the measures that a call can request, by name."""
     measures: Mapping[str, Measure]
@@ -435,7 +437,7 @@ class Request:
                 "has a column 'strategy' that no argument names; its strategies would be ranked as "
                 "one"
             )
-        msg = f"`frame` {problem}\n\nHint: pass strategy='strategy', or drop the column"
+        msg = f"`frame` {problem}\n\nHint: {self.stacked_hint}"
         raise ValueError(msg)
 
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:

@@ -381,7 +381,7 @@ def similarity(
     -----
     DataWarning
         `ties`: a requested measure may depend on the order of tied documents, and `ties` is not
-        passed. `nulls` and `ranks`: as for `evaluate`.
+        passed. `nulls`: as for `evaluate`.
 
     See Also
     --------

@@ -148,7 +148,8 @@ def compare(
           `p_corrected`: it excludes 0 if, and only if, `p_corrected` is at most 1 - `confidence`;
         - `confidence`; `difference`, and its own interval, `ci_low` to `ci_high`; `p_corrected`.
 
-        If a difference is the same in every query, and not 0, p values and intervals are null.
+        If a difference is the same in every query, and not 0, p values and intervals of the t test
+        are null, with a warning.
 
     Raises
     ------

@@ -116,8 +116,12 @@ class PassedKeys:
             name for name, dtype in schema.items() if name not in used and can_be_key(name, dtype)
         ]
         if self.query is None and candidates and strategy in (names := schema.names()):
-            several = [name for name in names if name in (*candidates, query)]
             fixed = [strategy, *({GRADER} & {*names} - others)]
+            # A column with one value per strategy describes it, such as `a` and `b` of a pair.
+            n_fixed = rows.n_unique(fixed)
+            varying = [name for name in candidates if rows.n_unique([*fixed, name]) > n_fixed]
+            candidates = varying or candidates
+            several = [name for name in names if name in (*candidates, query)]
             parts = [name for name in segments if name in names]
             if len(several) > 1 and _identify_queries(rows, fixed, parts, query, several):
                 query = several

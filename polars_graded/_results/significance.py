@@ -26,7 +26,7 @@ from polars_graded._results.measure_values import (
     find_best_of_rows,
     split_into_parts,
 )
-from polars_graded._sentences import format_count
+from polars_graded._sentences import format_count, name_one
 from polars_graded._sentences.verdicts import FindingCounts, RankCoverage, Tested, write_untested
 
 TestName: TypeAlias = Literal["t", "permutation", "randomised_tukey"]
@@ -330,6 +330,8 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     testable = [each.units for each in segments if each.units.n > 1]
     if not testable:
         return
+    if options.test == "t":
+        yield from _find_constant_differences(testable, noun)
     p_values = [
         test.compute_min_p(each.n, len(each.results.values), options.resamples)
         for each in testable
@@ -351,8 +353,21 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     if options.test == "t" and noun == "clusters" and fewest < MIN_CLUSTERS:
         yield (
             f"with {fewest} clusters the t test finds differences too often\n\n"
-            "Hint: cluster= names the column of independent units, such as the search term "
-            "and not the device; test='permutation' does not find differences too often"
+            "Hint: test='permutation' does not; nor does t with more clusters, if another column "
+            "than that of cluster= has independent units, such as the search term"
+        )
+
+
+def _find_constant_differences(segments: Sequence[Pairs], noun: str) -> Iterator[str]:
+    """Yield a warning if differences do not vary, so that the t test cannot test them."""
+    statistics = [each.statistics for each in segments]
+    n = sum(int(((each.std == 0) & (each.mean != 0)).sum()) for each in statistics)
+    if n:
+        subject = f"{format_count(n, 'differences')} {'is' if n == 1 else 'are'}"
+        yield (
+            f"{subject} the same in every {name_one(noun)} of {segments[0].results.measure!r}, so "
+            "that the t test has no p value and no interval\n\n"
+            "Hint: test='permutation' has a p value"
         )
 
 

@@ -498,6 +498,13 @@ def grading_profile(
     └──────────┴──────────┴──────┴───────┘
     """
     check_choice("show", show, ("means", "differences", "places"))
+    summary = check_collected("summary", summary)
+    if GRADER not in summary.columns:
+        msg = (
+            "`summary` must have the means of several graders, got those of one\n\n"
+            "Hint: evaluate(..., grade=['people', 'model']) has several graders"
+        )
+        raise ValueError(msg)
     table = chart_rows.build_rows(
         "summary", summary, "mean", texts=["measure", GRADER], strategy=strategy, panel=panel
     )

@@ -166,7 +166,7 @@ def precision_histogram(
     headline = titles.title_wins(both, wins, table.height)
     mean = compute_mean_interval("difference", table)
     if interval is not None:
-        mean = mean[0], *_check_interval(interval, panel)
+        mean = mean[0], *_check_interval(interval, panel, mean[0])
     notes = titles.write_mean_difference(*mean, is_weighted=WEIGHT in table.columns)
     parts = [table] if panel is None else table.partition_by("panel", maintain_order=True)
     rows = pl.concat(_build_bars(part, MAX_DRAWN_ROWS // len(parts)) for part in parts)
@@ -238,12 +238,15 @@ def _add_names(
     return table
 
 
-def _check_interval(interval: Any, panel: Any) -> tuple[float, float]:
-    """Return both ends of an interval, which holds for a single panel."""
+def _check_interval(interval: Any, panel: Any, mean: float) -> tuple[float, float]:
+    """Return both ends of an interval, which holds for a single panel and contains the mean."""
     ends = check_increasing("interval", interval)
     if panel is not None or len(ends) != 2:  # noqa: PLR2004
         rule = "be None with panels" if panel is not None else "have two ends"
         msg = f"`interval` must {rule}, got {interval}"
+        raise ValueError(msg)
+    if not ends[0] <= mean <= ends[1]:
+        msg = f"`interval` must contain the mean difference, {mean:.4f}, got {interval}"
         raise ValueError(msg)
     return ends[0], ends[1]
 
