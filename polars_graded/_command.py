@@ -365,6 +365,15 @@ class Evaluation:
         """Write the values of every query."""
         pg.write_results(self.values, file)
 
+    def check_measures(self) -> None:
+        """Raise if all measures are curves."""
+        if not self.measures:
+            msg = (
+                "--measure must name a measure with one value per query, such as ndcg@10, got only "
+                f"curves: {', '.join(self.curves)}"
+            )
+            raise ValueError(msg)
+
 
 def measure_rankings(
     rankings: RankingOptions, measures: Sequence[str], queries: QueryOptions
@@ -537,6 +546,8 @@ def evaluate(
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
     results = measure_rankings(rankings, measure, queries)
+    if any(file.suffix.lower() not in RESULTS for file in output or ()):
+        results.check_measures()
     options, groups = results.keys | vars(queries), ["grader", *(queries.segments or ())]
     groups, texts = [name for name in groups if name in results.values.columns], []
     if results.measures:
@@ -595,6 +606,7 @@ def compare(
     """
     check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
     results = measure_rankings(rankings, measure, queries)
+    results.check_measures()
     options = vars(comparison) | vars(queries) | results.keys
     compared = pg.compare(results.values, results.measures, **options)
     groups = ["grader", "measure", *(queries.segments or ()), results.keys["strategy"]]
@@ -638,6 +650,7 @@ def gate(
         with print_warnings() as warnings:
             results = measure_rankings(rankings, measure, queries)
             keywords = vars(options) | vars(queries) | {"baseline": baseline} | results.keys
+            results.check_measures()
             verdicts = pg.gate(results.values, results.measures, **keywords)
     except ERRORS as error:
         refusal = write_summary("The gate was refused", [write_sentence(error)])
