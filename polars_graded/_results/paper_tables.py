@@ -217,7 +217,7 @@ def _write_caption(
     text = f"Means of {queries}, the best of each column in bold"
     if not meaning:
         single = find_single_unit(means)
-        why = f"one {single} cannot be tested" if single else "there is nothing to test"
+        why = f"one {single} cannot be tested" if single else f"{test.words} has no p value"
         return f"{text}; no difference is tested: {why}."
     return f"{text}; {meaning} (p of at most {options.level:g}) by {test.words}{corrected}."
 
