@@ -121,8 +121,8 @@ def build_rows(
     frame, panel_column = join_panel_columns(argument, frame, panel, strategy, texts)
     if panel is None:
         frame = frame.drop("panel", strict=False)
-    named = {"strategy": strategy, "panel": panel_column} | {name: name for name in texts}
-    names = {name: column for name, column in named.items() if column is not None}
+    sources = {"strategy": strategy, "panel": panel_column} | {name: name for name in texts}
+    names = {name: column for name, column in sources.items() if column is not None}
     check_columns(argument, [*names.values(), *positions, *numbers], frame.columns)
     check_drawn_numbers(argument, frame, [*numbers, *positions])
     columns = [build_name_column(column).alias(name) for name, column in names.items()]

@@ -5,9 +5,8 @@ A ranking must not contain a document twice, and a document must not have two gr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,8 @@ from polars_graded._frames.distinct_keys import hash_keys
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._measuring.document_columns import may_identify_documents, may_identify_queries
-from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.ragged import Ragged
+from polars_graded._measuring.list_columns import Lists, run_in_chunks
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,
     find_rank_strategies,
@@ -144,12 +144,6 @@ class Directions:
 
 SUM = TEMPORARY_NAME_TEMPLATE.format("sum of hashes")
 
-STRETCH_ROWS = 1 << 14
-"""Approximate number of rows that are checked at once, so that they fit in the cache."""
-
-MIXER = np.uint64(0x9E3779B97F4A7C15)
-"""Odd factor that spreads the bits of a group number before it is combined with a hash."""
-
 
 @dataclass(frozen=True)
 class Duplicates:
@@ -166,42 +160,41 @@ class Duplicates:
         request = self.requests[0]
         if request.document is None or not groups.n:
             return
-        documents = groups.frame.get_column(request.document)
-        if any(_find_repeats(documents, groups.offsets)):
+        document = pl.col(request.document)
+        hashes = groups.frame.select(
+            pl.when(document.is_not_null()).then(document.hash(seed=0))
+        ).to_series()
+        if any(run_in_chunks([Lists(hashes, groups.offsets)], _has_repeats)):
             check_documents_are_unique(request, groups.to_rows(request.columns))
         if request.strategy is None:
             return
         for each in self.requests:
-            if _have_unlike_judgments(each, documents, groups):
+            if _have_unlike_judgments(each, hashes, groups):
                 rows = groups.to_rows([*each.keys, request.document, each.grade])
                 if _has_two_grades(each, rows):
                     check_one_grade(each, rows)
 
 
-def _find_repeats(documents: pl.Series, offsets: Integers) -> Iterator[bool]:
-    """Yield for each stretch of groups whether a group seems to repeat a document."""
-    edges = np.searchsorted(offsets, np.arange(0, len(documents), STRETCH_ROWS))
-    for first, last in pairwise([*np.unique(edges).tolist(), len(offsets) - 1]):
-        rows = offsets[first : last + 1]
-        values = documents.slice(rows[0], rows[-1] - rows[0])
-        number = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(rows))
-        hashes = values.hash(seed=0).to_numpy() ^ (number * MIXER)
-        if values.null_count():
-            hashes = hashes[values.is_not_null().to_numpy()]
-        hashes.sort()
-        yield bool((hashes[1:] == hashes[:-1]).any())
+def _has_repeats(hashes: Ragged) -> bool:
+    """Return whether a list has a hash twice. Null, which is NaN here, does not count."""
+    ordered = hashes.sort_ascending()
+    is_repeated = ordered.values[1:] == ordered.values[:-1]
+    ends = ordered.offsets[(ordered.offsets > 0) & (ordered.offsets < len(ordered.values))]
+    is_repeated[ends - 1] = False
+    return bool(is_repeated.any())
 
 
-def _have_unlike_judgments(request: Request, documents: pl.Series, groups: Groups) -> bool:
+def _have_unlike_judgments(request: Request, hashes: pl.Series, groups: Groups) -> bool:
     """Return whether the judged documents of a query, or their grades, differ between strategies.
 
     If they are the same, no document has two grades. A sum of hashes for each ranking shows this in
     a fraction of the time of comparing grades. It does not depend on the order of documents.
+    `hashes` are those of the documents.
     """
     grades = groups.frame.get_column(request.grade).cast(pl.Float64)
-    is_judged = documents.is_not_null() & grades.is_not_null()
-    hashes = documents.hash(seed=0).to_numpy() ^ grades.hash(seed=1).to_numpy()
-    sums = groups.reduce_groups(np.add, pl.Series(np.where(is_judged, hashes, np.uint64(0))))
+    is_judged = hashes.is_not_null() & grades.is_not_null()
+    combined = hashes.fill_null(0).to_numpy() ^ grades.hash(seed=1).to_numpy()
+    sums = groups.reduce_groups(np.add, pl.Series(np.where(is_judged, combined, np.uint64(0))))
     query = [*request.query]
     by_query = groups.keys.select(query).with_columns(sums.alias(SUM)).group_by(query)
     return bool(by_query.agg(pl.col(SUM).n_unique()).get_column(SUM).max() != 1)

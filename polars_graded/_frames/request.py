@@ -347,8 +347,8 @@ class Request:
         """Return the request with the column of documents of a frame."""
         request, others = self, {*self.keys, self.grade, *(each[0] for each in self.by.values())}
         if self.finds_document:
-            found = find_document_column(schema, others) or self.find_text_tie_column(schema)
-            request = replace(self, document=found)
+            column = find_document_column(schema, others) or self.find_text_tie_column(schema)
+            request = replace(self, document=column)
         has_ranks = RANK not in self.keys and RANK in schema and schema[RANK].is_numeric()
         return replace(
             request,

@@ -177,7 +177,7 @@ def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
 
 @dataclass
 class Conditions:
-    """How two results were measured: judgments, formulas, scale, ties and queries.
+    """Compare how two results were measured: judgments, formulas, scale, ties and queries.
 
     A difference that no argument allows raises an error.
     """

@@ -117,10 +117,11 @@ class PassedKeys:
         ]
         if self.query is None and candidates and strategy in (names := schema.names()):
             fixed = [strategy, *({GRADER} & {*names} - others)]
-            # A column with one value per strategy describes it, such as `a` and `b` of a pair.
-            n_fixed = rows.n_unique(fixed)
-            varying = [name for name in candidates if rows.n_unique([*fixed, name]) > n_fixed]
-            candidates = varying or candidates
+            if len(candidates) > 1:
+                # A column with one value per strategy describes it, such as `a` and `b` of a pair.
+                n_fixed = rows.n_unique(fixed)
+                varying = [name for name in candidates if rows.n_unique([*fixed, name]) > n_fixed]
+                candidates = varying or candidates
             several = [name for name in names if name in (*candidates, query)]
             parts = [name for name in segments if name in names]
             if len(several) > 1 and _identify_queries(rows, fixed, parts, query, several):

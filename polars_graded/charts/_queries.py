@@ -222,13 +222,13 @@ def _add_names(
     The columns `parts_of_name` become the name of a query.
     """
     rows, query = chart_rows.join_columns("per_query", per_query, parts_of_name)
-    named = {name: name for name in columns if name not in table.columns} | {"query": query}
+    sources = {name: name for name in columns if name not in table.columns} | {"query": query}
     order = [""]
     if panel_columns:
-        rows, named["panel"] = chart_rows.join_columns("per_query", rows, panel_columns)
-        order = chart_rows.format_names(rows[named["panel"]].unique().sort())
+        rows, sources["panel"] = chart_rows.join_columns("per_query", rows, panel_columns)
+        order = chart_rows.format_names(rows[sources["panel"]].unique().sort())
         chart_rows.check_count("panels", len(order), chart_rows.MAX_PANELS)
-    texts = [chart_rows.build_name_column(column).alias(name) for name, column in named.items()]
+    texts = [chart_rows.build_name_column(column).alias(name) for name, column in sources.items()]
     names = rows.select("key", *texts).unique("key")
     table = table.drop("query").join(
         names, on="key", how="left", nulls_equal=True, maintain_order="left"
