@@ -53,6 +53,16 @@ def test_values_that_differ_in_their_last_bits_are_sorted(lengths, step, sign, d
 
 
 @given(LISTS)
+def test_values_are_compared_with_the_previous_of_their_list(lists):
+    expected = [
+        bool(number and own[number] < own[number - 1])
+        for own in lists
+        for number in range(len(own))
+    ]
+    assert laid_out(lists).compare_with_previous(np.less).tolist() == expected
+
+
+@given(LISTS)
 def test_a_sum_is_that_of_its_list_alone_to_the_last_bit(lists):
     alone = [laid_out([each]).sum(laid_out([each]).values).item() for each in lists]
     assert laid_out(lists).sum(laid_out(lists).values).tolist() == alone

@@ -177,11 +177,7 @@ class Duplicates:
 
 def _has_repeats(hashes: Ragged) -> bool:
     """Return whether a list has a hash twice. Null, which is NaN here, does not count."""
-    ordered = hashes.sort_ascending()
-    is_repeated = ordered.values[1:] == ordered.values[:-1]
-    ends = ordered.offsets[(ordered.offsets > 0) & (ordered.offsets < len(ordered.values))]
-    is_repeated[ends - 1] = False
-    return bool(is_repeated.any())
+    return bool(hashes.sort_ascending().compare_with_previous(np.equal).any())
 
 
 def _have_unlike_judgments(request: Request, hashes: pl.Series, groups: Groups) -> bool:

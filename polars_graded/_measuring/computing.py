@@ -190,7 +190,9 @@ def _find_dependence_on_ties(
     the ranking is also compared with `N_TIE_ORDERS` other orders.
     """
     is_dependent = np.zeros(len(queries.ranked.lengths), bool)
-    for measure, options in measures:
+    undecided = queries.with_differing_tied_grades
+    # Measures of whole lists come first, because they decide most queries.
+    for measure, options in sorted(measures, key=lambda each: each[0].n is not None):
         compute = partial(
             _compute_values, measure, options, fill_value=_choose_fill_value(measure, ranking)
         )
@@ -200,13 +202,27 @@ def _find_dependence_on_ties(
             )
             if tied is not None:
                 is_dependent |= _compare_tie_orders(compute, tied)
-        elif (tied := queries.with_differing_tied_grades) is not None:
-            worst, is_unusable = _compute_usable(compute, tied.pessimistic)
-            best, is_unusable_too = _compute_usable(compute, tied.optimistic)
+        elif undecided is not None:
+            worst, is_unusable = _compute_usable(compute, undecided.pessimistic)
+            best, is_unusable_too = _compute_usable(compute, undecided.optimistic)
             is_dependent |= is_unusable | is_unusable_too | _differ(worst, best)
             if measure.may_fall:
-                is_dependent |= _compare_tie_orders(compute, tied)
+                is_dependent |= _compare_tie_orders(compute, undecided)
+            undecided = _drop_decided(undecided, is_dependent)
     return is_dependent
+
+
+def _drop_decided(undecided: Queries, is_dependent: Mask) -> Queries | None:
+    """Return the queries without those that depend on ties, if these are at least half.
+
+    Fewer are not dropped, since the queries would have to be sorted again. The result is None if no
+    query is left.
+    """
+    is_filled = undecided.ranked.lengths > 0
+    is_open = is_filled & ~is_dependent
+    if not is_open.any():
+        return None
+    return undecided.keep_queries(is_open) if 2 * is_open.sum() <= is_filled.sum() else undecided
 
 
 def _compare_tie_orders(compute: Compute, queries: Queries) -> Mask:

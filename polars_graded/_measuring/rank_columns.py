@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring.kernels.ragged import list_rows
-from polars_graded._measuring.list_columns import Lists
+from polars_graded._measuring.kernels.ragged import MAX_EXACT_INTEGER, Ragged
+from polars_graded._measuring.list_columns import Lists, run_in_chunks
 
 MIN_QUERIES = 10
 """Minimum number of queries with several values; fewer queries show nothing."""
@@ -26,7 +26,7 @@ MIN_SHARE = 0.98
 MAX_RATIO = 4
 """Maximum ratio of the highest value to the length of the longest ranking."""
 
-STRATEGY, QUERY, VALUE, RANK_NAME = "strategy", "query", "value", "rank"
+STRATEGY, QUERY, RANK_NAME = "strategy", "query", "rank"
 
 
 def collect_rank_facts(
@@ -41,42 +41,41 @@ def collect_rank_facts(
     filled = np.flatnonzero(np.diff(lists.offsets) * lists.flat.dtype.is_numeric())
     first = lists.flat.gather(lists.offsets[filled]).cast(pl.Float64)
     names = pl.lit(None) if strategies is None else strategies.gather(filled)
-    queries = pl.DataFrame([pl.Series(QUERY, filled), first.alias(VALUE)])
+    queries = pl.DataFrame([pl.Series(QUERY, filled), (first % 1 == 0).alias("is_whole")])
     queries = queries.with_columns(names.alias(STRATEGY))
-    is_whole = (pl.col(VALUE) % 1 == 0).all()
-    by_strategy = queries.group_by(STRATEGY, maintain_order=True).agg(is_whole.alias("is_whole"))
-    queries = queries.filter(is_whole.over(STRATEGY)).select(QUERY, STRATEGY)
+    by_strategy = queries.group_by(STRATEGY, maintain_order=True).agg(pl.col("is_whole").all())
+    queries = queries.filter(pl.col("is_whole").all().over(STRATEGY))
 
     numbers = queries.get_column(QUERY).to_numpy()
-    rows = list_rows(lists.offsets, numbers)
-    table = pl.DataFrame(
-        [
-            pl.Series(QUERY, np.repeat(numbers, np.diff(lists.offsets)[numbers])),
-            lists.flat.gather(rows).cast(pl.Float64).alias(VALUE),
-        ]
-    )
-    if ranks is not None:
-        table = table.with_columns(ranks.gather(rows).alias(RANK_NAME)).sort(
-            QUERY, RANK_NAME, maintain_order=True
-        )
-    value = pl.col(VALUE).filter(pl.col(VALUE) > 0)
-    n, has_several = value.len(), value.len() > 1
-    facts = (
-        table.group_by(QUERY, maintain_order=True)
-        .agg(
-            is_whole.alias("is_whole"),
-            value.min().alias("lowest"),
-            value.max().alias("highest"),
-            n.alias("longest"),
-            has_several.alias("queries"),
-            (has_several & (value.n_unique() == n)).alias("different"),
-            pl.max_horizontal(n, 1).cast(pl.Int64).sub(1).alias("neighbours"),
-            (value.diff() < 0).sum().alias("falls"),
-            (pl.col(VALUE) <= 0).sum().alias("below_one"),
-        )
-        .join(queries, on=QUERY)
-    )
+    columns = [lists] if ranks is None else [lists, Lists(ranks, lists.offsets)]
+    chunks = run_in_chunks([column.select(numbers) for column in columns], _find_facts)
+    facts = pl.concat(chunks).with_columns(queries.get_column(STRATEGY))
     return pl.concat([by_strategy, _combine(facts)], how="diagonal")
+
+
+def _find_facts(values: Ragged, ranks: Ragged | None = None) -> pl.DataFrame:
+    """Return the facts of each query."""
+    if ranks is not None:
+        order, _ = ranks.of(np.nan_to_num(ranks.values, nan=-MAX_EXACT_INTEGER)).argsort()
+        values = values.of(values.values[order])
+    is_broken = values.values != np.floor(values.values)  # also true for NaN
+    positive = values.keep(values.values > 0)
+    ordered, n = positive.sort_ascending(), positive.lengths
+    is_repeated = ordered.compare_with_previous(np.equal)
+    is_lower = positive.compare_with_previous(np.less)
+    return pl.DataFrame(
+        {
+            "is_whole": values.count(is_broken) == values.count(np.isnan(values.values)),
+            "lowest": pl.Series(ordered.first_values(), nan_to_null=True),
+            "highest": pl.Series(np.where(n, ordered.last_values(), np.nan), nan_to_null=True),
+            "longest": n,
+            "queries": n > 1,
+            "different": (n > 1) & (ordered.count(is_repeated) == 0),
+            "neighbours": np.maximum(n, 1) - 1,
+            "falls": positive.count(is_lower),
+            "below_one": values.count(values.values <= 0),
+        }
+    )
 
 
 def _combine(facts: pl.DataFrame) -> pl.DataFrame:

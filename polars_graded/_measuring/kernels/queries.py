@@ -35,6 +35,8 @@ Shared = TypeVar("Shared")
 
 MAX_RELEVANCE = 1e300
 """Maximum relevance or gain for which sums over documents stay within a double's range."""
+BELOW_ALL_GRADES = -np.finfo(np.float64).max
+"""Sort key of unjudged documents, which come after or before all grades."""
 TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
 """Irrational numbers. Each number x gives a pseudo-random order: the sort keys are x, 2x, 3x and so
 on, modulo 1."""
@@ -322,12 +324,12 @@ class Queries:
     @cached_property
     def pessimistic(self) -> Queries:
         """Return the queries with each tie group in the order worst to best, unjudged first."""
-        return self.sort_ties(np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self.sort_ties(np.nan_to_num(self.ranked.values, nan=BELOW_ALL_GRADES))
 
     @cached_property
     def optimistic(self) -> Queries:
         """Return the queries with each tie group in the order best to worst, unjudged last."""
-        return self.sort_ties(-np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self.sort_ties(-np.nan_to_num(self.ranked.values, nan=BELOW_ALL_GRADES))
 
     def reorder_ties(self, number: int) -> Queries:
         """Return the queries with each tie group in one of `N_TIE_ORDERS` orders.
@@ -416,10 +418,18 @@ class Queries:
         return replace(self, ranked=self.ranked.keep(chosen), ties=ties, inputs=inputs, full=None)
 
     def sort_ties(self, keys: Floats) -> Queries:
-        """Return the queries with each tie group sorted by ascending keys, without the groups."""
+        """Return the queries with each tie group sorted by ascending keys, without the groups.
+
+        All keys must be finite.
+        """
         starts = self.tie_starts
-        groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
-        order = np.lexsort((keys, groups))
+        groups = repeat_each(
+            np.arange(len(starts), dtype=np.float64), np.diff(starts, append=len(keys))
+        )
+        # A stable sort by group keeps documents of a group in the order of their keys.
+        by_key, _ = self.ranked.of(keys).argsort()
+        by_group, _ = self.ranked.of(groups[by_key]).argsort()
+        order = by_key[by_group]
         inputs = {name: column.of(column.values[order]) for name, column in self.inputs.items()}
         ranked = self.ranked.of(self.ranked.values[order])
         return replace(self, ranked=ranked, inputs=inputs, ties=EMPTY)

@@ -172,6 +172,16 @@ class Ragged:
         numbers = self.keep(~np.isnan(self.values))
         return numbers.of(numbers.map_rows(np.sort, numbers.values, np.inf))
 
+    def compare_with_previous(self, compare: np.ufunc) -> Mask:
+        """Return the mask of values for which `compare(value, previous value)` is true.
+
+        It is false for the first value of each list.
+        """
+        mask = np.zeros(len(self.values), bool)
+        compare(self.values[1:], self.values[:-1], out=mask[1:])
+        mask[self.offsets[:-1][self.lengths > 0]] = False
+        return mask
+
     def argsort(self, *, descending: bool = False) -> tuple[Integers, Mask]:
         """Return the stable sort order of each list, and a mask.
 
