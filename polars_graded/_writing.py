@@ -38,8 +38,8 @@ def write_atomically(path: Path) -> Iterator[Path]:
         _sync(path.parent, os.O_RDONLY)
 
 
-def check_writable(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Raise if the file `path` cannot be written, or is one of the `inputs`."""
+def check_writable(path: Path, sources: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Raise if the file `path` cannot be written, or is one of its `sources`."""
     if "\0" in str(path):
         msg = f"a file to write must have a name without a NUL, got {str(path)!r}"
         raise ValueError(msg)
@@ -53,7 +53,7 @@ def check_writable(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) ->
         targets.append(path.resolve().parent)
     if not all(os.access(target, os.W_OK) for target in targets):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    for source in map(Path, inputs):
+    for source in map(Path, sources):
         if status and source.exists() and path.samefile(source):
             msg = f"a file to write must not be an input as well, got {path}"
             raise ValueError(msg)

@@ -341,9 +341,9 @@ class Graded:
         └─────────────────┴────────┘
         """
         mask = check_column("rows", rows)
-        previous = self._ranking.rows
+        previous = self._ranking.is_used
         return self._with(
-            replace(self._ranking, rows=mask if previous is None else previous & mask)
+            replace(self._ranking, is_used=mask if previous is None else previous & mask)
         )
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -45,9 +45,9 @@ def test_values_that_differ_in_their_last_bits_are_sorted(lengths, step, sign, d
     values[numbers == 1] = 0.0
     lists = Ragged(values, offsets_of(np.array(lengths)))
     order, is_first = lists.argsort(descending=descending)
-    expected = np.lexsort((-values if descending else values, lists.query))  # which is stable
+    expected = np.lexsort((-values if descending else values, lists.query_index))  # which is stable
     assert order.tolist() == expected.tolist()
-    in_order, query = values[expected], lists.query[expected]
+    in_order, query = values[expected], lists.query_index[expected]
     changes = (in_order[1:] != in_order[:-1]) | (query[1:] != query[:-1])
     assert is_first.tolist() == [True, *changes.tolist()]
 

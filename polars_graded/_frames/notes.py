@@ -71,7 +71,7 @@ class Notes:
         return [TEMPORARY_NAME_TEMPLATE.format(key) for key in self.request.query]
 
     @cached_property
-    def judged(self) -> Notes:
+    def of_judged_queries(self) -> Notes:
         """The notes without queries that the grader did not judge for any strategy."""
         is_judged = pl.col("judged").max().over(self.query) > 0
         return Notes(self.request, self.table.filter(is_judged), self.grades)
@@ -124,7 +124,7 @@ def note_queries(request: Request, groups: Groups, grades: Lists) -> dict[str, p
     noted = {
         "rows": _count(groups.lengths),
         "judged": _count(grades.count(grades.flat.is_not_null())),
-        "maximum_grade": pl.Series([None], dtype=pl.Float64).new_from_index(0, groups.n),
+        "maximum_grade": pl.Series([None], dtype=pl.Float64).new_from_index(0, groups.n_groups),
     }
     if request.measures_without_scale:
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))

@@ -158,7 +158,7 @@ class Duplicates:
         are compared if two hashes are equal.
         """
         request = self.requests[0]
-        if request.document is None or not groups.n:
+        if request.document is None or not groups.n_groups:
             return
         document = pl.col(request.document)
         hashes = groups.frame.select(

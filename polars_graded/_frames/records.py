@@ -63,7 +63,7 @@ def build_records(request: Request, groups: Groups) -> list[pl.Series]:
         sums = groups.reduce_groups(np.add, pl.Series(hashes))
         records.append(_format_numbers(sums.alias(name)))
     settings = _describe_settings(request, rows.schema)
-    return [*records, pl.Series(SETTINGS, [settings]).new_from_index(0, groups.n)]
+    return [*records, pl.Series(SETTINGS, [settings]).new_from_index(0, groups.n_groups)]
 
 
 def _describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:

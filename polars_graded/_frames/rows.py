@@ -73,7 +73,7 @@ class Groups:
         return cls(flat, keys_of_groups, next(iter(lists.values())).offsets)
 
     @property
-    def n(self) -> int:
+    def n_groups(self) -> int:
         """Return the number of groups."""
         return len(self.offsets) - 1
 
@@ -95,7 +95,7 @@ class Groups:
 
     def to_rows(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the rows of all groups with these columns, which may be keys."""
-        number = np.repeat(np.arange(self.n), self.lengths)
+        number = np.repeat(np.arange(self.n_groups), self.lengths)
         return pl.DataFrame(
             [
                 self.keys.get_column(name).gather(number)
@@ -108,7 +108,7 @@ class Groups:
     def reduce_groups(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
         """Return the result of a NumPy reduction for each group, with null for NaN."""
         numbers = values.to_numpy()
-        results = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
+        results = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n_groups else numbers
         return pl.Series(results, nan_to_null=True)
 
 

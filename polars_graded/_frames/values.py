@@ -219,7 +219,7 @@ class Part:
 
     def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
         """Return a column that repeats one value for all queries."""
-        return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n)
+        return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n_groups)
 
     def build_ranking(self, name: str) -> Ranking:
         """Return the ranking of a strategy."""
@@ -351,11 +351,11 @@ def _finish_request(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
     if request.grader is None:
         data_warnings.warn_of_notes(notes, values)
         return values
-    judged = notes.judged.of_queries.select(
+    judged = notes.of_judged_queries.of_queries.select(
         pl.col(column).alias(name) for column, name in zip(notes.query, request.query, strict=True)
     ).unique()
     on: Any = {"on": request.query, "nulls_equal": True, "maintain_order": "left"}
-    data_warnings.warn_of_notes(notes.judged, values.join(judged, how="semi", **on))
+    data_warnings.warn_of_notes(notes.of_judged_queries, values.join(judged, how="semi", **on))
     return values.join(
         judged.with_columns(pl.lit(value=True).alias(IS_JUDGED)), how="left", **on
     ).select(

@@ -77,7 +77,7 @@ class Computation:
     ) -> Self:
         """Return a computation whose arguments have the precision of the grades."""
         if not (tie_checked or any(measure.needs_ties for measure in measures)):
-            strategies = [replace(documents, ties=None) for documents in strategies]
+            strategies = [replace(documents, tie_groups=None) for documents in strategies]
         round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
         ranking = replace(ranking, scale=ranking.scale.rounded(round_grade))
         arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
@@ -130,7 +130,7 @@ class Computation:
             yield Queries.ranked_by(
                 judged[documents.grades],
                 None if documents.scores is None else columns[documents.scores],
-                None if documents.ties is None else columns[documents.ties],
+                None if documents.tie_groups is None else columns[documents.tie_groups],
                 descending=documents.descending,
                 condensed=self.ranking.condensed,
                 depth=find_depth(self.measures),

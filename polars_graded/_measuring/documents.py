@@ -46,10 +46,10 @@ class DocumentLists:
     scores: Lists | None
     """Scores, null for a document that was not retrieved. None if rows are in rank order, or if
     no measure needs a ranking."""
-    ties: Lists | None
+    tie_groups: Lists | None
     """A score or an index for each document. Documents of a query are tied if their numbers are
     equal. None if rows are in rank order, or if no measure needs ties."""
-    rows: Integers | None = None
+    original_rows: Integers | None = None
     """Original row of each document. None if rows were not reordered, and in the result of
     `select`."""
     descending: bool = True
@@ -88,17 +88,24 @@ class DocumentLists:
         if order is None:
             return cls(grades, scores, scores, None, ranking.descending[0], inputs)
         # The order swaps only documents with equal scores, so the column of scores stays the same.
-        rows, ties = order.rows, Lists(pl.Series(order.tie_groups), scores.offsets)
+        rows, tie_groups = order.original_rows, Lists(pl.Series(order.tie_groups), scores.offsets)
         inputs = {name: each.at(rows) for name, each in inputs.items()}
-        return cls(grades.at(rows), scores, ties, rows, ranking.descending[0], inputs)
+        return cls(grades.at(rows), scores, tie_groups, rows, ranking.descending[0], inputs)
 
     def select(self, indices: Integers) -> DocumentLists:
         """Return the documents of some queries; index -1 gives no documents."""
         lists: dict[Any, Any] = {each: each.select(indices) for each in self.lists}
         inputs = {name: lists[each] for name, each in self.inputs.items()}
-        scores, ties = lists.get(self.scores), lists.get(self.ties)
+        scores, tie_groups = lists.get(self.scores), lists.get(self.tie_groups)
         grades = lists[self.grades]
-        return replace(self, grades=grades, scores=scores, ties=ties, rows=None, inputs=inputs)
+        return replace(
+            self,
+            grades=grades,
+            scores=scores,
+            tie_groups=tie_groups,
+            original_rows=None,
+            inputs=inputs,
+        )
 
     @property
     def labels(self) -> dict[str, Labels | Vectors]:
@@ -108,7 +115,7 @@ class DocumentLists:
     @cached_property
     def lists(self) -> list[Lists]:
         """Return each column of lists once, even if it is used twice."""
-        lists = (self.grades, self.scores, self.ties, *self.inputs.values())
+        lists = (self.grades, self.scores, self.tie_groups, *self.inputs.values())
         return [each for each in dict.fromkeys(lists) if each is not None]
 
 
@@ -116,7 +123,7 @@ class DocumentLists:
 class _Order:
     """Order of documents after further columns have broken the ties of scores."""
 
-    rows: Integers
+    original_rows: Integers
     """For each new row: the old row of its document."""
     tie_groups: Integers
     """For each new row: the index of the tie group of its document. Documents of a tie group are

@@ -70,7 +70,7 @@ def _make_expression(
     ranking = ranking.keep_rows()
     check_measures(measures, ranking, ranking.inputs)
 
-    def kernel(columns: Sequence[pl.Series]) -> pl.Series:
+    def measure(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         try:
             [values] = Computation.of(measures, ranking, [documents]).run()
@@ -80,7 +80,7 @@ def _make_expression(
 
     return pl.map_batches(
         _implode_columns(ranking),
-        kernel,
+        measure,
         is_elementwise=True,
         return_dtype=return_dtype,
     )
@@ -120,28 +120,28 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
     ranking.check_single()
     ranking = ranking.keep_rows()
 
-    def kernel(columns: Sequence[pl.Series]) -> pl.Series:
+    def rank(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         table = np.concatenate(run_in_chunks(documents.lists, rank_with_ties), axis=1)
-        if documents.rows is not None:
+        if documents.original_rows is not None:
             # Documents were moved to break ties. Put each result back into its document's row.
-            table[:, documents.rows] = table.copy()
+            table[:, documents.original_rows] = table.copy()
         rank = pl.Series("rank", table[0], nan_to_null=True).cast(pl.UInt32)
         rows = pl.DataFrame([rank, pl.Series("tied", table[1] > 0)]).to_struct()
         return make_list_column(rows, columns[0].list.len())
 
-    def rank_with_ties(grades: Ragged, scores: Ragged, *ties: Ragged) -> Floats:
+    def rank_with_ties(grades: Ragged, scores: Ragged, *tie_groups: Ragged) -> Floats:
         descending, condensed = ranking.descending[0], ranking.condensed
         rank = rank_documents(grades, scores, descending=descending, condensed=condensed).values
         # A document without a rank is not tied with any other.
-        tie_groups = ties[0] if ties else scores
-        tied = tie_groups.of(np.where(np.isnan(rank), np.nan, tie_groups.values)).mask_tied()
+        groups = tie_groups[0] if tie_groups else scores
+        tied = groups.of(np.where(np.isnan(rank), np.nan, groups.values)).mask_tied()
         return np.stack([rank, tied])
 
     dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))
     lists = pl.map_batches(
         _implode_columns(ranking),
-        kernel,
+        rank,
         is_elementwise=True,
         return_dtype=ranking.make_planned_dtype(dtype),
     )

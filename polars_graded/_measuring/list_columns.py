@@ -119,14 +119,14 @@ def are_exact(numbers: pl.Series) -> bool:
 
 
 def run_in_chunks(
-    lists: Sequence[Lists], kernel: Callable[..., ChunkResult], *, values_per_query: int = 0
+    lists: Sequence[Lists], compute: Callable[..., ChunkResult], *, values_per_query: int = 0
 ) -> list[ChunkResult]:
-    """Call `kernel` on chunks of queries; return the results in order.
+    """Call `compute` on chunks of queries; return the results in order.
 
-    `lists` are columns of one list per query. `kernel` takes one `Ragged` per column. A chunk
+    `lists` are columns of one list per query. `compute` takes one `Ragged` per column. A chunk
     contains whole queries. No column has many more than `CHUNK_ROWS` values in a chunk, unless a
-    query is very long. Some kernels return or need more values per query than a column has.
-    For such a kernel, pass `values_per_query`: each query then counts as at least this number of
+    query is very long. Some functions return or need more values per query than a column has.
+    For such a function, pass `values_per_query`: each query then counts as at least this number of
     values. Several chunks run in threads, which can use every core, since NumPy releases the
     interpreter's lock while it computes.
     """
@@ -134,7 +134,7 @@ def run_in_chunks(
     def work(chunk: tuple[int, int]) -> ChunkResult | UnusableDataError:
         try:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                return kernel(*(column.between(*chunk) for column in lists))
+                return compute(*(column.between(*chunk) for column in lists))
         except UnusableDataError as error:
             return error
 

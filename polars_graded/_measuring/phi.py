@@ -57,11 +57,11 @@ def phi_relevance(
 ) -> pl.Expr:
     """Return φ of every score of a query; see `Graded.phi_relevance`."""
     source = _PointSource.of(control_points, whisker, floor, direction)
-    kernel = partial(_compute_relevance, source=source, undefined=undefined)
+    compute = partial(_compute_relevance, source=source, undefined=undefined)
     rule = f"score {expr.meta.output_name(raise_if_undetermined=False)!r} must be a number"
     lists = pl.map_batches(
         [expr.implode(), *source.make_inputs()],
-        kernel,
+        compute,
         is_elementwise=True,
         return_dtype=plan_dtype(pl.List(pl.Float64()), [(expr, rule, NUMERIC_TYPES)]),
     )
@@ -179,13 +179,13 @@ def phi_curve(
     n_points = check_whole_number("points", points, at_least=2)
     source = _PointSource.of(control_points, whisker, floor, direction)
 
-    def kernel(ascending: Ragged, *own: Ragged) -> Points:
+    def compute(ascending: Ragged, *own: Ragged) -> Points:
         control = source.points_of(ascending, *own)
         is_defined = np.repeat(control.scores.lengths > 0, ascending.lengths)
         scores = make_equal_steps(ascending.keep(is_defined), n_points)
         return Points(scores, interpolate(control, scores))
 
-    return _tabulate(frame, score, query, source, kernel)
+    return _tabulate(frame, score, query, source, compute)
 
 
 # Conversion of expressions and frames to lists of scores, and back.
@@ -202,7 +202,7 @@ def _compute_relevance(
     scores, *points = columns
     lists = [_read_scores(scores), *map(Lists.of, source.read_points(points))]
 
-    def kernel(scores: Ragged, *own: Ragged) -> Floats:
+    def compute(scores: Ragged, *own: Ragged) -> Floats:
         points = source.points_of(scores.sort_ascending(), *own)
         relevance = np.full_like(scores.values, np.nan)
         is_score = ~np.isnan(scores.values)
@@ -212,7 +212,7 @@ def _compute_relevance(
             relevance[is_score & ~is_defined] = undefined
         return relevance
 
-    relevance = np.concatenate(run_in_chunks(lists, kernel))
+    relevance = np.concatenate(run_in_chunks(lists, compute))
     return make_list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
 
 
@@ -236,9 +236,9 @@ def _tabulate(
     score: str,
     query: str | Sequence[str] | None,
     source: _PointSource,
-    kernel: Callable[..., Points],
+    compute: Callable[..., Points],
 ) -> pl.DataFrame:
-    """Return the points that `kernel` returns per query, one row per point."""
+    """Return the points that `compute` returns per query, one row per point."""
     keys = [] if query is None else check_column_names("query", query)
     columns = [*keys, score]
     check_columns("frame", columns, frame.collect_schema())
@@ -257,7 +257,7 @@ def _tabulate(
         queries = frame.lazy().select(struct).collect()
     scores, *points = queries.get_column(score).struct.unnest().get_columns()
     lists = [_read_scores(scores.alias(score)), *map(Lists.of, source.read_points(points))]
-    chunks = run_in_chunks(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
+    chunks = run_in_chunks(lists, lambda scores, *own: compute(scores.sort_ascending(), *own))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(

@@ -26,7 +26,7 @@ class Ranking:
     """True if `descending` was passed; otherwise columns that look like ranks raise an error."""
     scale: Scale = field(default_factory=Scale)
     condensed: bool = False
-    rows: pl.Expr | None = None
+    is_used: pl.Expr | None = None
     """Mask of the rows to use; None for all."""
     inputs: Mapping[str, pl.Expr] = field(default_factory=dict)
     """Columns that measures need besides the grade. Keywords such as `known` name them."""
@@ -63,17 +63,17 @@ class Ranking:
         return replace(self, grade=is_wanted, scale=scale)
 
     def keep_rows(self) -> Ranking:
-        """Return the ranking with only the rows that its mask `rows` selects."""
-        if self.rows is None:
+        """Return the ranking with only the rows that its mask `is_used` selects."""
+        if self.is_used is None:
             return self
         if not self.by:
-            inputs = {name: column.filter(self.rows) for name, column in self.inputs.items()}
-            return replace(self, grade=self.grade.filter(self.rows), inputs=inputs, rows=None)
+            inputs = {name: column.filter(self.is_used) for name, column in self.inputs.items()}
+            return replace(self, grade=self.grade.filter(self.is_used), inputs=inputs, is_used=None)
         # Unwanted rows are not filtered out. They get a null grade and a null score, so measures
         # ignore them. With filters, Polars 1 would sort one group by the rows of another.
         first, *others = self.by
-        grade, first = (pl.when(self.rows).then(column) for column in (self.grade, first))
-        return replace(self, grade=grade, by=(first, *others), rows=None)
+        grade, first = (pl.when(self.is_used).then(column) for column in (self.grade, first))
+        return replace(self, grade=grade, by=(first, *others), is_used=None)
 
     def with_inputs(self, **columns: str | pl.Expr | None) -> Ranking:
         """Return the ranking with the input columns that are not None."""

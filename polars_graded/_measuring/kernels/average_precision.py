@@ -36,7 +36,7 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
 
 def compute_precisions(hits: Documents) -> Floats:
     """Return P@p for each hit: the number of hits at ranks 1 to p, over p."""
-    return hits.number / hits.rank
+    return hits.position / hits.rank
 
 
 INFERRED_PRIOR = 0.00001
@@ -52,7 +52,7 @@ def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
     document that nobody judged.
     """
     hits = queries.hits(n, threshold)
-    pooled, relevant = queries.count_judged_so_far(hits) - 1, hits.number - 1
+    pooled, relevant = queries.count_judged_so_far(hits) - 1, hits.position - 1
     unjudged = queries.ranked.count_so_far(queries.ranked.values < queries.irrelevant)
     starts = repeat_each(queries.ranked.offsets[:-1], hits.lengths)
     other = pooled - relevant - unjudged[starts + hits.rank - 1]
@@ -75,7 +75,7 @@ def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     i = np.arange(1, len(is_hit) + 1) - repeat_each(starts, m)
     hits_in_group = (i - 1) * repeat_each((r - 1) / np.maximum(m - 1, 1), m)
     hits = repeat_each(h, m) + 1 + hits_in_group
-    return ranked.of(repeat_each(r / m, m) * hits / ranked.number_as_float)
+    return ranked.of(repeat_each(r / m, m) * hits / ranked.position_as_float)
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -184,13 +184,13 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
     next_lower[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
     steps = judged.values - next_lower
     weights = judged.accumulate_backwards(
-        np.add, steps / judged.number if divide_by_count else steps
+        np.add, steps / judged.position if divide_by_count else steps
     )
 
     documents = ranked.keep(ranked.values > 0)
-    query, rank = documents.query, documents.rank
+    query, rank = documents.query_index, documents.rank
     last_as_good = np.searchsorted(
-        make_sort_key(judged.query, judged.values),
+        make_sort_key(judged.query_index, judged.values),
         make_sort_key(query, documents.values),
         side="right",
     )

@@ -71,7 +71,7 @@ class Labels:
         """
         indices = documents.values.astype(np.int64)
         sizes = self.offsets[indices + 1] - self.offsets[indices]
-        below = repeat_each(documents.lengths, documents.lengths) - documents.number
+        below = repeat_each(documents.lengths, documents.lengths) - documents.position
         total = np.zeros(len(documents.lengths))
         for step in range(1, documents.lengths.max(initial=0)):
             # All pairs of documents whose ranks differ by `step`.
@@ -81,7 +81,7 @@ class Labels:
             key_index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
             n_shared = np.bincount(pair, self.keys[key_index] == keys, minlength=len(upper))
             distances = 1 - n_shared / (sizes[upper] + sizes[upper + step] - n_shared)
-            total += np.bincount(documents.query[upper], distances, minlength=len(total))
+            total += np.bincount(documents.query_index[upper], distances, minlength=len(total))
         return total
 
 

@@ -54,8 +54,8 @@ class RankedLists:
     """Mask of queries with tied documents at any rank, even below the depth of the measures."""
     grades: Floats
     judged: Judged
-    n: int
-    """Documents of the chunk, retrieved or not, have numbers from 0 to n - 1."""
+    n_documents: int
+    """Documents of the chunk, retrieved or not, have numbers from 0 to `n_documents` - 1."""
 
     @classmethod
     def of(cls, queries: Queries, first: float, n: int) -> RankedLists:
@@ -66,7 +66,7 @@ class RankedLists:
         arrays of `n` values small.
         """
         documents = (queries.inputs["number"].values - first).astype(np.int64)
-        ranks = queries.ranked.of(queries.ranked.number_as_float)
+        ranks = queries.ranked.of(queries.ranked.position_as_float)
         has_ties = np.zeros(len(ranks.lengths), bool)
         if (full_queries := queries.full) is not None:
             is_first = np.zeros(len(full_queries.ranked.values), bool)
@@ -84,19 +84,19 @@ class RankedLists:
     @cached_property
     def tops(self) -> Integers:
         """Return for each document the first rank of its tie group."""
-        ranks = self.ranks.number
+        ranks = self.ranks.position
         sizes = np.diff(self.starts, append=len(ranks))
         return repeat_each(ranks[self.starts], sizes) if self.are_tied else ranks
 
     @cached_property
     def bottoms(self) -> Integers:
         """Return for each document the last rank of its tie group."""
-        ranks, ends = self.ranks.number, np.append(self.starts, len(self.ranks.number))
+        ranks, ends = self.ranks.position, np.append(self.starts, len(self.ranks.position))
         return repeat_each(ranks[ends[1:] - 1], np.diff(ends)) if self.are_tied else ranks
 
     def by_document(self, values: Numbers) -> Numbers:
         """Return an array of the values by document number; 0 if not retrieved."""
-        result = np.zeros(self.n, values.dtype)
+        result = np.zeros(self.n_documents, values.dtype)
         result[self.documents] = values
         return result
 
@@ -108,7 +108,7 @@ class RankedLists:
         """
         if np.array_equal(self.ranks.lengths, depths.lengths):
             return values
-        result = depths.number.copy()
+        result = depths.position.copy()
         result[result <= repeat_each(self.ranks.lengths, depths.lengths)] = values
         return result
 
@@ -159,7 +159,7 @@ class ListPair:
     @cached_property
     def ranks(self) -> tuple[Integers, Integers]:
         """Return the ranks of common documents in both lists, in the order of `a`."""
-        return self.select_common(self.a.ranks.number, self.b.ranks.number)
+        return self.select_common(self.a.ranks.position, self.b.ranks.position)
 
     def select_common(self, of_a: Numbers, of_b: Numbers) -> tuple[Numbers, Numbers]:
         """Return two values of each common document, in the order of `a`.
@@ -174,7 +174,7 @@ class ListPair:
     def depths(self) -> Ragged:
         """Return one list per query, with one place per depth of the longer list.
 
-        The places have no meaningful values; `depths.number` contains the depths.
+        The places have no meaningful values; `depths.position` contains the depths.
         """
         offsets = offsets_of(np.maximum(self.a.ranks.lengths, self.b.ranks.lengths))
         return Ragged(np.empty(offsets[-1]), offsets)
@@ -203,7 +203,7 @@ class ListPair:
 
     def _compute_agreement(self, ties: str) -> Agreement:
         """Return the agreement at each depth by section 4 of Corsi and Urbano 2024."""
-        depths, number = self.depths, self.depths.number_as_float
+        depths, number = self.depths, self.depths.position_as_float
         n_a, n_b = self.a.ranks.lengths, self.b.ranks.lengths
         # These values are for lists without ties, in which each document is a tie group of its own.
         norm: Any = number
@@ -346,7 +346,7 @@ def _count_new_relevant(
 ) -> Integers:
     """Count the relevant documents in the first n of `lists` that `others` lack there."""
     is_first, is_first_of_others = (
-        np.ones(len(each.documents), bool) if n is None else each.ranks.number <= n
+        np.ones(len(each.documents), bool) if n is None else each.ranks.position <= n
         for each in (lists, others)
     )
     is_relevant = lists.judged.is_relevant(lists.grades, threshold)
@@ -361,7 +361,7 @@ def _weigh(pair: ListPair, p: float) -> Floats:
     """Return the weight (1 - p) p^{d-1} of each depth d."""
     longest = int(pair.depths.lengths.max(initial=0))
     weights: Numbers = (1 - p) * p ** np.arange(longest)
-    return weights[pair.depths.number - 1]
+    return weights[pair.depths.position - 1]
 
 
 def rbo(pair: ListPair, p: float, ties: str) -> Floats:
@@ -429,8 +429,8 @@ def _number_common(pair: ListPair) -> Numbers:
         return pair.ranks[1] - 1
     in_a = pair.a.by_document(pair.common)[pair.b.documents]
     numbers = np.zeros(len(in_a), np.int64)
-    numbers[in_a] = pair.b.ranks.keep(in_a).number - 1
-    return pair.select_common(pair.a.ranks.number, numbers)[1]
+    numbers[in_a] = pair.b.ranks.keep(in_a).position - 1
+    return pair.select_common(pair.a.ranks.position, numbers)[1]
 
 
 def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, always "order"
@@ -441,7 +441,7 @@ def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, always "order"
     """
     common = Ragged(_number_common(pair), offsets_of(pair.n_common))
     above = count_lower_before(common)
-    shares = above / np.maximum(common.number - 1, 1)
+    shares = above / np.maximum(common.position - 1, 1)
     n = pair.n_common - 1.0
     return _correlate_common(pair, 2 * common.sum(shares) - n, n)
 
@@ -466,7 +466,7 @@ def kendall_tau(pair: ListPair) -> Floats:
         in_b = keys.of(top_b[order].astype(np.float64))
         order_by_b, _ = in_b.argsort()
         numbers = np.empty(len(order_by_b), np.int64)
-        numbers[order_by_b] = keys.number - 1
+        numbers[order_by_b] = keys.position - 1
         tied_a = _count_tied_pairs(keys.of(top_a.astype(np.float64)))
         tied_b = _count_tied_pairs(keys.of(in_b.values[order_by_b]))
         tied_both = _count_tied_pairs(keys.of(keys.values[order]))
@@ -487,7 +487,7 @@ def spearman(pair: ListPair) -> Floats:
     in_order: Numbers = np.zeros(len(in_a))
     in_order[in_a] = _average_ranks(pair.b, in_a)
     common = Ragged(of_a, offsets_of(pair.n_common))
-    _, of_b = pair.select_common(pair.a.ranks.number, in_order)
+    _, of_b = pair.select_common(pair.a.ranks.position, in_order)
     middle = repeat_each((pair.n_common + 1) / 2, pair.n_common)
     a, b = of_a - middle, of_b - middle
     spread = np.sqrt(common.sum(a * a)) * np.sqrt(common.sum(b * b))
@@ -501,12 +501,14 @@ def _average_ranks(lists: RankedLists, is_kept: Mask) -> Floats:
     """
     ranks = lists.ranks.keep(is_kept)
     if not lists.are_tied or not len(ranks.values):
-        return ranks.number_as_float
+        return ranks.position_as_float
     tops = lists.tops[is_kept]
-    is_first = np.append(True, (tops[1:] != tops[:-1]) | (ranks.query[1:] != ranks.query[:-1]))
+    is_first = np.append(
+        True, (tops[1:] != tops[:-1]) | (ranks.query_index[1:] != ranks.query_index[:-1])
+    )
     starts = np.flatnonzero(is_first)
     sizes = np.diff(starts, append=len(tops))
-    return repeat_each(ranks.number[starts] + (sizes - 1) / 2, sizes)
+    return repeat_each(ranks.position[starts] + (sizes - 1) / 2, sizes)
 
 
 def max_displacement(pair: ListPair, n: int | None, ties: str) -> Floats:  # noqa: ARG001

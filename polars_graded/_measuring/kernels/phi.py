@@ -174,7 +174,7 @@ def interpolate(points: Points, scores: Ragged) -> Floats:
     phi = np.empty_like(scores.values)
     for start in range(0, len(phi), BLOCK_SCORES):
         block = slice(start, start + BLOCK_SCORES)
-        score, query = scores.values[block], scores.query[block]
+        score, query = scores.values[block], scores.query_index[block]
         k = find_point_before(points.scores, score, query)
         t = np.fmin(np.fmax((np.ldexp(score, -exponent[query]) - x.values[k]) / h[k], 0), 1)
         value = y[k] + t * (p[k] + t * (quadratic[k] + t * cubic[k]))
@@ -206,7 +206,7 @@ def find_point_before(points: Ragged, scores: Floats, query: Integers) -> Intege
 def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return h, Δ, p and q of `interpolate` for each control point."""
     d = compute_slopes(x, y)
-    k = np.flatnonzero(x.number < np.repeat(x.lengths, x.lengths))
+    k = np.flatnonzero(x.position < np.repeat(x.lengths, x.lengths))
     h, rise, p, q = np.ones_like(y), np.zeros_like(y), np.zeros_like(y), np.zeros_like(y)
     h[k], rise[k] = x.values[k + 1] - x.values[k], y[k + 1] - y[k]
     p[k], q[k] = d[k] * h[k], d[k + 1] * h[k]
@@ -222,7 +222,7 @@ def compute_slopes(x: Ragged, y: Floats) -> Floats:
     delta = np.where(h > 0, np.clip(np.diff(y) / h, -MAX_SLOPE, MAX_SLOPE), 0.0)
     d = np.zeros_like(y)
     first, last = x.offsets[:-1], x.offsets[1:] - 1
-    inside = np.flatnonzero((x.number > 1) & (x.number < np.repeat(x.lengths, x.lengths)))
+    inside = np.flatnonzero((x.position > 1) & (x.position < np.repeat(x.lengths, x.lengths)))
     d[inside] = compute_inner_slope(h[inside - 1], h[inside], delta[inside - 1], delta[inside])
     has_two, has_more = last - first == 1, last - first > 1
     d[first[has_two]] = d[last[has_two]] = delta[first[has_two]]

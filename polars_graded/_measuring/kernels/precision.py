@@ -67,7 +67,7 @@ def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float
     # F can rise from one rank to the next only at a hit, so the highest F is at a hit.
     hits = queries.hits(n, threshold)
     total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
-    return hits.max(compute_f(hits.number, hits.rank, total, beta))
+    return hits.max(compute_f(hits.position, hits.rank, total, beta))
 
 
 def compute_f(
@@ -84,7 +84,7 @@ def compute_f(
 def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Floats:
     """Return k over the rank of the k-th hit; 0 if there are fewer than k hits."""
     hits = queries.hits(None, threshold)
-    kth = hits.keep(hits.number == k)
+    kth = hits.keep(hits.position == k)
     return kth.sum(k / kth.rank)
 
 
@@ -130,12 +130,12 @@ def expect_at_first_hit(
     is_hit = queries.is_relevant(ranked.values, threshold)
     hits_in_group = np.add.reduceat(is_hit, starts, dtype=np.int64)
     groups_with_hit = np.flatnonzero(hits_in_group)
-    of_query = ranked.query[starts[groups_with_hit]]
+    of_query = ranked.query_index[starts[groups_with_hit]]
     first_groups = groups_with_hit[np.diff(of_query, prepend=-1) > 0]
 
     query, rank, relevant = (
-        ranked.query[starts[first_groups]],
-        ranked.number_as_float[starts[first_groups]],
+        ranked.query_index[starts[first_groups]],
+        ranked.position_as_float[starts[first_groups]],
         hits_in_group[first_groups],
     )
     size = np.diff(starts, append=len(ranked.values))[first_groups]
@@ -148,8 +148,8 @@ def expect_at_first_hit(
     # The first hit can be at `n_possible` positions of a group. `rank` and `n_left` have one
     # value per position: its rank, and the number of the group's documents from there to the end.
     rank, n_left = (
-        repeat_each(rank, n_possible) + possible.number - 1,
-        repeat_each(size, n_possible) - possible.number + 1,
+        repeat_each(rank, n_possible) + possible.position - 1,
+        repeat_each(size, n_possible) - possible.position + 1,
     )
     chance = repeat_each(relevant, n_possible) / n_left
     chance_of_first = chance * possible.accumulate_before(np.multiply, 1 - chance, 1.0)
@@ -166,7 +166,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """
     ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.judged.n_relevant(threshold)
-    n_other = queries.judged.n - n_relevant
+    n_other = queries.judged.n_judged - n_relevant
     is_judged = ~np.isnan(ranked.values)
     if ties == "average":
         is_hit = queries.is_relevant(ranked.values, threshold)
@@ -196,7 +196,7 @@ def pairwise_accuracy(queries: Queries, n: int | None, threshold: float | None) 
     n_pairs = hits.lengths * (n_ranked - hits.lengths)
     # `rank - number` is the number of documents above a hit that are not hits. Each of these
     # documents and the hit are a pair in the wrong order. The share is NaN if there is no pair.
-    return 1 - hits.sum(hits.rank - hits.number) / np.where(n_pairs > 0, n_pairs, np.nan)
+    return 1 - hits.sum(hits.rank - hits.position) / np.where(n_pairs > 0, n_pairs, np.nan)
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
@@ -205,7 +205,7 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
     Others are judged documents that are not relevant.
     """
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
-    bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
+    bound = np.minimum(n_relevant, queries.judged.n_judged - n_relevant)
     above = np.minimum(count_others_above(queries, hits), repeat_each(n_relevant, hits.lengths))
     # If there are no judged others, `above` and `bound` are 0. The divisor 1 avoids 0 / 0.
     share = above / np.maximum(repeat_each(bound, hits.lengths), 1)
@@ -214,7 +214,7 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
 
 def count_others_above(queries: Queries, hits: Documents) -> Integers:
     """Return the number of judged, irrelevant documents above each hit."""
-    return queries.count_judged_so_far(hits) - hits.number
+    return queries.count_judged_so_far(hits) - hits.position
 
 
 def judged(queries: Queries, n: int | None, ties: str) -> Floats:
@@ -248,7 +248,7 @@ def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Return precision at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
-    return so_far.of(so_far.values / so_far.number)
+    return so_far.of(so_far.values / so_far.position)
 
 
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
@@ -264,7 +264,7 @@ def f_measure_curve(
     """Return F at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
     total = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
-    return so_far.of(compute_f(so_far.values, so_far.number_as_float, total, beta))
+    return so_far.of(compute_f(so_far.values, so_far.position_as_float, total, beta))
 
 
 def e_measure_curve(
@@ -281,7 +281,7 @@ def interpolated_precision(
     """Return the highest precision at or above each level of recall."""
     levels = list_recall_levels(recall_levels)
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
-    best_from = hits.accumulate_backwards(np.maximum, hits.number / hits.rank)
+    best_from = hits.accumulate_backwards(np.maximum, hits.position / hits.rank)
     best_or_0, no_hit_index = np.append(best_from, 0.0), len(best_from)
     values = np.empty((len(n_relevant), len(levels)))
     for number, level in enumerate(levels):

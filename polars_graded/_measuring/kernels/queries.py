@@ -36,10 +36,10 @@ Shared = TypeVar("Shared")
 MAX_RELEVANCE = 1e300
 """Maximum relevance or gain for which sums over documents stay within a double's range."""
 BELOW_ALL_GRADES = -np.finfo(np.float64).max
-"""Sort key of unjudged documents, which come after or before all grades."""
+"""Number that stands for the grade of unjudged documents, which come after or before all grades."""
 TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
-"""Irrational numbers. Each number x gives a pseudo-random order: the sort keys are x, 2x, 3x and so
-on, modulo 1."""
+"""Irrational numbers. Each number x gives a pseudo-random order: documents are sorted by x, 2x, 3x
+and so on, modulo 1."""
 N_TIE_ORDERS = 3 + len(TIE_SHUFFLES)
 """Number of orders in which `reorder_ties` can put tied documents."""
 MAX_SUM_ERROR = 1e-9
@@ -95,7 +95,7 @@ class Judged:
         return cls(grades, irrelevant, inputs, labels)
 
     @cached_property
-    def n(self) -> Integers:
+    def n_judged(self) -> Integers:
         """Return the number of judged documents of each query."""
         return self.grades.count(~np.isnan(self.grades.values))
 
@@ -149,7 +149,7 @@ class Queries:
     ranked: Ragged
     """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
     judged: Judged
-    ties: Ragged
+    tie_groups: Ragged
     """A number for each ranked document, such as its score. The documents of a tie group have the
     same number, and different tie groups of a query have different numbers. Empty if no documents
     are tied, or if ties do not matter."""
@@ -166,7 +166,7 @@ class Queries:
         cls,
         judged: Judged,
         scores: Ragged | None = None,
-        ties: Ragged | None = None,
+        tie_groups: Ragged | None = None,
         *,
         descending: bool = True,
         condensed: bool = False,
@@ -198,18 +198,18 @@ class Queries:
         columns = {name: column.keep(is_retrieved) for name, column in columns.items()}
         full_order = Ragged(sort_order, columns["grade"].offsets)
 
-        def make_queries(order: Ragged, ties: Ragged, full: Queries | None = None) -> Queries:
+        def make_queries(order: Ragged, tie_groups: Ragged, full: Queries | None = None) -> Queries:
             inputs = {
                 name: order.of(column.values[order.values]) for name, column in columns.items()
             }
-            return cls(inputs.pop("grade"), judged, ties, max_grade, inputs, full)
+            return cls(inputs.pop("grade"), judged, tie_groups, max_grade, inputs, full)
 
-        if ties is None or is_first.all():
+        if tie_groups is None or is_first.all():
             queries = make_queries(full_order.head(depth), EMPTY)
         else:
-            tie_groups = full_order.of(ties.keep(is_retrieved).values[sort_order])
-            full = make_queries(full_order, tie_groups)
-            queries = make_queries(full_order.head(depth), tie_groups.head(depth), full)
+            ranked_groups = full_order.of(tie_groups.keep(is_retrieved).values[sort_order])
+            full = make_queries(full_order, ranked_groups)
+            queries = make_queries(full_order.head(depth), ranked_groups.head(depth), full)
         if not judged_is_shared and len(queries.ranked.values) == len(grades.values):
             in_order = Judged(queries.ranked, judged.irrelevant, queries.inputs, judged.labels)
             return replace(queries, judged=in_order)
@@ -336,21 +336,21 @@ class Queries:
 
         Order 0 is the reverse. In order 1, the last document moves to the front, and in order 2,
         the first document moves to the end. Orders 3 and above are pseudo-random permutations. They
-        depend only on `number` and on the size of the group.
+        depend only on `position` and on the size of the group.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
         position = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
         match number:
             case 0:
-                keys = -position
+                numbers = -position
             case 1:
-                keys = (position + 1) % repeat_each(sizes, sizes)
+                numbers = (position + 1) % repeat_each(sizes, sizes)
             case 2:
-                keys = (position - 1) % repeat_each(sizes, sizes)
+                numbers = (position - 1) % repeat_each(sizes, sizes)
             case _:
-                keys = (position + 1) * TIE_SHUFFLES[number - 3] % 1
-        return self.sort_ties(keys.astype(np.float64))
+                numbers = (position + 1) * TIE_SHUFFLES[number - 3] % 1
+        return self.sort_ties(numbers.astype(np.float64))
 
     @cached_property
     def with_differing_tied_grades(self) -> Queries | None:
@@ -381,23 +381,25 @@ class Queries:
         """
         if self.full is None or (depends_on_set and depth is None):
             return None
-        ranked, ties = self.full.ranked, self.full.ties
+        ranked, tie_groups = self.full.ranked, self.full.tie_groups
         inputs = {name: self.full.inputs[name] for name in names}
         full = replace(self.full, judged=self.judged, inputs=inputs)
         if depth is not None:
             starts = full.tie_starts
             sizes = np.diff(starts, append=len(ranked.values))
-            full = full.keep(repeat_each(ranked.number[starts] <= depth, sizes))
-            ranked, ties = full.ranked, full.ties
+            full = full.keep(repeat_each(ranked.position[starts] <= depth, sizes))
+            ranked, tie_groups = full.ranked, full.tie_groups
         differ = np.zeros(max(0, len(ranked.values) - 1), bool)
         for column in (ranked, *full.inputs.values()):
             values = np.nan_to_num(column.values, nan=-np.inf)  # so that two NaN are equal
             differ |= values[1:] != values[:-1]
-        differs_within_ties = (ties.values[1:] == ties.values[:-1]) & differ
+        differs_within_ties = (tie_groups.values[1:] == tie_groups.values[:-1]) & differ
         if depends_on_set and depth is not None:
             starts = full.tie_starts
             sizes = np.diff(starts, append=len(ranked.values))
-            differs_within_ties &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
+            differs_within_ties &= repeat_each(ranked.position[starts] + sizes - 1 > depth, sizes)[
+                1:
+            ]
         above = np.flatnonzero(differs_within_ties)
         # Neighbours in different queries are not tied, even if their scores are equal.
         has_differing_ties = np.zeros(len(ranked.lengths), bool)
@@ -414,33 +416,36 @@ class Queries:
     def keep(self, chosen: Mask) -> Queries:
         """Return the queries with only the chosen ranked documents."""
         inputs = {name: column.keep(chosen) for name, column in self.inputs.items()}
-        ties = self.ties.keep(chosen) if len(self.ties.values) else self.ties
-        return replace(self, ranked=self.ranked.keep(chosen), ties=ties, inputs=inputs, full=None)
+        has_ties = len(self.tie_groups.values) > 0
+        tie_groups = self.tie_groups.keep(chosen) if has_ties else self.tie_groups
+        return replace(
+            self, ranked=self.ranked.keep(chosen), tie_groups=tie_groups, inputs=inputs, full=None
+        )
 
-    def sort_ties(self, keys: Floats) -> Queries:
-        """Return the queries with each tie group sorted by ascending keys, without the groups.
+    def sort_ties(self, numbers: Floats) -> Queries:
+        """Return the queries with each tie group sorted by ascending numbers, without the groups.
 
-        All keys must be finite.
+        All numbers must be finite.
         """
         starts = self.tie_starts
         groups = repeat_each(
-            np.arange(len(starts), dtype=np.float64), np.diff(starts, append=len(keys))
+            np.arange(len(starts), dtype=np.float64), np.diff(starts, append=len(numbers))
         )
-        # A stable sort by group keeps documents of a group in the order of their keys.
-        by_key, _ = self.ranked.of(keys).argsort()
-        by_group, _ = self.ranked.of(groups[by_key]).argsort()
-        order = by_key[by_group]
+        # A stable sort by group keeps documents of a group in the order of their numbers.
+        by_number, _ = self.ranked.of(numbers).argsort()
+        by_group, _ = self.ranked.of(groups[by_number]).argsort()
+        order = by_number[by_group]
         inputs = {name: column.of(column.values[order]) for name, column in self.inputs.items()}
         ranked = self.ranked.of(self.ranked.values[order])
-        return replace(self, ranked=ranked, inputs=inputs, ties=EMPTY)
+        return replace(self, ranked=ranked, inputs=inputs, tie_groups=EMPTY)
 
     @cached_property
     def tie_starts(self) -> Integers:
         """Return the index of the first document of each tie group."""
-        if not len(self.ties.values):
+        if not len(self.tie_groups.values):
             return np.arange(len(self.ranked.values))
-        is_first = np.diff(self.ties.values, prepend=np.nan) != 0
-        is_first[self.ties.offsets[:-1][self.ties.lengths > 0]] = True
+        is_first = np.diff(self.tie_groups.values, prepend=np.nan) != 0
+        is_first[self.tie_groups.offsets[:-1][self.tie_groups.lengths > 0]] = True
         return np.flatnonzero(is_first)
 
     def check_grades_within_scale(self) -> None:
@@ -473,7 +478,7 @@ def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condense
     """Return the rank of each document, from 1; NaN without a rank."""
     is_retrieved, order, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
     ranks_of_all, ranks_of_retrieved = np.full(len(is_retrieved), np.nan), np.empty(len(order))
-    ranks_of_retrieved[order] = grades.keep(is_retrieved).number
+    ranks_of_retrieved[order] = grades.keep(is_retrieved).position
     ranks_of_all[is_retrieved] = ranks_of_retrieved
     return grades.of(ranks_of_all)
 

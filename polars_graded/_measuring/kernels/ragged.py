@@ -49,19 +49,19 @@ class Ragged:
         return np.diff(self.offsets)
 
     @cached_property
-    def query(self) -> Integers:
+    def query_index(self) -> Integers:
         """Return the index of the list that each value belongs to, from 0."""
         return repeat_each(np.arange(len(self.lengths)), self.lengths)
 
     @cached_property
-    def number(self) -> Integers:
+    def position(self) -> Integers:
         """Return the position of each value in its list, from 1."""
         return np.arange(1, len(self.values) + 1) - repeat_each(self.offsets[:-1], self.lengths)
 
     @cached_property
-    def number_as_float(self) -> Floats:
-        """Return `number` as floats, converted only once."""
-        return self.number.astype(np.float64)
+    def position_as_float(self) -> Floats:
+        """Return `position` as floats, converted only once."""
+        return self.position.astype(np.float64)
 
     def head(self, n: int | None) -> Ragged:
         """Return the first `n` values of each list; all for None."""
@@ -124,7 +124,7 @@ class Ragged:
 
     def all_documents(self) -> Documents:
         """Return all values with their ranks."""
-        return Documents(self.values, self.offsets, rank=self.number)
+        return Documents(self.values, self.offsets, rank=self.position)
 
     @cached_property
     def level_counts(self) -> Levels | None:
@@ -149,7 +149,7 @@ class Ragged:
         size = len(levels), len(self.lengths)
         if size[0] > MAX_COUNTED_LEVELS or size[0] * size[1] > MAX_COUNTS:
             return None
-        counts = np.bincount(level * size[1] + self.query, minlength=size[0] * size[1])
+        counts = np.bincount(level * size[1] + self.query_index, minlength=size[0] * size[1])
         return Levels(levels, counts.reshape(size))
 
     def sort_descending(self, n: int | None = None) -> Ragged:
@@ -252,14 +252,14 @@ class Ragged:
         if longest * len(self.lengths) == len(numbers):
             return function(numbers.reshape(-1, longest), axis=1).ravel()
         result = np.empty(len(numbers), function(numbers[:1]).dtype)
-        for is_in_array, is_in_row in self.rows:
+        for is_in_array, is_in_row in self.row_masks:
             rows = np.full(is_in_row.shape, padding, numbers.dtype)
             rows[is_in_row] = numbers[is_in_array]
             result[is_in_array] = function(rows, axis=1)[is_in_row]
         return result
 
     @cached_property
-    def rows(self) -> list[tuple[Mask | slice, Mask]]:
+    def row_masks(self) -> list[tuple[Mask | slice, Mask]]:
         """Return pairs of masks that put values into arrays with a row per list.
 
         The first mask of a pair selects the values that go into an array (or is a slice that
@@ -361,7 +361,7 @@ class Ragged:
 class Documents(Ragged):
     """Some documents of each query, with their ranks in the whole ranking.
 
-    The inherited `number` counts only these documents, from 1.
+    The inherited `position` counts only these documents, from 1.
     """
 
     rank: Integers = field(kw_only=True)

@@ -47,7 +47,7 @@ class Subtopics:
     """Distinct numbers of the subtopics of all relevant documents, retrieved or not, ascending."""
     n_relevant: Integers
     """Number of relevant documents of each subtopic in `relevant_subtopics`."""
-    n: Integers
+    n_subtopics: Integers
     """Number of subtopics of each query. Only subtopics of relevant documents count."""
 
     @classmethod
@@ -62,12 +62,13 @@ class Subtopics:
         all_relevant, all_documents = find_relevant(queries, threshold)
         document_of_all, all_codes = labels.find(all_documents)
         relevant_subtopics, counts = np.unique(
-            all_relevant.query[document_of_all] * labels.code_bound + all_codes, return_counts=True
+            all_relevant.query_index[document_of_all] * labels.code_bound + all_codes,
+            return_counts=True,
         )
         n_subtopics = np.bincount(
             relevant_subtopics // labels.code_bound, minlength=len(hits.lengths)
         )
-        numbers = hits.query[document] * labels.code_bound + codes
+        numbers = hits.query_index[document] * labels.code_bound + codes
         return cls(hits, document, numbers, relevant_subtopics, counts, n_subtopics)
 
     @cached_property
@@ -127,8 +128,8 @@ def sum_ideal_gains(
     """
     labels = queries.judged.labels["subtopics"]
     documents, label_indices = find_relevant(queries, threshold)
-    order = np.lexsort((labels.order[label_indices], documents.query))
-    query, label_indices = documents.query[order], label_indices[order]
+    order = np.lexsort((labels.order[label_indices], documents.query_index))
+    query, label_indices = documents.query_index[order], label_indices[order]
     document, codes = labels.find(label_indices)
     _, subtopic = np.unique(query[document] * labels.code_bound + codes, return_inverse=True)
     ends = np.searchsorted(document, np.arange(len(label_indices) + 1))
@@ -186,7 +187,9 @@ def nrbp(
     """
     subtopics = Subtopics.of(queries, n, threshold)
     gains = subtopics.compute_gains(alpha) * beta ** (subtopics.hits.rank - 1.0)
-    return (1 - (1 - alpha) * beta) * divide_by_subtopics(subtopics.hits.sum(gains), subtopics.n)
+    return (1 - (1 - alpha) * beta) * divide_by_subtopics(
+        subtopics.hits.sum(gains), subtopics.n_subtopics
+    )
 
 
 def nnrbp(
@@ -215,13 +218,13 @@ def compute_over_maximum(
     The maximum for N subtopics is N Σ_i (1 - α)^{i-1} w_i.
     """
     subtopics = Subtopics.of(queries, n, threshold)
-    ranks = queries.ranked.lengths if n is None else np.full(len(subtopics.n), n)
+    ranks = queries.ranked.lengths if n is None else np.full(len(subtopics.n_subtopics), n)
     weights = discount(int(ranks.max(initial=0)))
     repeated = (1 - alpha) ** np.arange(len(weights), dtype=np.float64)
     maximum = np.append(0, np.cumsum(repeated * weights))[ranks]
     gains = subtopics.hits.sum(subtopics.compute_gains(alpha) * weights[subtopics.hits.rank - 1])
     # The maximum is 0 only if nothing was retrieved. The gain is then 0 as well.
-    return divide_by_subtopics(gains / np.where(maximum > 0, maximum, 1), subtopics.n)
+    return divide_by_subtopics(gains / np.where(maximum > 0, maximum, 1), subtopics.n_subtopics)
 
 
 def compute_over_ideal(
@@ -251,7 +254,9 @@ def subtopic_recall(queries: Queries, n: int | None, threshold: float | None) ->
     """Return the share of the subtopics that the first n documents cover (Zhai et al. 2003)."""
     subtopics = Subtopics.of(queries, n, threshold)
     is_new = (subtopics.n_before == 0).astype(np.float64)
-    return divide_by_subtopics(subtopics.hits.sum(subtopics.sum_by_hit(is_new)), subtopics.n)
+    return divide_by_subtopics(
+        subtopics.hits.sum(subtopics.sum_by_hit(is_new)), subtopics.n_subtopics
+    )
 
 
 def precision_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
@@ -259,7 +264,7 @@ def precision_ia(queries: Queries, n: int | None, threshold: float | None) -> Fl
     subtopics = Subtopics.of(queries, n, threshold)
     counts = subtopics.sum_by_hit(np.ones(len(subtopics.document)))
     ranks = np.maximum(queries.ranked.lengths, 1) if n is None else n
-    return divide_by_subtopics(subtopics.hits.sum(counts) / ranks, subtopics.n)
+    return divide_by_subtopics(subtopics.hits.sum(counts) / ranks, subtopics.n_subtopics)
 
 
 def ap_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
@@ -270,7 +275,7 @@ def ap_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
     ]
     precisions = (subtopics.n_before + 1) / subtopics.hits.rank[subtopics.document]
     return divide_by_subtopics(
-        subtopics.hits.sum(subtopics.sum_by_hit(precisions / n_relevant)), subtopics.n
+        subtopics.hits.sum(subtopics.sum_by_hit(precisions / n_relevant)), subtopics.n_subtopics
     )
 
 

@@ -89,9 +89,9 @@ def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: st
     best = ideal.accumulate(np.add, compute_gains(queries, ideal, gain))
     # The ideal order contains only relevant documents, so it may be shorter than the ranking. Its
     # cumulated gain is constant after its last document.
-    last = np.minimum(hits.rank, ideal.lengths[hits.query])
-    reached = hits.number + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
-    blended = reached / (hits.rank + beta * best[ideal.offsets[hits.query] + last - 1])
+    last = np.minimum(hits.rank, ideal.lengths[hits.query_index])
+    reached = hits.position + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
+    blended = reached / (hits.rank + beta * best[ideal.offsets[hits.query_index] + last - 1])
     return hits.sum(blended) / queries.count_possible_hits(n, None, over)
 
 
@@ -126,7 +126,7 @@ def inst(queries: Queries, n: int | None, target: float) -> Floats:
     """
 
     def continuing(ranked: Ragged, gains: Floats) -> Floats:
-        reached = ranked.number + 2 * target - ranked.accumulate(np.add, gains)
+        reached = ranked.position + 2 * target - ranked.accumulate(np.add, gains)
         return np.square((reached - 1) / reached)
 
     def weigh_rest(length: Integers, gain: Floats, n_left: Integers | None) -> Floats:
@@ -179,7 +179,7 @@ def nerr9(queries: Queries, n: int | None) -> Floats:
         return rest
 
     def continuing(ranked: Ragged, gains: Floats) -> Floats:
-        return ranked.number / (ranked.number_as_float + 1) * (1 - gains)
+        return ranked.position / (ranked.position_as_float + 1) * (1 - gains)
 
     return compute_mean_gain(queries, n, continuing, weigh_rest)
 
@@ -200,7 +200,7 @@ def nerr11(queries: Queries, n: int | None, target: float) -> Floats:
     """Return the mean gain with C_i = ((i + 2T - 1) / (i + 2T))² (1 - g_i) (equation 11)."""
 
     def continuing(ranked: Ragged, gains: Floats) -> Floats:
-        reached = ranked.number_as_float + 2 * target
+        reached = ranked.position_as_float + 2 * target
         return np.square((reached - 1) / reached) * (1 - gains)
 
     def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
@@ -268,7 +268,7 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     power_sums = np.append(0, np.cumsum(power))
     shares = np.append(0, np.cumsum(power / np.arange(1, len(power) + 1)))
     n_better = np.searchsorted(
-        make_sort_key(ideal.query, ideal.values), make_sort_key(hits.query, hits.values)
+        make_sort_key(ideal.query_index, ideal.values), make_sort_key(hits.query_index, hits.values)
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
     order, is_first = hits.argsort(descending=True)
     number_in_grade = number_in_groups(order, is_first)
