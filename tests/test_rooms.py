@@ -9,11 +9,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from types import FrameType
 from typing import get_args
 
+import polars as pl
 import pytest
 
 import polars_graded
@@ -287,3 +290,51 @@ def at_its_top(file: Path) -> set[str]:
 )
 def test_a_name_that_types_allow_is_in_the_table_that_runs_it(names, table):
     assert get_args(names) == tuple(table)
+
+
+# The order in which contributors read the code
+
+
+def record_calls(run: Callable[[], object]) -> list[tuple[str, list[str]]]:
+    """Each call of a function of the package, with the functions that were active."""
+    calls, active = [], []
+
+    def record(frame: FrameType, event: str, _: object) -> None:
+        if not frame.f_code.co_filename.startswith(str(PACKAGE)):
+            return
+        if event == "call":
+            name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
+            calls.append((name, [*active]))
+            active.append(name)
+        elif event == "return":
+            active.pop()
+
+    sys.setprofile(record)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_contributors_read_the_calls_that_are_made():
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text[text.index("## Read the code") : text.index("## Add a measure")]
+    of_expression, of_frame = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
+    frame = polars_graded.datasets.example(3)
+    ranking = pl.col("grade").graded.ranked_by("weak")  # type: ignore[attr-defined]
+    for shown, run in (
+        (of_expression, lambda: frame.select(ranking.ndcg(10))),
+        (of_frame, lambda: polars_graded.evaluate(frame, "ndcg@10", by="weak")),
+    ):
+        calls = iter(record_calls(run))
+        callers: list[str] = []
+        for line in shown.splitlines():
+            name = line.split()[0]
+            callers = callers[: (len(line) - len(line.lstrip())) // 2]
+            for called, active in calls:
+                if called == name and {*callers} <= {*active}:
+                    break
+            else:
+                pytest.fail(f"{name} is not called in {callers} at this place")
+            callers.append(name)
