@@ -163,7 +163,7 @@ def note_grades(grades: pl.Series) -> pl.DataFrame:
     )
 
 
-def note_strategy(scores: Lists, grades: Lists) -> dict[str, pl.Series]:
+def note_scores(scores: Lists, grades: Lists) -> dict[str, pl.Series]:
     """Return those notes of a strategy that do not depend on measures.
 
     Each note has one value per query.

@@ -148,7 +148,7 @@ def overview(
     groups = group_rankings(request, rows)
     gathered = Gathered(request)
     gathered.add(groups)
-    notes, values = gathered.notes, gathered.check_and_sort()
+    notes, values = gathered.notes, gathered.sort_values()
     names = dict(zip(request.result_keys, [notes.strategy, *notes.query], strict=True))
     queries = (
         values.rename(names)

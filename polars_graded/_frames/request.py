@@ -241,6 +241,11 @@ class Request:
         return [self.key, *self.query]
 
     @property
+    def unit(self) -> str:
+        """The word for what errors count: rankings, or queries if each has one ranking."""
+        return "queries" if self.strategy is None else "rankings"
+
+    @property
     def is_graded(self) -> bool:
         """Return whether rows have grades; False for `NO_GRADE`."""
         grade = self.computed.get(self.grade)

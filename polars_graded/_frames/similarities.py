@@ -36,6 +36,7 @@ from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLis
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.list_columns import Lists
+from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning
 
@@ -224,28 +225,28 @@ class PairPart(Part):
         return super().name_documents if needs_order else None
 
     def measure_rankings(self) -> Iterator[StrategyValues]:
-        """Yield values and notes of all strategies at once, to form pairs."""
-        yield from self.measure_together([*self.request.by])
+        """Yield the values of all pairs with the first strategy, and the notes of each."""
+        names = [*self.request.by]
+        values = self.build_pair_values(self.compute(names) if self.request.pairs else [])
+        no_ties = self.make_constant(value=False)
+        for name in names:
+            yield StrategyValues(name, values, self.note_strategy(name, no_ties, None))
+            values = values.clear()
 
     @property
     def ranked_inputs(self) -> Mapping[str, Lists]:
         """Return the number that identifies each document."""
         return {"number": self.numbers}
 
-    def compute(self, documents: Mapping[str, DocumentLists]) -> Iterator[tuple[str, Computed]]:
-        """Yield the values of each pair, all under the first entry of `by`."""
-        if len(documents) < len(self.request.by) or not self.request.pairs:
-            return
-        name, lists = next(iter(documents)), [*documents.values()]
-        if self.request.strategy is not None:
-            lists = [*self._split(lists[0])]
-        ranking = self.build_ranking(name)
-        ordered = self.request.order_dependent_measures
-        computation = PairComputation.of(
-            [*self.measures.values()], ranking, lists, ordered, pairs=self.request.pairs
+    def make_computation(
+        self, ranking: Ranking, documents: Sequence[DocumentLists]
+    ) -> PairComputation:
+        """Return the computation of all measures for the pairs of strategies."""
+        lists = documents if self.request.strategy is None else [*self._split(documents[0])]
+        checked = self.request.order_dependent_measures
+        return PairComputation.of(
+            [*self.measures.values()], ranking, lists, checked, pairs=self.request.pairs
         )
-        for values in computation.run():
-            yield name, values
 
     def _split(self, documents: DocumentLists) -> Iterator[DocumentLists]:
         """Yield the documents of each stacked strategy, one list per query."""
@@ -257,25 +258,22 @@ class PairPart(Part):
             group_numbers[self.query_numbers[numbers]] = numbers
             yield documents.select(group_numbers)
 
-    def build_strategy_frames(
-        self, name: str, computed: Sequence[Computed] | None
-    ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the computed values of pairs, and notes on the strategy `name`."""
-        request = self.request
-        _, notes = super().build_strategy_frames(name, None)
-        dtypes = {column: measure.definition.dtype for column, measure in request.measures.items()}
+    def build_pair_values(self, computed: Sequence[Computed]) -> pl.DataFrame:
+        """Return the values of each pair and query."""
+        measures = self.request.measures
+        dtypes = {column: measure.definition.dtype for column, measure in measures.items()}
         dtypes = {PAIR_INDEX: pl.UInt32(), **self.queries.schema, **dtypes}
         tables = [pl.DataFrame(schema={**dtypes, TIED_PAIR: pl.Boolean})]
-        for index, values in enumerate(computed or ()):
+        for index, values in enumerate(computed):
             tables.append(
                 self.queries.select(
                     pl.lit(index, pl.UInt32).alias(PAIR_INDEX), pl.all()
                 ).with_columns(
-                    **dict(zip(request.measures, values.columns, strict=True)),
+                    **dict(zip(measures, values.columns, strict=True)),
                     **{TIED_PAIR: values.depends_on_ties},
                 )
             )
-        return pl.concat(tables), notes
+        return pl.concat(tables)
 
 
 class GatheredPairs(Gathered):
@@ -284,9 +282,8 @@ class GatheredPairs(Gathered):
     request: PairRequest
     part = PairPart
 
-    def check_and_sort(self) -> pl.DataFrame:
-        """Check and sort the values of all queries."""
-        self.check()
+    def sort_values(self) -> pl.DataFrame:
+        """Return the values of all queries, sorted by pair and query."""
         values = pl.concat(each.values for each in chain(*self.measured.values())).sort(
             self.request.query
         )

@@ -13,7 +13,6 @@ from functools import cached_property, singledispatch
 from itertools import chain
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from polars_graded._frames import data_warnings
@@ -28,7 +27,7 @@ from polars_graded._frames.notes import (
     Notes,
     note_grades,
     note_queries,
-    note_strategy,
+    note_scores,
 )
 from polars_graded._frames.records import build_records
 from polars_graded._frames.request import Request
@@ -38,10 +37,8 @@ from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.computing import Computation, Computed, find_depth, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
-    check_finite,
     check_grades,
-    check_ranked_by,
-    find_not_finite,
+    check_sort_columns,
     read_input,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
@@ -66,15 +63,9 @@ class StrategyValues:
 
     name: str
     values: pl.DataFrame
-    """Keys and measures, null if data are unusable. The strategy is a key only if strategies are
-    stacked."""
+    """Keys and measures. The strategy is a key only if strategies are stacked."""
     notes: pl.DataFrame
     """All notes, with the strategy and the query as keys."""
-    not_finite: Integers
-    """For each query, the number of the last column with NaN or infinity: 1 for the grade, 2 for
-    the first sort column, and so on; 0 for none."""
-    error: UnusableDataError | None = None
-    """Error in the data that a kernel found, or None."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +80,28 @@ class Part:
         names = [*self.request.by]
         size = max(1, MAX_SHARED_ROWS // max(1, self.groups.frame.height))
         for first in range(0, len(names), size):
-            yield from self.measure_together(names[first : first + size])
+            together = names[first : first + size]
+            for name, computed in zip(together, self.compute(together), strict=True):
+                yield self.build_strategy_values(name, computed)
+
+    def compute(self, names: Sequence[str]) -> list[Computed]:
+        """Return the values of strategies that are measured together.
+
+        Raise if a kernel cannot use the data.
+        """
+        request, documents = self.request, [self.list_documents(name) for name in names]
+        ranking = request.build_ranking(names[0])
+        try:
+            return self.make_computation(ranking, documents).run()
+        except UnusableDataError as error:
+            ranking = ranking.with_inputs(**request.inputs)
+            msg = write_error(ranking, error, self.groups.n_groups, request.unit)
+            raise ValueError(msg) from None
+
+    def make_computation(self, ranking: Ranking, documents: Sequence[DocumentLists]) -> Computation:
+        """Return the computation of all measures for some strategies."""
+        checked = self.request.order_dependent_measures
+        return Computation.of([*self.measures.values()], ranking, documents, checked)
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
@@ -149,15 +161,17 @@ class Part:
             lists.append(Lists(self.request.as_text(column, values.flat), values.offsets))
         return lists
 
-    def list_documents(self, name: str, sort_columns: Sequence[Lists]) -> DocumentLists:
-        """Return the documents of each query.
+    def list_documents(self, name: str) -> DocumentLists:
+        """Check the sort columns of a strategy, and return the documents of each query.
 
         Measures that need no ranking get the grades alone.
         """
+        ranking, sort_columns = self.request.build_ranking(name), self.list_sort_columns(name)
+        check_sort_columns(ranking, self.grades, sort_columns, self.request.unit)
         if find_depth([*self.measures.values()]) == 0:
             return DocumentLists(self.grades, None, None)
         return DocumentLists.of(
-            self.build_ranking(name),
+            ranking,
             self.grades,
             sort_columns,
             self.request.ties.bits,
@@ -183,88 +197,48 @@ class Part:
         documents = self.groups.frame.get_column(column)
         return lambda rows: documents.gather(rows).cast(pl.String)
 
-    def find_not_finite_columns(self, name: str, sort_columns: Sequence[Lists]) -> Integers:
-        """Return for each query the number of the last non-finite column, or 0.
-
-        The grade is column 1. Raise if a sort column has a wrong type.
-        """
-        check_ranked_by(self.build_ranking(name), self.grades, sort_columns)
-        return find_not_finite([self.grades, *sort_columns])
-
-    def measure_together(self, names: Sequence[str]) -> Iterator[StrategyValues]:
-        """Yield the values and notes of strategies that are measured together."""
-        columns = {name: self.list_sort_columns(name) for name in names}
-        not_finite = {name: self.find_not_finite_columns(name, columns[name]) for name in names}
-        finite_names = [name for name, numbers in not_finite.items() if not numbers.any()]
-        error, computed = None, dict[str, list[Computed]]()
-        try:
-            documents = {name: self.list_documents(name, columns[name]) for name in finite_names}
-            for name, each in self.compute(documents):
-                computed.setdefault(name, []).append(each)
-        except UnusableDataError as caught:
-            error, computed = caught, {}
-        for name in names:
-            values, notes = self.build_strategy_frames(name, computed.get(name))
-            yield StrategyValues(
-                name, values, notes, not_finite[name], None if name in computed else error
-            )
-
-    def compute(self, documents: Mapping[str, DocumentLists]) -> Iterator[tuple[str, Computed]]:
-        """Yield the name and the values of each strategy."""
-        if documents:
-            ordered = self.request.order_dependent_measures
-            ranking, lists = self.build_ranking(next(iter(documents))), [*documents.values()]
-            computation = Computation.of([*self.measures.values()], ranking, lists, ordered)
-            yield from zip(documents, computation.run(), strict=True)
-
     def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
         """Return a column that repeats one value for all queries."""
         return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n_groups)
 
-    def build_ranking(self, name: str) -> Ranking:
-        """Return the ranking of a strategy."""
-        return self.request.build_ranking(name)
-
-    def build_strategy_frames(
-        self, name: str, computed: Sequence[Computed] | None
-    ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the values and the notes of a strategy, as frames with keys.
-
-        Without `computed` values, the measures are null.
-        """
-        request, keys = self.request, self.groups.keys
-        columns = {
-            name: self.make_constant(None, each.definition.dtype)
-            for name, each in self.measures.items()
-        }
-        depends_on_ties = self.make_constant(value=False, dtype=pl.Boolean())
-        if computed:
-            [values] = computed
-            columns = dict(zip(self.measures, values.columns, strict=True))
-            depends_on_ties = values.depends_on_ties
-        notes = self.notes | note_strategy(
-            self.groups.lists(request.find_columns(name)[0]), self.grades
+    def build_strategy_values(self, name: str, computed: Computed) -> StrategyValues:
+        """Return the values and the notes of a strategy."""
+        columns = dict(zip(self.measures, computed.columns, strict=True))
+        keys = self.list_keys(name)
+        values = [
+            *keys[0 if self.request.strategy else 1 :],
+            *(columns[m.name].alias(column) for column, m in self.request.measures.items()),
+            *self.records,
+        ]
+        notes = self.note_strategy(
+            name, computed.depends_on_ties, columns.get(JUDGED_AT_THE_TOP.name)
         )
-        judged_share = columns.get(JUDGED_AT_THE_TOP.name)
+        return StrategyValues(name, pl.DataFrame(values), notes)
+
+    def list_keys(self, name: str) -> list[pl.Series]:
+        """Return the columns of the strategy and of the queries."""
+        request, keys = self.request, self.groups.keys
+        strategy = keys.get_column(request.key) if request.strategy else self.make_constant(name)
+        return [strategy.alias(request.key), *map(keys.get_column, request.query)]
+
+    def note_strategy(
+        self, name: str, depends_on_ties: pl.Series, judged_share: pl.Series | None
+    ) -> pl.DataFrame:
+        """Return the notes of a strategy, with its keys."""
+        scores = self.groups.lists(self.request.find_columns(name)[0])
+        notes = self.notes | note_scores(scores, self.grades)
         notes["judged_share_of_first_ten"] = (
             self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
         )
         notes[DEPENDS_ON_TIES] = depends_on_ties
-        strategy = keys.get_column(request.key) if request.strategy else self.make_constant(name)
-        key_columns = [strategy.alias(request.key), *map(keys.get_column, request.query)]
-        note_columns = [
-            *(key.alias(TEMPORARY_NAME_TEMPLATE.format(key.name)) for key in key_columns),
-            *(note.alias(column) for column, note in notes.items()),
-        ]
-        return (
-            pl.DataFrame(
-                [
-                    *key_columns[0 if request.strategy else 1 :],
-                    *(columns[m.name].alias(column) for column, m in request.measures.items()),
-                    *self.records,
-                ]
-            ),
-            pl.DataFrame(note_columns),
+        return pl.DataFrame(
+            [
+                *(
+                    key.alias(TEMPORARY_NAME_TEMPLATE.format(key.name))
+                    for key in self.list_keys(name)
+                ),
+                *(note.alias(column) for column, note in notes.items()),
+            ]
         )
 
 
@@ -296,21 +270,8 @@ class Gathered:
         notes = pl.concat(each.notes for each in chain(*self.measured.values()))
         return Notes(self.request, notes, grades.row(0, named=True))
 
-    def check(self) -> None:
-        """Raise if data are not finite, or if a kernel cannot use them."""
-        request = self.request
-        unit = "queries" if request.strategy is None else "rankings"
-        for name, measured in self.measured.items():
-            ranking = request.build_ranking(name).with_inputs(**request.inputs)
-            not_finite = np.concatenate([each.not_finite for each in measured])
-            check_finite(ranking, not_finite, unit)
-            if errors := [each.error for each in measured if each.error is not None]:
-                error = UnusableDataError.of_all(errors)
-                raise ValueError(write_error(ranking, error, len(not_finite), unit))
-
-    def check_and_sort(self) -> pl.DataFrame:
-        """Check and sort the values of all queries."""
-        self.check()
+    def sort_values(self) -> pl.DataFrame:
+        """Return the values of all queries, sorted by strategy and query."""
         request = self.request
         strategies = [
             sort_by_query(request, pl.concat(each.values for each in measured))
@@ -341,7 +302,7 @@ def gather(request: Request) -> Gathered:
 
 def finish_requests(gathered: Sequence[Gathered]) -> pl.DataFrame:
     """Return the result of all requests, and warn of what the notes show."""
-    values = [each.check_and_sort() for each in gathered]
+    values = [each.sort_values() for each in gathered]
     return pl.concat(map(_finish_request, gathered, values)).drop(TIED_PAIR, strict=False)
 
 

@@ -184,12 +184,27 @@ def check_grades(ranking: Ranking, grades: Lists) -> None:
     check_exact(ranking.name_column(1), grades.flat)
 
 
-def check_ranked_by(ranking: Ranking, grades: Lists, sort_columns: Sequence[Lists]) -> None:
-    """Raise if the type of the first sort column or the length of any is wrong."""
+def check_sort_columns(
+    ranking: Ranking, grades: Lists, sort_columns: Sequence[Lists], unit: str = "queries"
+) -> None:
+    """Raise if the sort columns do not fit the grades, or if a number is not finite.
+
+    `unit` is the word for what the columns have one list for.
+    """
     for number, column in enumerate(sort_columns, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.name_column(number), column.flat.dtype)
         _check_as_long(ranking.name_column(number), column, grades)
+    for number, column in reversed([*enumerate([grades, *sort_columns], 1)]):
+        if n := count_not_finite(column):
+            meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(
+                number, ""
+            )
+            msg = (
+                f"{ranking.name_column(number)} must be finite, got NaN or infinity in {n} of "
+                f"{len(column)} {unit}\n\nHint: .fill_nan(None) makes NaN null{meaning}"
+            )
+            raise ValueError(msg)
 
 
 def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
@@ -325,17 +340,11 @@ def is_finite(column: pl.Series) -> bool:
     return math.isfinite(column.sum()) or column.is_finite().all()
 
 
-def find_not_finite(columns: Sequence[Lists]) -> Integers:
-    """Return per query the position of the last column that is not finite.
-
-    A column is not finite in a query if it contains NaN or infinity there. The first column has
-    position 1. A query whose columns are all finite gets 0.
-    """
-    numbers = np.zeros(len(columns[0]), np.int64)
-    for number, column in enumerate(columns, 1):
-        if not is_finite(column.flat):
-            numbers[column.count(~column.flat.is_finite()) > 0] = number
-    return numbers
+def count_not_finite(column: Lists) -> int:
+    """Return the number of queries in which a column contains NaN or infinity."""
+    if is_finite(column.flat):
+        return 0
+    return int((column.count(~column.flat.is_finite()) > 0).sum())
 
 
 def check_directions(ranking: Ranking, sort_columns: Sequence[Lists]) -> None:
@@ -363,18 +372,3 @@ def check_directions(ranking: Ranking, sort_columns: Sequence[Lists]) -> None:
 def _may_number_documents(column: pl.Expr) -> bool:
     """Return whether a tie-breaking column may be row or document numbers."""
     return not column.meta.is_column() or may_identify_documents(column.meta.output_name())
-
-
-def check_finite(ranking: Ranking, numbers: Integers, unit: str = "queries") -> None:
-    """Raise if `find_not_finite` found a column with NaN or infinity in a query.
-
-    `unit` says what `numbers` has one value for.
-    """
-    if number := int(numbers.max(initial=0)):
-        meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(number, "")
-        msg = (
-            f"{ranking.name_column(number)} must be finite, got NaN or infinity in "
-            f"{(numbers == number).sum()} of {len(numbers)} {unit}\n\n"
-            f"Hint: .fill_nan(None) makes NaN null{meaning}"
-        )
-        raise ValueError(msg)

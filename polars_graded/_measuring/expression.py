@@ -11,11 +11,9 @@ from polars_graded._measuring.computing import Computation, Computed, check_meas
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_directions,
-    check_finite,
     check_grades,
     check_inputs,
-    check_ranked_by,
-    find_not_finite,
+    check_sort_columns,
     read_input,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
@@ -99,8 +97,7 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
     sort_columns = others[: len(ranking.by)]
     inputs = dict(zip(ranking.inputs, others[len(ranking.by) :], strict=True))
     check_grades(ranking, grades)
-    check_ranked_by(ranking, grades, sort_columns)
-    check_finite(ranking, find_not_finite([grades, *sort_columns]))
+    check_sort_columns(ranking, grades, sort_columns)
     check_directions(ranking, sort_columns)
     check_inputs(ranking, grades, inputs)
     inputs = {name: read_input(ranking, name, column) for name, column in inputs.items()}

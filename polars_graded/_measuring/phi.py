@@ -24,7 +24,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._measuring.documents import find_not_finite
+from polars_graded._measuring.documents import count_not_finite
 from polars_graded._measuring.kernels.phi import (
     Points,
     interpolate,
@@ -222,10 +222,10 @@ def _read_scores(column: pl.Series) -> Lists:
     if not is_number(lists.flat.dtype):
         msg = f"score {column.name!r} must be a number, got {lists.flat.dtype}"
         raise TypeError(msg)
-    if (column_numbers := find_not_finite([lists])).any():
+    if n := count_not_finite(lists):
         msg = (
             f"score {column.name!r} must be finite, got NaN or infinity "
-            f"in {column_numbers.sum()} of {len(column_numbers)} queries"
+            f"in {n} of {len(lists)} queries"
         )
         raise ValueError(msg)
     return lists
