@@ -210,8 +210,8 @@ def measure_frame(
         if value not in (None, False):
             msg = f"`{name}` must not be passed for frames of Spark and the like, got {value!r}"
             raise ValueError(msg)
-    each = [engine.evaluate_rows(request, frame) for request in requests]
-    return reduce(lambda one, other: one.union(other), each)
+    of_graders = [engine.evaluate_rows(request, frame) for request in requests]
+    return reduce(lambda one, other: one.union(other), of_graders)
 
 
 def measure_eagerly(
@@ -219,13 +219,13 @@ def measure_eagerly(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
     consecutive: bool = False,
-    is_whole: bool = True,
+    is_whole_frame: bool = True,
 ) -> pl.DataFrame:
     """Return the values of all queries.
 
     `requests` has one request for each grader. If the rows of each query are `consecutive`, the
-    rows of a LazyFrame are read batch by batch. Part of a frame, which is not `is_whole`, may lack
-    strategies.
+    rows of a LazyFrame are read batch by batch. Part of a frame, which is not `is_whole_frame`, may
+    lack strategies.
     """
     first = requests[0]
     directions, gathered = Directions(first), [gather(each) for each in requests]
@@ -233,7 +233,7 @@ def measure_eagerly(
     for groups in group_rows(requests, frame, consecutive=consecutive):
         for each in collectors:
             each.add(groups)
-    directions.check(are_all=is_whole)
+    directions.check(are_all=is_whole_frame)
     result = finish_requests(gathered)
     if isinstance(frame, pl.LazyFrame):
         keys = [*([] if first.grader is None else [GRADER]), *first.result_keys]
@@ -250,17 +250,18 @@ def measure_lazily(
     applied before measuring.
     """
 
-    def values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
+    def read_values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
         rows = frame
         if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
             rows = frame.filter(wanted)
         selected = [_select_columns(each, columns) for each in requests]
-        is_whole = wanted is None
-        yield measure_eagerly(selected, rows, consecutive=consecutive, is_whole=is_whole)
+        yield measure_eagerly(
+            selected, rows, consecutive=consecutive, is_whole_frame=wanted is None
+        )
 
     schema = frame.collect_schema()
     check_without_data(requests, schema)
-    return scan_frames(requests[0].build_schema(schema), values)
+    return scan_frames(requests[0].build_schema(schema), read_values)
 
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:

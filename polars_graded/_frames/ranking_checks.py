@@ -5,8 +5,8 @@ A ranking must not contain a document twice, and a document must not have two gr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,22 +54,22 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
     return rows, keywords
 
 
-@dataclass(frozen=True)
 class Directions:
     """Facts about sort columns that may hold ranks, collected from the parts of a frame."""
 
-    request: Request
-    facts: dict[tuple[str, str], list[pl.DataFrame]] = field(default_factory=dict)
-    """For each entry of `by` and each of its columns, the facts of every part."""
-    strategies: dict[Any, None] = field(default_factory=dict)
-    """Stacked strategies, in the order of their first rows."""
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.facts: dict[tuple[str, str], list[pl.DataFrame]] = {}
+        """For each entry of `by` and each of its columns, the facts of every part."""
+        self.strategies: dict[str, None] = {}
+        """Stacked strategies, in the order of their first rows."""
 
     def add(self, groups: Groups) -> None:
         """Add the facts of a part, in which each query is complete."""
         request, strategies, ranks = self.request, None, None
         if request.strategy is not None:
             strategies = groups.keys.get_column(request.strategy).cast(pl.String)
-            self.strategies.update(dict.fromkeys(strategies.unique(maintain_order=True)))
+            self.strategies.update(dict.fromkeys(map(str, strategies.unique(maintain_order=True))))
         if request.rank_column is not None:
             ranks = groups.frame.get_column(request.rank_column)
         for name, columns in request.by.items():
@@ -88,41 +88,16 @@ class Directions:
         Raise also if a single `descending=False` covers ranks and scores alike, or if `descending`
         names a strategy that the frame lacks, unless the parts are not all parts of the frame.
         """
-        request = self.request
-        names = [*map(str, self.strategies)] if are_all else []
-        for name in request.stacked_directions:
-            if names and name not in names:
-                msg = (
-                    f"`descending` must name strategies of {request.strategy!r}, which are "
-                    f"{first_few(names)}, got {name!r}{did_you_mean(name, names)}"
-                )
-                raise ValueError(msg)
-        owners = [*(request.by if request.strategy is None else map(str, self.strategies))]
-        ranks = {
-            (name if request.strategy is None else str(strategy), name, column): clause
-            for (name, column), facts in self.facts.items()
-            for strategy, clause in find_rank_strategies(
-                facts, column if column == request.by[name][0] else ""
-            ).items()
-        }
-        ranks = {key: ranks[key] for key in ranks if key[0] not in request.stacked_directions}
-        if request.all_ascending:
-            first_columns = {columns[0] for columns in request.by.values()}
-            names = list(dict.fromkeys(owner for owner, _, each in ranks if each in first_columns))
-            others = [owner for owner in owners if owner not in names]
-            if names and others:
-                msg = (
-                    "`descending=False` must not cover ranks and scores alike, got ranks in "
-                    f"{first_few(names)}, but not in {first_few(others)}\n\n"
-                    f"Hint: descending={dict.fromkeys(names, False)} ranks the lowest value first "
-                    f"for these alone; descending={dict.fromkeys(owners, False)} for all"
-                )
-                raise ValueError(msg)
-        elif ranks:
-            (owner, name, column), clause = next(iter(ranks.items()))
-            of_strategy = "" if request.strategy is None else f" of strategy {owner!r}"
+        if are_all:
+            self._check_strategies_exist()
+        clauses = self._find_ranks()
+        if self.request.all_ascending:
+            self._check_all_are_ranks(clauses)
+        elif clauses:
+            (strategy, name, column), clause = next(iter(clauses.items()))
+            of_strategy = "" if self.request.strategy is None else f" of strategy {strategy!r}"
             lowest, highest = (
-                self._write_flags(owner, name, column, flag=flag) for flag in (False, True)
+                self._write_flags(strategy, name, column, flag=flag) for flag in (False, True)
             )
             msg = (
                 f"`descending` must be passed for score {column!r}{of_strategy}, which {clause}\n\n"
@@ -130,11 +105,53 @@ class Directions:
             )
             raise ValueError(msg)
 
-    def _write_flags(self, owner: str, name: str, column: str, *, flag: bool) -> str:
+    def _check_strategies_exist(self) -> None:
+        """Raise if `descending` names a stacked strategy that the frame lacks."""
+        strategies = [*self.strategies]
+        for name in self.request.stacked_directions:
+            if strategies and name not in strategies:
+                msg = (
+                    f"`descending` must name strategies of {self.request.strategy!r}, which are "
+                    f"{first_few(strategies)}, got {name!r}{did_you_mean(name, strategies)}"
+                )
+                raise ValueError(msg)
+
+    def _find_ranks(self) -> dict[tuple[str, str, str], str]:
+        """Return a clause for each column that looks like ranks, for errors.
+
+        The keys are the strategy, its entry of `by`, and the column. Stacked strategies whose
+        direction is passed are left out.
+        """
+        request, clauses = self.request, {}
+        for (name, column), facts in self.facts.items():
+            is_first = column == request.by[name][0]
+            for stacked, clause in find_rank_strategies(facts, column if is_first else "").items():
+                strategy = name if request.strategy is None else str(stacked)
+                if strategy not in request.stacked_directions:
+                    clauses[strategy, name, column] = clause
+        return clauses
+
+    def _check_all_are_ranks(self, clauses: Iterable[tuple[str, str, str]]) -> None:
+        """Raise if only some of the strategies that `descending=False` covers have ranks."""
+        strategies = [*(self.request.by if self.request.strategy is None else self.strategies)]
+        first_columns = {columns[0] for columns in self.request.by.values()}
+        with_ranks = {strategy for strategy, _, column in clauses if column in first_columns}
+        ranked = [strategy for strategy in strategies if strategy in with_ranks]
+        others = [strategy for strategy in strategies if strategy not in with_ranks]
+        if ranked and others:
+            msg = (
+                "`descending=False` must not cover ranks and scores alike, got ranks in "
+                f"{first_few(ranked)}, but not in {first_few(others)}\n\n"
+                f"Hint: descending={dict.fromkeys(ranked, False)} ranks the lowest value first "
+                f"for these alone; descending={dict.fromkeys(strategies, False)} for all"
+            )
+            raise ValueError(msg)
+
+    def _write_flags(self, strategy: str, name: str, column: str, *, flag: bool) -> str:
         """Return the value of `descending` that gives one column a direction."""
         columns = self.request.by[name]
         if len(self.strategies) > 1 and column == columns[0]:
-            return f"{{{owner!r}: {flag}}}"
+            return f"{{{strategy!r}: {flag}}}"
         flags = [flag if each == column else True for each in columns]
         value = str(flags if len(columns) > 1 else flag)
         return value if len(self.request.by) == len(columns) == 1 else f"{{{name!r}: {value}}}"
@@ -207,7 +224,9 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
     Rows with neither a grade nor a score, and rows without a document, are left out.
     """
-    has_grade_or_score = pl.any_horizontal(pl.col(request.grade, *request.scores).is_not_null())
+    has_grade_or_score = pl.any_horizontal(
+        pl.col(request.grade, *request.sort_columns).is_not_null()
+    )
     rows = rows.filter(has_grade_or_score, pl.col(request.document or "").is_not_null())
     return rows.filter(pl.struct(*request.keys, request.document).is_duplicated())
 

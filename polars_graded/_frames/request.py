@@ -333,12 +333,17 @@ class Request:
     @property
     def row_columns(self) -> list[str]:
         """The distinct columns of grades, scores, ties and inputs of measures."""
-        columns = [self.grade, *self.scores, *(self.ties.columns or ()), *self.inputs.values()]
+        columns = [
+            self.grade,
+            *self.sort_columns,
+            *(self.ties.columns or ()),
+            *self.inputs.values(),
+        ]
         return list(dict.fromkeys(columns))
 
     @property
-    def scores(self) -> list[str]:
-        """Return all columns in `by`: the scores and the columns that follow them to break ties."""
+    def sort_columns(self) -> list[str]:
+        """Return all columns in `by`: scores, and the columns after them, which break ties."""
         return [name for columns in self.by.values() for name in columns]
 
     def choose_document(self, doc: str, schema: Mapping[str, Any]) -> str:
@@ -390,15 +395,16 @@ class Request:
         strategy_columns = [] if self.strategy is None else [self.strategy]
         check_columns("frame", self.query, schema, argument="query")
         check_columns("frame", strategy_columns, schema, argument="strategy")
+        arguments = {column: argument for argument, column in self.inputs.items()}
+        arguments[self.grade] = "grade"
         for name, expr in self.computed.items():
-            inputs = {column: argument for argument, column in self.inputs.items()}
-            argument = "grade" if name == self.grade else inputs.get(name, "by")
+            argument = arguments.get(name, "by")
             check_columns("frame", expr.meta.root_names(), schema, argument=argument)
         schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
         doc_columns = [] if self.document is None else [self.document]
         for argument, names in (
             ("grade", [self.grade]),
-            ("by", self.scores),
+            ("by", self.sort_columns),
             ("ties", self.ties.columns or []),
             ("doc", doc_columns),
             *((argument, [column]) for argument, column in self.inputs.items()),
@@ -429,7 +435,7 @@ class Request:
         eager frame, it must have a single value. In a lazy frame, the number of values is unknown,
         so the column is never allowed.
         """
-        used = {*self.keys, self.grade, *self.scores}
+        used = {*self.keys, self.grade, *self.sort_columns}
         if "strategy" in used or "strategy" not in frame.collect_schema():
             return
         if isinstance(frame, pl.DataFrame):

@@ -13,7 +13,7 @@ from polars.io.plugins import register_io_source
 
 from polars_graded._checks import first_few
 from polars_graded._frames.request import Request
-from polars_graded._measuring.kernels.ragged import Integers, list_rows
+from polars_graded._measuring.kernels.ragged import Integers, list_rows, offsets_of
 from polars_graded._measuring.list_columns import Lists
 
 TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
@@ -90,7 +90,7 @@ class Groups:
     def select(self, numbers: Integers) -> Groups:
         """Return the groups with these numbers."""
         rows = list_rows(self.offsets, numbers)
-        offsets = np.append(0, np.cumsum(self.lengths[numbers]))
+        offsets = offsets_of(self.lengths[numbers])
         return Groups(self.frame[rows], self.keys[numbers], offsets)
 
     def to_rows(self, columns: Sequence[str]) -> pl.DataFrame:
@@ -242,11 +242,11 @@ def check_queries_are_together(values: pl.DataFrame, keys: Sequence[str]) -> Non
 ReadParts: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
 
 
-def scan_frames(schema: pl.Schema, frames: ReadParts) -> pl.LazyFrame:
-    """Return a lazy frame that gets its rows from `frames` when collected.
+def scan_frames(schema: pl.Schema, read_parts: ReadParts) -> pl.LazyFrame:
+    """Return a lazy frame that gets its rows from `read_parts` when collected.
 
-    The arguments of `frames` are the needed columns and the filter of rows (None for all rows).
-    `frames` may yield more columns than needed, and rows that the filter excludes.
+    The arguments of `read_parts` are the needed columns and the filter of rows (None for all rows).
+    `read_parts` may yield more columns than needed, and rows that the filter excludes.
     """
 
     def source(
@@ -256,9 +256,9 @@ def scan_frames(schema: pl.Schema, frames: ReadParts) -> pl.LazyFrame:
         if n_rows == 0:
             yield schema.to_frame().select(cs.by_name(wanted))
             return
-        # With `n_rows`, the filter applies only to the first `n_rows` rows. So `frames` must return
-        # unfiltered rows, and the filter follows below.
-        for part in frames(wanted, predicate if n_rows is None else None):
+        # With `n_rows`, the filter applies only to the first `n_rows` rows. So `read_parts` must
+        # return unfiltered rows, and the filter follows below.
+        for part in read_parts(wanted, predicate if n_rows is None else None):
             frame = part if n_rows is None else part.head(n_rows)
             if n_rows is not None:
                 n_rows -= frame.height

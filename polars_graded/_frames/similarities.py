@@ -216,13 +216,13 @@ class PairPart(Part):
         return super().grades if self.request.is_graded else self.numbers
 
     @property
-    def name_documents(self) -> Any:
-        """Return a function that maps row numbers to document names, or None.
+    def tie_documents(self) -> pl.Series | None:
+        """Return the column of documents if it breaks ties, or None.
 
         It is None if no measure depends on the order of tied documents and `ties` names no tool.
         """
         needs_order = self.request.ties.tool or self.request.order_dependent_measures
-        return super().name_documents if needs_order else None
+        return super().tie_documents if needs_order else None
 
     def measure_rankings(self) -> Iterator[StrategyValues]:
         """Yield the values of all pairs with the first strategy, and the notes of each."""

@@ -7,7 +7,7 @@ are facts about the data that warnings may need (see the module `notes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from itertools import chain
@@ -42,7 +42,6 @@ from polars_graded._measuring.documents import (
     read_input,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
@@ -175,7 +174,7 @@ class Part:
             self.grades,
             sort_columns,
             self.request.ties.bits,
-            self.name_documents,
+            self.tie_documents,
             self.ranked_inputs,
             len(self.request.find_columns(name)),
         )
@@ -186,16 +185,10 @@ class Part:
         return self.inputs
 
     @property
-    def name_documents(self) -> Callable[[Integers], pl.Series] | None:
-        """Return a function that converts row numbers to document names.
-
-        Return None if names of documents do not break ties.
-        """
+    def tie_documents(self) -> pl.Series | None:
+        """Return the column of documents if it breaks ties, or None."""
         column = self.request.ties.document
-        if column is None:
-            return None
-        documents = self.groups.frame.get_column(column)
-        return lambda rows: documents.gather(rows).cast(pl.String)
+        return None if column is None else self.groups.frame.get_column(column)
 
     def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
         """Return a column that repeats one value for all queries."""

@@ -46,7 +46,7 @@ class Computed:
 
         For a pair, the mask marks the queries in which one or both strategies have tied documents.
         """
-        return pl.Series(np.concatenate([by_order for _, by_order in self.chunks]))
+        return pl.Series(np.concatenate([depends_on_ties for _, depends_on_ties in self.chunks]))
 
 
 def find_depth(measures: Sequence[Measure]) -> int | None:
@@ -327,7 +327,7 @@ def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
     )
 
 
-# Errors in the data
+# Checks of measures, and errors in the data
 
 
 def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collection[str]) -> None:
@@ -391,7 +391,9 @@ def write_error(ranking: Ranking, error: UnusableDataError, n: int, unit: str = 
     """Return an error message: column, rule and number of queries affected."""
     rule, *hint = str(error).split("\n\n")
     subject = (
-        f"{ranking.name_column(1)}:" if error.column is None else ranking.name_input(error.column)
+        f"{ranking.name_column(1)}:"
+        if error.input_name is None
+        else ranking.name_input(error.input_name)
     )
-    msg = f"{subject} {rule}, in {error.queries} of {n} {unit}"
+    msg = f"{subject} {rule}, in {error.n_queries} of {n} {unit}"
     return "\n\n".join([msg, *hint])

@@ -271,38 +271,38 @@ class Definition:
         return "ties" in self.options and self.options["ties"] is not TIE_ORDER["ties"]
 
 
-def _define_count(kernel: Callable[..., Any], **needs: Any) -> Definition:
+def _define_count(kernel: Callable[..., Any], **properties: Any) -> Definition:
     return Definition(
-        kernel, **needs, dtype=pl.UInt32(), needs_relevant=False, best="none", is_bounded=False
+        kernel, **properties, dtype=pl.UInt32(), needs_relevant=False, best="none", is_bounded=False
     )
 
 
 def _define_curve(
-    kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
+    kernel: Callable[..., Any], options: Mapping[str, Option], **properties: Any
 ) -> Definition:
-    return Definition(kernel, options, **needs, dtype=CURVE_TYPE)
+    return Definition(kernel, options, **properties, dtype=CURVE_TYPE)
 
 
 def _define_without_cutoff(
-    kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
+    kernel: Callable[..., Any], options: Mapping[str, Option], **properties: Any
 ) -> Definition:
     return Definition(
-        kernel, options, depth=ALL_RANKS, depends_on_missed=True, has_cutoff=False, **needs
+        kernel, options, depth=ALL_RANKS, depends_on_missed=True, has_cutoff=False, **properties
     )
 
 
 def _define_over_ideal(
-    kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
+    kernel: Callable[..., Any], options: Mapping[str, Option], **properties: Any
 ) -> Definition:
     """Return the definition of a measure that is divided by an ideal value.
 
     The measure is undefined if its ideal value is 0.
     """
-    return Definition(kernel, options, depends_on_missed=True, can_be_undefined=True, **needs)
+    return Definition(kernel, options, depends_on_missed=True, can_be_undefined=True, **properties)
 
 
 def _define_ideal(
-    kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
+    kernel: Callable[..., Any], options: Mapping[str, Option], **properties: Any
 ) -> Definition:
     """Return the definition of a measure of the ideal ranking."""
     return Definition(
@@ -312,33 +312,42 @@ def _define_ideal(
         depends_on_missed=True,
         best="none",
         is_bounded=False,
-        **needs,
+        **properties,
     )
 
 
-def _define_for_known_items(kernel: Callable[..., Any], **needs: Any) -> Definition:
+def _define_for_known_items(kernel: Callable[..., Any], **properties: Any) -> Definition:
     return _define_without_cutoff(
-        kernel, THRESHOLD, inputs=("known",), can_be_undefined=True, ignores_order=True, **needs
+        kernel,
+        THRESHOLD,
+        inputs=("known",),
+        can_be_undefined=True,
+        ignores_order=True,
+        **properties,
     )
 
 
 def _define_for_subtopics(
-    kernel: Callable[..., Any], options: Mapping[str, Option] | None = None, **needs: Any
+    kernel: Callable[..., Any], options: Mapping[str, Option] | None = None, **properties: Any
 ) -> Definition:
     return Definition(
         kernel,
         {**(options or {}), **THRESHOLD},
-        **needs,
+        **properties,
         depends_on_missed=True,
         inputs=("subtopics",),
         can_be_undefined=True,
     )
 
 
-def _define_for_documents(kernel: Callable[..., Any], column: str, **needs: Any) -> Definition:
+def _define_for_documents(kernel: Callable[..., Any], column: str, **properties: Any) -> Definition:
     """Return the definition of a measure that uses one input and no grades."""
-    needs = {"needs_relevant": False, "needs_grades": False, "ignores_order": True} | needs
-    return Definition(kernel, {}, inputs=(column,), **needs)
+    properties = {
+        "needs_relevant": False,
+        "needs_grades": False,
+        "ignores_order": True,
+    } | properties
+    return Definition(kernel, {}, inputs=(column,), **properties)
 
 
 def _make_over_option(*divisors: str) -> dict[str, Option]:
@@ -504,7 +513,10 @@ DEFINITIONS: Mapping[str, Definition] = {
     "ap_ia": _define_for_subtopics(subtopics.ap_ia),
     # Recommendations beyond accuracy.
     "popularity": _define_for_documents(
-        recommendations.popularity, "popularity", best="none", is_bounded=False
+        partial(recommendations.average_input, name="popularity"),
+        "popularity",
+        best="none",
+        is_bounded=False,
     ),
     "novelty": _define_for_documents(recommendations.novelty, "popularity", is_bounded=False),
     "diversity": _define_for_documents(recommendations.diversity, "features", is_bounded=False),
@@ -557,15 +569,15 @@ DEFINITIONS: Mapping[str, Definition] = {
 
 
 def _define_similarity(
-    kernel: Callable[..., Any], *options: Mapping[str, Option], **needs: Any
+    kernel: Callable[..., Any], *options: Mapping[str, Option], **properties: Any
 ) -> Definition:
     """Return the definition of a measure of two rankings.
 
     By default, the measure needs no grades.
     """
     merged = {name: option for each in options for name, option in each.items()}
-    needs = {"needs_grades": False} | needs
-    return Definition(kernel, merged, **needs, needs_relevant=False, best="none")
+    properties = {"needs_grades": False} | properties
+    return Definition(kernel, merged, **properties, needs_relevant=False, best="none")
 
 
 IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}

@@ -9,7 +9,7 @@ then rank the documents in the same way for both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -64,17 +64,16 @@ class DocumentLists:
         grades: Lists,
         sort_columns: Sequence[Lists],
         bits: Literal[32, 64] | None = None,
-        name_documents: Callable[[Integers], pl.Series] | None = None,
+        documents: pl.Series | None = None,
         inputs: Mapping[str, Lists] | None = None,
         n_tie_columns: int | None = None,
     ) -> DocumentLists:
         """Return documents made from checked grades, sort columns and inputs.
 
         If `bits` is passed, scores are compared in this precision. Documents that are equal in all
-        columns are ordered by name, descending, if `name_documents` is passed: a function that
-        takes row numbers and returns the names of the documents in these rows. Such documents still
-        count as tied. With `n_tie_columns`, documents that are equal in this number of first
-        columns count as tied too; the other columns only order them.
+        columns are ordered by the text of `documents`, descending, if this column is passed. Such
+        documents still count as tied. With `n_tie_columns`, documents that are equal in this number
+        of first columns count as tied too; the other columns only order them.
         """
         inputs = inputs or {}
         if not sort_columns:
@@ -82,9 +81,9 @@ class DocumentLists:
         scores, *further = sort_columns
         scores = scores.as_numbers() if bits is None else round_scores(scores, bits)
         order = None
-        if further or name_documents is not None:
+        if further or documents is not None:
             descending = [*ranking.descending[1:], True]
-            order = _Order.of(scores, further, descending, name_documents, n_tie_columns)
+            order = _Order.of(scores, further, descending, documents, n_tie_columns)
         if order is None:
             return cls(grades, scores, scores, None, ranking.descending[0], inputs)
         # The order swaps only documents with equal scores, so the column of scores stays the same.
@@ -135,14 +134,15 @@ class _Order:
         scores: Lists,
         further: Sequence[Lists],
         descending: Sequence[bool],
-        name_documents: Callable[[Integers], pl.Series] | None,
+        documents: pl.Series | None,
         n_tie_columns: int | None = None,
     ) -> _Order | None:
         """Return the order by further columns, or None if no scores are tied.
 
-        Nulls come last. If `name_documents` is passed, documents that are equal in all columns are
-        ordered by name. These documents still count as tied. With `n_tie_columns`, documents count
-        as tied if they are equal in the score and the first `n_tie_columns` - 1 further columns.
+        Nulls come last. If `documents` is passed, documents that are equal in all columns are
+        ordered by its text. These documents still count as tied. With `n_tie_columns`, documents
+        count as tied if they are equal in the score and the first `n_tie_columns` - 1 further
+        columns.
         """
         ties_of_chunks, start = [], 0
         for length, places, groups in run_in_chunks([scores], Ragged.find_ties):
@@ -155,11 +155,9 @@ class _Order:
             return None
         columns = (each.flat.gather(places).alias(str(n)) for n, each in enumerate(further))
         tied = pl.DataFrame([pl.Series("group", groups), *columns])
-        ordered = (
-            tied
-            if name_documents is None
-            else tied.with_columns(name_documents(places).alias("name"))
-        )
+        ordered = tied
+        if documents is not None:
+            ordered = tied.with_columns(documents.gather(places).cast(pl.String).alias("document"))
         flags = [False, *descending][: ordered.width]
         by = ordered.columns
         order = ordered.select(
@@ -191,9 +189,9 @@ def check_sort_columns(
 
     `unit` is the word for what the columns have one list for.
     """
+    if sort_columns:
+        check_score(ranking.name_column(2), sort_columns[0].flat.dtype)
     for number, column in enumerate(sort_columns, 2):
-        if number == 2:  # noqa: PLR2004, the first after the grade
-            check_score(ranking.name_column(number), column.flat.dtype)
         _check_as_long(ranking.name_column(number), column, grades)
     for number, column in reversed([*enumerate([grades, *sort_columns], 1)]):
         if n := count_not_finite(column):

@@ -117,7 +117,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """Return the result column's name, which `parsed` can read.
+        """Return the result column's name, which `parse` can read.
 
         A parsed measure keeps the name that the user wrote. The name of any other measure contains
         the options whose values are not the defaults.
@@ -132,7 +132,7 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        """Return a name that lists all options; `parsed` can read it."""
+        """Return a name that lists all options; `parse` can read it."""
         return self._write(self.options)
 
     def _write(self, options: Mapping[str, Any]) -> str:

@@ -60,7 +60,7 @@ def phi_relevance(
     compute = partial(_compute_relevance, source=source, undefined=undefined)
     rule = f"score {expr.meta.output_name(raise_if_undetermined=False)!r} must be a number"
     lists = pl.map_batches(
-        [expr.implode(), *source.make_inputs()],
+        [expr.implode(), *source.implode_points()],
         compute,
         is_elementwise=True,
         return_dtype=plan_dtype(pl.List(pl.Float64()), [(expr, rule, NUMERIC_TYPES)]),
@@ -248,9 +248,9 @@ def _tabulate(
     if "relevance" in columns:
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)
-    inputs = [pl.col(score).implode().alias("scores")]
-    inputs += [points.alias("points") for points in source.make_inputs()]
-    struct = pl.struct(inputs).alias(score)
+    imploded = [pl.col(score).implode().alias("scores")]
+    imploded += [points.alias("points") for points in source.implode_points()]
+    struct = pl.struct(imploded).alias(score)
     if keys:
         queries = frame.lazy().group_by(keys, maintain_order=True).agg(struct).collect()
     else:
@@ -305,7 +305,7 @@ class _PointSource:
         scores, relevance = _check_control_points(control_points)
         return cls(partial(repeat_points, scores=scores, relevance=relevance))
 
-    def make_inputs(self) -> list[pl.Expr]:
+    def implode_points(self) -> list[pl.Expr]:
         """Return the expression of control points, if any, in a list."""
         return [] if self.column is None else [self.column.head(1).implode()]
 

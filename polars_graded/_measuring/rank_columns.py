@@ -41,10 +41,10 @@ def collect_rank_facts(
     filled = np.flatnonzero(np.diff(lists.offsets) * lists.flat.dtype.is_numeric())
     first = lists.flat.gather(lists.offsets[filled]).cast(pl.Float64)
     names = pl.lit(None) if strategies is None else strategies.gather(filled)
-    queries = pl.DataFrame([pl.Series(QUERY, filled), (first % 1 == 0).alias("is_whole")])
+    queries = pl.DataFrame([pl.Series(QUERY, filled), (first % 1 == 0).alias("are_whole")])
     queries = queries.with_columns(names.alias(STRATEGY))
-    by_strategy = queries.group_by(STRATEGY, maintain_order=True).agg(pl.col("is_whole").all())
-    queries = queries.filter(pl.col("is_whole").all().over(STRATEGY))
+    by_strategy = queries.group_by(STRATEGY, maintain_order=True).agg(pl.col("are_whole").all())
+    queries = queries.filter(pl.col("are_whole").all().over(STRATEGY))
 
     numbers = queries.get_column(QUERY).to_numpy()
     columns = [lists] if ranks is None else [lists, Lists(ranks, lists.offsets)]
@@ -65,7 +65,7 @@ def _find_facts(values: Ragged, ranks: Ragged | None = None) -> pl.DataFrame:
     is_lower = positive.compare_with_previous(np.less)
     return pl.DataFrame(
         {
-            "is_whole": values.count(is_broken) == values.count(np.isnan(values.values)),
+            "are_whole": values.count(is_broken) == values.count(np.isnan(values.values)),
             "lowest": pl.Series(ordered.first_values(), nan_to_null=True),
             "highest": pl.Series(np.where(n, ordered.last_values(), np.nan), nan_to_null=True),
             "longest": n,
@@ -81,7 +81,7 @@ def _find_facts(values: Ragged, ranks: Ragged | None = None) -> pl.DataFrame:
 def _combine(facts: pl.DataFrame) -> pl.DataFrame:
     """Return one row per strategy with the facts of all its rows."""
     return facts.group_by(STRATEGY, maintain_order=True).agg(
-        pl.col("is_whole").all(),
+        pl.col("are_whole").all(),
         pl.col("lowest").min(),
         pl.col("highest", "longest").max(),
         pl.col("queries", "different", "neighbours", "falls", "below_one").sum(),
@@ -96,7 +96,7 @@ def find_rank_strategies(facts: Iterable[pl.DataFrame], column: str = "") -> dic
     """
     min_queries = 1 if column == RANK_NAME else MIN_QUERIES
     looks_like_ranks = (
-        pl.col("is_whole")
+        pl.col("are_whole")
         & (pl.col("lowest") == 1)
         & (pl.col("highest") <= MAX_RATIO * pl.col("longest"))
         & (pl.col("queries") >= min_queries)

@@ -152,8 +152,8 @@ def plan_dtype(
     expr = pl.lit(None, dtype=dtype)
     for column, rule, types in checked_rules:
         allowed = cs.by_name(column.meta.output_name()) & types
-        field = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
-        expr = pl.struct(pl.lit(None).alias(""), field).struct.field(rule)
+        refused = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
+        expr = pl.struct(pl.lit(None).alias(""), refused).struct.field(rule)
     return pl.dtype_of(expr) if checked_rules else dtype
 
 

@@ -49,7 +49,7 @@ class Scale:
                 "Hint: undefined_as=None leaves queries without a relevant document out of means"
             )
             raise TypeError(msg)
-        return replace(self, undefined=check_number("value", value))
+        return replace(self, undefined=check_number("undefined_as", value))
 
     def rounded(self, round_grade: Callable[[float], float]) -> Scale:
         """Return the scale with its grades rounded as the column of grades is."""

@@ -40,7 +40,7 @@ class Worker:
         # for all queries, so no warning is shown.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            values = measure_eagerly([self.request], frame, is_whole=False)
+            values = measure_eagerly([self.request], frame, is_whole_frame=False)
         return values.to_arrow().cast(self.schema)
 
 

@@ -69,7 +69,7 @@ def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     """
     ranked, starts = queries.ranked, queries.tie_starts
     is_hit = queries.is_relevant(ranked.values, threshold)
-    m = np.diff(starts, append=len(is_hit))
+    m = queries.tie_sizes
     r = np.add.reduceat(is_hit, starts, dtype=np.float64)
     h = ranked.count_so_far(is_hit)[starts] - is_hit[starts]
     i = np.arange(1, len(is_hit) + 1) - repeat_each(starts, m)

@@ -37,10 +37,8 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """Return the gain of each document; 0 if the document is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
-        rule, grades_without_gain = (
-            FINITE_GAIN_RULES.get(gain, f"`gain={gain!r}` must be finite"),
-            np.empty(0),
-        )
+        rule = FINITE_GAIN_RULES.get(gain, f"`gain={gain!r}` must be finite")
+        grades_without_gain = np.empty(0)
     else:
         is_relevant = queries.is_relevant(documents.values, None)
         result = np.where(is_relevant, look_up_gains(documents.values, gain), 0.0)
@@ -81,14 +79,9 @@ def dcg(
     gain_function: GainFunction = compute_gains,
 ) -> Floats:
     """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
-    gains = apply_discount(
-        queries.compute_hit_gains(
-            n, lambda documents: gain_function(queries, documents, gain), ties
-        ),
-        discount,
-        base,
-    )
-    return gains.sum(gains.values)
+    gains = queries.compute_hit_gains(n, lambda hits: gain_function(queries, hits, gain), ties)
+    discounted = apply_discount(gains, discount, base)
+    return discounted.sum(discounted.values)
 
 
 def ideal_dcg(
@@ -162,9 +155,7 @@ def ndcg_curve(
     """
     if lengths is None:
         lengths = find_curve_lengths(queries.ranked.lengths, n)
-    gains = queries.compute_all_gains(
-        n, lambda documents: gain_function(queries, documents, gain), ties
-    )
+    gains = queries.compute_all_gains(n, lambda ranked: gain_function(queries, ranked, gain), ties)
     reached = sum_so_far(apply_discount(gains, discount, base), lengths)
     best = sum_so_far(discount_ideal(queries, n, gain_function, gain, discount, base), lengths)
     return reached.of(divide_by_ideal(reached.values, best.values))

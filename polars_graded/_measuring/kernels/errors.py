@@ -15,21 +15,25 @@ MAX_SHOWN_GRADES = 5
 class UnusableDataError(ValueError):
     """Error that names a rule which the data of some queries break.
 
-    `is_unusable` is the mask of these queries. `grades` are grades to list after the rule. `column`
-    is the name of the input that breaks the rule; None stands for the grade.
+    `is_unusable` is the mask of these queries. `grades` are grades to list after the rule.
+    `input_name` is the name of the input that breaks the rule; None stands for the grade.
     """
 
     def __init__(
-        self, rule: str, is_unusable: Mask, grades: Iterable[float] = (), column: str | None = None
+        self,
+        rule: str,
+        is_unusable: Mask,
+        grades: Iterable[float] = (),
+        input_name: str | None = None,
     ) -> None:
-        super().__init__(rule, is_unusable, grades, column)
+        super().__init__(rule, is_unusable, grades, input_name)
         self.rule = rule
         self.is_unusable = is_unusable
         self.grades = frozenset(grades)
-        self.column = column
+        self.input_name = input_name
 
     @property
-    def queries(self) -> int:
+    def n_queries(self) -> int:
         """Return the number of queries that break the rule."""
         return int(self.is_unusable.sum())
 
@@ -50,4 +54,4 @@ class UnusableDataError(ValueError):
         same_rule = [error for error in errors if error.rule == rule]
         grades = frozenset[float]().union(*(error.grades for error in same_rule))
         is_unusable = np.concatenate([error.is_unusable for error in same_rule])
-        return cls(rule, is_unusable, grades, errors[0].column)
+        return cls(rule, is_unusable, grades, errors[0].input_name)

@@ -138,7 +138,7 @@ def expect_at_first_hit(
         ranked.position_as_float[starts[first_groups]],
         hits_in_group[first_groups],
     )
-    size = np.diff(starts, append=len(ranked.values))[first_groups]
+    size = queries.tie_sizes[first_groups]
     n_possible = size - relevant + 1
     if n is not None:
         # Only positions in the group down to rank n count.

@@ -112,7 +112,7 @@ class Judged:
 
     @cached_property
     def relevant(self) -> Documents:
-        """Return the relevant documents."""
+        """Return the relevant documents; their ranks have no meaning if grades are unordered."""
         return self.grades.select_documents(self.grades.values > self.irrelevant)
 
     def n_relevant(self, threshold: float | None) -> Integers:
@@ -300,10 +300,9 @@ class Queries:
         expected gain at its rank if all orders of the group are equally probable.
         """
         if ties == "average":
-            starts = self.tie_starts
-            sizes = np.diff(starts, append=len(self.ranked.values))
-            sums = np.add.reduceat(gains_of(self.ranked), starts, dtype=np.float64)
-            return self.ranked.of(repeat_each(sums / sizes, sizes)).head(n).all_documents()
+            sums = np.add.reduceat(gains_of(self.ranked), self.tie_starts, dtype=np.float64)
+            means = repeat_each(sums / self.tie_sizes, self.tie_sizes)
+            return self.ranked.of(means).head(n).all_documents()
         ranked = self.ranked.head(n)
         return ranked.of(gains_of(ranked).astype(np.float64, copy=False)).all_documents()
 
@@ -338,18 +337,17 @@ class Queries:
         the first document moves to the end. Orders 3 and above are pseudo-random permutations. They
         depend only on `position` and on the size of the group.
         """
-        starts = self.tie_starts
-        sizes = np.diff(starts, append=len(self.ranked.values))
-        position = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
+        sizes = repeat_each(self.tie_sizes, self.tie_sizes)
+        place = np.arange(len(sizes)) - repeat_each(self.tie_starts, self.tie_sizes)
         match number:
             case 0:
-                numbers = -position
+                numbers = -place
             case 1:
-                numbers = (position + 1) % repeat_each(sizes, sizes)
+                numbers = (place + 1) % sizes
             case 2:
-                numbers = (position - 1) % repeat_each(sizes, sizes)
+                numbers = (place - 1) % sizes
             case _:
-                numbers = (position + 1) * TIE_SHUFFLES[number - 3] % 1
+                numbers = (place + 1) * TIE_SHUFFLES[number - 3] % 1
         return self.sort_ties(numbers.astype(np.float64))
 
     @cached_property
@@ -381,32 +379,20 @@ class Queries:
         """
         if self.full is None or (depends_on_set and depth is None):
             return None
-        ranked, tie_groups = self.full.ranked, self.full.tie_groups
         inputs = {name: self.full.inputs[name] for name in names}
         full = replace(self.full, judged=self.judged, inputs=inputs)
         if depth is not None:
-            starts = full.tie_starts
-            sizes = np.diff(starts, append=len(ranked.values))
-            full = full.keep(repeat_each(ranked.position[starts] <= depth, sizes))
-            ranked, tie_groups = full.ranked, full.tie_groups
-        differ = np.zeros(max(0, len(ranked.values) - 1), bool)
-        for column in (ranked, *full.inputs.values()):
+            first_ranks = full.ranked.position[full.tie_starts]
+            full = full.keep(repeat_each(first_ranks <= depth, full.tie_sizes))
+        differs = np.zeros(len(full.ranked.values), bool)
+        for column in (full.ranked, *full.inputs.values()):
             values = np.nan_to_num(column.values, nan=-np.inf)  # so that two NaN are equal
-            differ |= values[1:] != values[:-1]
-        differs_within_ties = (tie_groups.values[1:] == tie_groups.values[:-1]) & differ
+            differs |= column.of(values).compare_with_previous(np.not_equal)
+        differs &= full.tie_groups.compare_with_previous(np.equal)
         if depends_on_set and depth is not None:
-            starts = full.tie_starts
-            sizes = np.diff(starts, append=len(ranked.values))
-            differs_within_ties &= repeat_each(ranked.position[starts] + sizes - 1 > depth, sizes)[
-                1:
-            ]
-        above = np.flatnonzero(differs_within_ties)
-        # Neighbours in different queries are not tied, even if their scores are equal.
-        has_differing_ties = np.zeros(len(ranked.lengths), bool)
-        upper, lower = (
-            np.searchsorted(ranked.offsets, index, side="right") - 1 for index in (above, above + 1)
-        )
-        has_differing_ties[upper[upper == lower]] = True
+            last_ranks = full.ranked.position[full.tie_starts] + full.tie_sizes - 1
+            differs &= repeat_each(last_ranks > depth, full.tie_sizes)
+        has_differing_ties = full.ranked.count(differs) > 0
         return full.keep_queries(has_differing_ties) if has_differing_ties.any() else None
 
     def keep_queries(self, chosen: Mask) -> Queries:
@@ -427,10 +413,8 @@ class Queries:
 
         All numbers must be finite.
         """
-        starts = self.tie_starts
-        groups = repeat_each(
-            np.arange(len(starts), dtype=np.float64), np.diff(starts, append=len(numbers))
-        )
+        group_numbers = np.arange(len(self.tie_sizes), dtype=np.float64)
+        groups = repeat_each(group_numbers, self.tie_sizes)
         # A stable sort by group keeps documents of a group in the order of their numbers.
         by_number, _ = self.ranked.of(numbers).argsort()
         by_group, _ = self.ranked.of(groups[by_number]).argsort()
@@ -447,6 +431,11 @@ class Queries:
         is_first = np.diff(self.tie_groups.values, prepend=np.nan) != 0
         is_first[self.tie_groups.offsets[:-1][self.tie_groups.lengths > 0]] = True
         return np.flatnonzero(is_first)
+
+    @cached_property
+    def tie_sizes(self) -> Integers:
+        """Return the number of documents of each tie group."""
+        return np.diff(self.tie_starts, append=len(self.ranked.values))
 
     def check_grades_within_scale(self) -> None:
         """Raise if a grade is above the scale, or too large for sums of doubles."""

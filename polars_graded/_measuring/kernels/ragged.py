@@ -361,7 +361,8 @@ class Ragged:
 class Documents(Ragged):
     """Some documents of each query, with their ranks in the whole ranking.
 
-    The inherited `position` counts only these documents, from 1.
+    The inherited `position` counts only these documents, from 1. Documents that come from a list
+    without an order have ranks without a meaning.
     """
 
     rank: Integers = field(kw_only=True)

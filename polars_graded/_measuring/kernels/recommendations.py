@@ -15,14 +15,14 @@ MAX_ROUNDING = 1e-12
 distance."""
 
 
-def popularity(queries: Queries, n: int | None) -> Floats:
-    """Return the mean popularity of the first n documents; NaN without documents."""
-    return _average(_take_popularity(queries, n))
+def average_input(queries: Queries, n: int | None, *, name: str) -> Floats:
+    """Return the mean of an input of the first n documents; NaN without documents."""
+    return _average(_take_input(queries, n, name))
 
 
 def novelty(queries: Queries, n: int | None) -> Floats:
     """Return the mean of -log2(p), the self-information of a document with popularity p."""
-    shares = _take_popularity(queries, n)
+    shares = _take_input(queries, n, "popularity")
     rule = (
         "must be above 0 and at most 1 for `novelty`, got others\n\nHint: divide counts by the "
         "number of users, and count one user for a document that nobody chose"
@@ -74,21 +74,21 @@ def _mask_unexpected(queries: Queries, n: int | None) -> Mask:
     return ~(ranks <= (np.inf if n is None else n))
 
 
-def _take_popularity(queries: Queries, n: int | None) -> Ragged:
-    """Return the popularity of the first n documents; raise if one is null."""
-    values = queries.inputs["popularity"].head(n)
+def _take_input(queries: Queries, n: int | None, name: str) -> Ragged:
+    """Return an input, such as `popularity`, of the first n documents; raise if one is null."""
+    values = queries.inputs[name].head(n)
     rule = (
         "must not be null for a document among the first n, got null\n\n"
-        "Hint: .fill_null(0) counts documents without a value as never chosen"
+        "Hint: .fill_null(0) counts a missing value as 0, such as a document that nobody chose"
     )
-    _check_documents(values, "popularity", ~np.isnan(values.values), rule)
+    _check_documents(values, name, ~np.isnan(values.values), rule)
     return values
 
 
-def _check_documents(documents: Ragged, column: str, is_valid: Mask, rule: str) -> None:
-    """Raise if a document is not valid; the error names the column."""
+def _check_documents(documents: Ragged, name: str, is_valid: Mask, rule: str) -> None:
+    """Raise if a document is not valid; the error names the input."""
     if not is_valid.all():
-        raise UnusableDataError(rule, documents.count(~is_valid) > 0, column=column)
+        raise UnusableDataError(rule, documents.count(~is_valid) > 0, input_name=name)
 
 
 def _average(values: Ragged) -> Floats:
