@@ -143,17 +143,18 @@ def plan_dtype(
     """Return `dtype` with checks of the types of columns.
 
     If a column has a type that its rule does not allow, Polars raises an error with the rule while
-    it plans the query. The returned type is the type of an expression. To make the plan fail, this
-    expression reads a missing field of a struct. Polars writes the name of the field into the
-    error, so the text of the rule is used as the name. Computed columns are checked when the query
-    runs.
+    it plans the query. To make the plan fail, the returned type is the type of an expression that
+    reads a missing field of a struct. The text of the rule is the name of the field, since Polars
+    writes it into the error: "grade 'g' must be a number or a Boolean" is such a field if `g` has
+    texts. If `g` has numbers, the struct has the field, with a value of `dtype`. Computed columns
+    are checked when the query runs.
     """
     checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)
     for column, rule, types in checked_rules:
-        allowed = cs.by_name(column.meta.output_name()) & types
-        refused = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
-        expr = pl.struct(pl.lit(None).alias(""), refused).struct.field(rule)
+        allowed = cs.by_name(column.meta.output_name()) & types  # no column if the type is refused
+        named = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
+        expr = pl.struct(pl.lit(None).alias(""), named).struct.field(rule)
     return pl.dtype_of(expr) if checked_rules else dtype
 
 
