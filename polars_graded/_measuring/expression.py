@@ -68,7 +68,7 @@ def _make_expression(
     ranking = ranking.keep_rows()
     check_measures(measures, ranking, ranking.inputs)
 
-    def measure(columns: Sequence[pl.Series]) -> pl.Series:
+    def compute_values(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         try:
             [values] = Computation.of(measures, ranking, [documents]).run()
@@ -78,7 +78,7 @@ def _make_expression(
 
     return pl.map_batches(
         _implode_columns(ranking),
-        measure,
+        compute_values,
         is_elementwise=True,
         return_dtype=return_dtype,
     )
@@ -117,7 +117,7 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
     ranking.check_single()
     ranking = ranking.keep_rows()
 
-    def rank(columns: Sequence[pl.Series]) -> pl.Series:
+    def compute_ranks(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         table = np.concatenate(run_in_chunks(documents.lists, rank_with_ties), axis=1)
         if documents.original_rows is not None:
@@ -138,7 +138,7 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
     dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))
     lists = pl.map_batches(
         _implode_columns(ranking),
-        rank,
+        compute_ranks,
         is_elementwise=True,
         return_dtype=ranking.make_planned_dtype(dtype),
     )
