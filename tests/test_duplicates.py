@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_graded import evaluate
+from polars_graded import agreement, evaluate
 
 REFUSED = "`frame` must have each document of '{}' once per ranking, got {} rows too many in {} of "
 
@@ -210,3 +210,19 @@ def test_no_duplicate_of_a_random_log_passes(seed, grouped, name):
     more = more.sort("query") if grouped else more.sample(fraction=1, shuffle=True, seed=seed)
     with pytest.raises(ValueError, match=REFUSED.format(name, 1, 1)):
         evaluate(more, "precision@1", **options)
+
+
+@WAY
+def test_rows_without_a_query_are_told_as_the_cause(way):
+    """A left join without matches, for example, makes all queries null."""
+    frame = log(5).with_columns(query=pl.when(pl.col("query") > 1).then("query"))
+    with pytest.raises(COLLECTED, match=r"rows too many in 1 of \d queries: ") as caught:
+        WAYS[way](frame)
+    repeated = frame.filter(pl.struct("query", "doc").is_duplicated()).height
+    assert f"; 'query' is null in {repeated} of these rows" in str(caught.value)
+
+
+def test_judgments_without_a_query_are_told_as_the_cause():
+    frame = log(5).with_columns(query=pl.when(pl.col("query") > 1).then("query"), people="grade")
+    with pytest.raises(ValueError, match=r"; 'query' is null in \d+ of these rows"):
+        agreement(frame, "grade", "people")

@@ -8,7 +8,6 @@ import warnings
 
 import polars as pl
 import pytest
-from helpers import needed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -31,9 +30,8 @@ TWO = frame_of(
 )
 
 
-UNANSWERED = "judged queries have no row in `run`, and count as failures"
-LACKING = "some strategies have no row for judged queries, which count as "
-ASKED_ALIKE = "Hint: if strategies ran on different queries, .filter("
+LACKING = "judged queries without a row in `run` count as failures: "
+ASKED_ALIKE = "Hint: if they were not run, .filter("
 expected_to_lack = pytest.mark.filterwarnings(f"ignore:{LACKING}")
 
 
@@ -203,13 +201,13 @@ NOTHING = [
 @pytest.mark.parametrize("run", NOTHING)
 @pytest.mark.parametrize("judgments", [{"q1": {"d1": 1}, "q2": {"d2": 2}}, {1: [7], 2: [8]}])
 def test_nothing_retrieved_is_0_with_a_warning(run, judgments):
-    with pytest.warns(DataWarning.missing, match=f"^2 of 2 {UNANSWERED}: "):
+    with pytest.warns(DataWarning.missing, match=f"^{LACKING}2 of 2 "):
         judged = join_judgments(run, judgments).lazy().collect()
     with pytest.warns(DataWarning, match="'score' retrieved nothing for any query"):
         values = evaluate(judged, "ap", "ndcg@10", "success@1")
     assert [row[1:] for row in values.rows()] == [(query, 0, 0, 0) for query in judgments]
     named = {"a": {query: list(docs) for query, docs in judgments.items()}, "b": run}
-    with pytest.warns(DataWarning, match="'b' lacks 2 of 2"):
+    with pytest.warns(DataWarning, match="2 of 2 of 'b'"):
         judged = join_judgments(named, judgments).lazy().collect()
     with pytest.warns(DataWarning, match="'b' retrieved nothing for any query"):
         values = evaluate(judged, "success@1", strategy="strategy")
@@ -223,8 +221,8 @@ def test_judged_queries_that_some_strategies_alone_answer_are_told():
     runs = {name: {f"q{i}": {"d": 1.0} for i in its} for name, its in ANSWERED_BY.items()}
     judgments = {f"q{i}": {"d": 1, "e": 0} for i in range(1, 7)}
     sentence = (
-        f"{LACKING}failures: 'few' lacks 5 of 6 ('q2', 'q3', 'q4', ...); 'most' lacks 1 of 6 "
-        f"('q6')\n\n{ASKED_ALIKE}"
+        f"{LACKING}5 of 6 of 'few' ('q2', 'q3', 'q4', ...); 1 of 6 of 'most' ('q6')\n\n"
+        f"{ASKED_ALIKE}"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}") as caught:
         judged = join_judgments(runs, judgments)
@@ -301,7 +299,6 @@ def test_a_mapping_of_names_stacks_strategies():
     ("run", "sentence"),
     [
         ({"q": {"a": 1, 1: 2}}, "'doc' of `run` must hold texts or numbers, .* got int, str"),
-        ({"q": {"a": 10**40}}, "'score' of `run` must hold numbers of at most 128 bits"),
         ({"q": {"a": 1}, "r": ["bc"]}, "`run` must"),
         ({"q": {"a", "b"}}, "`run` must"),
         ({"A": {"q": {"a", "b"}}}, r"`run\['A'\]` must have documents in rank order, got a set"),
@@ -311,15 +308,6 @@ def test_mappings_of_what_is_no_ranking_are_refused(run, sentence):
     """Documents of a set came in another order each time that Python was started."""
     with pytest.raises((TypeError, ValueError), match=f"^{sentence}"):
         join_judgments(run, {"q": {"a", "b"}})
-
-
-def test_objects_of_ranx_are_taken():
-    ranx = needed("ranx", ".[peers]")
-    assert_frame_equal(
-        join_judgments(ranx.Run(RUNS["b"]), ranx.Qrels(QRELS)),
-        join_judgments(RUNS["b"], QRELS),
-        check_row_order=False,
-    )
 
 
 ANSWERS = pl.DataFrame(
@@ -345,15 +333,6 @@ ANSWERED = frame_of(
 )
 def test_lists_of_ids_are_in_rank_order(run, judgments):
     assert_frame_equal(join_judgments(run, judgments), ANSWERED)
-
-
-def test_lists_of_structs_bring_their_scores_and_grades():
-    run = pl.DataFrame({"query": [1], "retrieved": [[{"doc": "c", "score": 0.2}]]})
-    relevant = pl.DataFrame(
-        {"query": [1], "relevant": [[{"doc": "a", "grade": 3}, {"doc": "c", "grade": 1}]]}
-    )
-    expected = frame_of("query doc score rank grade", (1, "c", 0.2, 1, 1), (1, "a", None, None, 3))
-    assert_frame_equal(join_judgments(run, relevant), expected)
 
 
 # Grades that are no judgments

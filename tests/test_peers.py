@@ -442,7 +442,9 @@ def trec(data):
         printed = {(name, topic): value for name, topic, value in rows}
         with warnings.catch_warnings():
             # The truncated run answers two of three topics, which is what `-c` is about.
-            warnings.filterwarnings("ignore", "1 of 3 judged queries have no row in `run`")
+            warnings.filterwarnings(
+                "ignore", "judged queries without a row in `run` count as failures: 1 of 3"
+            )
             return join_judgments(read_run(folder / results), judgments), level, printed
 
     return of_case

@@ -131,6 +131,18 @@ def test_a_pattern_is_its_files_in_the_order_of_their_names(write, tmp_path, rea
         read(tmp_path / "*.gz")
 
 
+@READERS
+def test_a_folder_is_refused_with_the_pattern_of_its_files(tmp_path, write, read, text):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    sentence = f"`paths` must name files, got the folder {str(folder)!r}\n\nHint: "
+    with pytest.raises(IsADirectoryError, match=f"^{re.escape(sentence)}") as caught:
+        read(folder)
+    (folder / "a.txt").write_text(text)
+    pattern = re.search("Hint: '(.*)' names all files", str(caught.value))[1]
+    assert_frame_equal(read(pattern), read(write(text)))
+
+
 @pytest.mark.parametrize("size", [1, 64])
 def test_blocks_of_letor_make_no_difference(write, monkeypatch, size):
     long = LETOR * 6

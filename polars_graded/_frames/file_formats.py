@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import glob
 import gzip
-import io
 import json
 import math
 import os
 import re
 import zlib
 from collections.abc import Iterable
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn, TypeAlias
 
@@ -22,7 +22,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import first_few
-from polars_graded._frames.tables import build_judgment_table, build_run_table
+from polars_graded._frames.tables import build_table
 from polars_graded._measuring.document_columns import DOCUMENT_NAMES, normalise_name
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
@@ -61,9 +61,6 @@ REST = "rest"
 
 _FIRST_LINE = re.compile(rb"^[ \t\r]*([^ \t\r\n#][^\n]*)", re.MULTILINE)
 """Pattern of the first line that is neither blank nor a comment."""
-
-HAS_CONTENT = (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
-"""Mask of lines that are neither blank nor comments."""
 
 
 class File(NamedTuple):
@@ -117,6 +114,12 @@ def _list_files_of_path(source: Any) -> list[File]:
         msg = f"`paths` must be a path, an open file or a list of them, got {source!r}"
         raise TypeError(msg)
     path = os.fspath(source)
+    if Path(path).is_dir():
+        msg = (
+            f"`paths` must name files, got the folder {path!r}\n\n"
+            f"Hint: {str(Path(path) / '*')!r} names all files in it, and a list names some"
+        )
+        raise IsADirectoryError(msg)
     if not glob.has_magic(path) or Path(path).exists():
         return [File(Path(path))]
     matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
@@ -159,28 +162,43 @@ MS_MARCO_LINES = LineFormat(
     "read_run", "a retrieved document", fields=("query", "doc", "rank"), number="rank"
 )
 
+LINE_PATTERNS = {
+    "read_letor": r"\S+[ \t]+qid:.*",
+    "read_qrels": r"(?:\S+[ \t]+){3}-?[0-9.]+",
+    "read_run": r"(?:\S+[ \t]+){4}-?[0-9.e-]+[ \t]+.*",
+}
+"""Patterns of lines by the function that reads them, for hints."""
+
 
 def parse_file(file: File, kind: LineFormat) -> pl.DataFrame:
-    """Return the rows of a run or of judgments, in the format of the first line."""
+    """Return the rows of a run or of judgments, in the format of the first line.
+
+    The columns are `query`, `doc`, a number, and others of `kind`. A run of ranks has no score.
+    """
     content = file.read()
     if content.startswith(b"PAR1"):
         return _select_fields(file.name, _read_parquet(file.name, content), kind)
+    content = _check_text(file.name, content)
     first = _FIRST_LINE.search(content)
     if first is None:
         return _make_empty_table(kind)
-    line = first[1].decode(errors="replace").strip()
+    line = first[1].decode().strip()
     if line.startswith(("{", "[")):
         return _select_fields(file.name, _read_json(file.name, content, line, kind), kind)
     for separator in "\t,; ":
-        header = [name.strip().strip('"') for name in line.split(separator)]
-        names = _find_fields(header, kind)
-        if {"query", "doc"} <= {*names} and not {kind.number, "rank"}.isdisjoint(names):
+        columns = _find_fields(_split_header(line, separator), kind)
+        if {"query", "doc"} <= {*columns} and not {kind.number, "rank"}.isdisjoint(columns):
             table = _read_table(file.name, content[first.start(1) :], separator)
             return _select_fields(file.name, table, kind)
     return _parse_lines(file.name, content, line, kind)
 
 
 # Tables and JSON
+
+
+def _split_header(line: str, separator: str | None) -> list[str]:
+    """Return the names of columns in a header, by default between blanks."""
+    return [name.strip().strip('"') for name in line.split(separator)]
 
 
 def _find_fields(columns: Iterable[str], kind: LineFormat) -> dict[str, str]:
@@ -207,15 +225,10 @@ def _read_parquet(file: str, content: bytes) -> pl.DataFrame:
 def _read_table(file: str, content: bytes, separator: str) -> pl.DataFrame:
     """Return the columns below a header, as texts."""
     if separator == " ":  # any number of blanks
-        content = re.sub(rb"[ \t]+", b" ", content)
+        content = _squeeze(content, separator)
     quote = '"' if separator in ",;" else None
     try:
-        table = pl.read_csv(
-            content.replace(b"\r\n", b"\n"),
-            separator=separator,
-            quote_char=quote,
-            infer_schema=False,
-        )
+        table = pl.read_csv(content, separator=separator, quote_char=quote, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
         msg = f"{file} must have the fields of its header in each line, got {reason}"
@@ -229,10 +242,12 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
     """Return the rows of JSON: a list of objects, an object per line, or a mapping of queries."""
     try:
         if first_line.startswith("["):
-            return _flatten(pl.read_json(io.BytesIO(content), infer_schema_length=None), kind)
+            return _flatten(pl.read_json(content, infer_schema_length=None), kind)
         if _is_record(first_line, kind):
-            return _flatten(pl.read_ndjson(io.BytesIO(content), infer_schema_length=None), kind)
-        return _read_mapping(json.loads(content), kind)
+            return _flatten(pl.read_ndjson(content, infer_schema_length=None), kind)
+        name = "run" if kind is RUN_LINES else "judgments"
+        table = build_table(name, json.loads(content), "query", "doc", kind.number)
+        return table.lazy().collect()
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         number = kind.number
@@ -241,21 +256,6 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
             f"objects with query, doc and {number}: {reason}"
         )
         raise ValueError(msg) from None
-
-
-def _read_mapping(mapping: Any, kind: LineFormat) -> pl.DataFrame:
-    """Return the rows of a mapping from queries to documents."""
-    if kind is RUN_LINES:
-        table = build_run_table(mapping, "query", "doc", None).table
-    else:
-        table = build_judgment_table(mapping, "query", "doc", "grade")
-    rows = table.lazy().collect()
-    documents: list[Any] = [*rows["doc"].unique().drop_nulls()] if "doc" in rows.columns else []
-    fields = _find_fields(map(str, documents), kind) if len(documents) <= len(NAMES) else {}
-    if fields and len(fields) == len(documents):
-        msg = f"documents must have a {kind.number}, got objects with {', '.join(fields.values())}"
-        raise ValueError(msg)
-    return rows
 
 
 def _is_record(line: str, kind: LineFormat) -> bool:
@@ -296,67 +296,69 @@ def _make_empty_table(kind: LineFormat) -> pl.DataFrame:
 
 
 def _select_fields(file: str, table: pl.DataFrame, kind: LineFormat) -> pl.DataFrame:
-    """Return the columns of the fields; raise if one lacks values or has the wrong type."""
+    """Return the columns of the fields; raise if one is missing or lacks values."""
     if table.is_empty():
         return _make_empty_table(kind)
-    names = _find_fields(table.select(~cs.nested()).columns, kind)
-    is_list_of_relevant = kind is JUDGMENT_LINES and table.width == len(names) == len(
-        ["query", "doc"]
-    )
-    table = table.select(pl.col(column).alias(field) for field, column in names.items())
-    if is_list_of_relevant:
-        table = table.with_columns(grade=1.0)
-    elif kind is RUN_LINES and "rank" in names and "score" not in names:
-        table = table.with_columns(score=-pl.col("rank").cast(pl.Float64, strict=False))
-    required = ("query", "doc", kind.number)
-    for field in required:
-        if field not in table.columns:
+    columns = _find_fields(table.select(~cs.nested()).columns, kind)
+    if kind is JUDGMENT_LINES and {*columns} == {"query", "doc"} and len(table.columns) == 2:  # noqa: PLR2004
+        table, columns = table.with_columns(grade=1.0), columns | {"grade": "grade"}
+    table = table.select(pl.col(column).alias(field) for field, column in columns.items())
+    is_of_ranks = kind is RUN_LINES and "score" not in columns and "rank" in columns
+    types = {
+        "query": pl.String,
+        "doc": pl.String,
+        "rank" if is_of_ranks else kind.number: pl.Float64,
+    }
+    for field, dtype in types.items():
+        if field not in columns:
             msg = f"{file} must have a column of {field!r}, got none\n\nHint: the formats are "
             raise ValueError(msg + kind.forms)
-        dtype = table.schema[field]
-        is_id = dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Null)
-        if field != kind.number and not is_id:
-            msg = f"{file} must have texts or whole numbers as {field!r}, got {dtype}"
-            raise ValueError(msg)
-    types = {"query": pl.String, "doc": pl.String, kind.number: pl.Float64}
-    rows = table.cast(types, strict=False)  # type: ignore[arg-type]
-    for field in required:
-        rule, is_fine = "a value", pl.col(field).is_not_null()
-        if field == kind.number:
-            rule, is_fine = "a finite number", is_fine & pl.col(field).is_finite()
-        wrong = rows.select((~is_fine).arg_true()).to_series()
+        values = table[field].cast(dtype, strict=False)
+        is_fine = values.is_finite() if dtype == pl.Float64 else values.is_not_null()
+        wrong = (~is_fine.fill_null(value=False)).arg_true()
         if len(wrong):
+            rule = "a finite number" if dtype == pl.Float64 else "a value"
             got = f"{table[field][wrong[0]]!r} in row {wrong[0] + 1}"
             msg = f"{file} must have {rule} as {field!r} in each row, got {got}"
             raise ValueError(msg)
-    return rows
+    return table.cast(types, strict=False)  # type: ignore[arg-type]
 
 
 # Lines
 
 
-def split_lines(file: str, content: bytes) -> pl.DataFrame:
-    """Return the `number` and the stripped text of each `line`; raise unless all are UTF-8."""
+def _check_text(file: str, content: bytes) -> bytes:
+    """Return text whose lines end in LF; raise for the first line that is not UTF-8."""
     try:
-        # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
-        lines = pl.read_lines(b"\n" + content, name="line", row_index_name="number").slice(1)
-    except (pl.exceptions.PolarsError, OSError):
-        _refuse_other_bytes(file, content)
-    text = pl.col("line").str.strip_chars_end("\r").str.strip_chars(" \t")
-    return lines.with_columns(pl.col("number").cast(pl.Int64), text)
-
-
-def _refuse_other_bytes(file: str, content: bytes) -> NoReturn:
-    """Raise for the first line that is not UTF-8."""
-    try:
-        content.decode()
+        if not content.isascii():
+            content.decode()
     except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
-        line = content.split(b"\n")[number - 1].decode(errors="replace").strip(" \t\r")
         sentence = f"text must be UTF-8, got byte 0x{content[error.start]:02x}"
-        refuse_line(file, number, sentence, line)
-    msg = f"{file} must have lines of text, got something else"
-    raise ValueError(msg)
+        _refuse_at(file, content, error.start, sentence)
+    return re.sub(rb"\r+(?=\n|$)", b"", content) if b"\r" in content else content
+
+
+def _check_returns(file: str, content: bytes) -> None:
+    """Raise if CR occurs within a line, whose end would count as text behind the last field."""
+    if (position := content.find(b"\r")) >= 0:
+        _refuse_at(file, content, position, STRAY_RETURN)
+
+
+def _refuse_at(file: str, content: bytes, position: int, sentence: str) -> NoReturn:
+    """Raise for the line at a position."""
+    number = content.count(b"\n", 0, position)
+    line = content.split(b"\n")[number].decode(errors="replace").strip(" \t\r")
+    refuse_line(file, number + 1, sentence, line)
+
+
+def split_lines(content: bytes) -> pl.DataFrame:
+    """Return the `number` and the stripped text of each `line`, without blanks and comments."""
+    # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
+    lines = pl.read_lines(b"\n" + content, name="line", row_index_name="number").slice(1)
+    lines = lines.with_columns(
+        pl.col("number").cast(pl.Int64), pl.col("line").str.strip_chars(" \t")
+    )
+    return lines.filter(pl.col("line") != "", ~pl.col("line").str.starts_with("#"))
 
 
 def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = "") -> NoReturn:
@@ -368,26 +370,63 @@ def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = ""
 
 
 def _parse_lines(file: str, content: bytes, first_line: str, kind: LineFormat) -> pl.DataFrame:
-    """Return the rows of TREC's or MS MARCO's lines; raise for the first malformed line."""
+    """Return the rows of TREC's or MS MARCO's lines; raise for the first malformed line.
+
+    If tabs separate all fields of all lines, ids may contain blanks.
+    """
+    _check_returns(file, content)
     cells = first_line.split("\t")
-    is_ms_marco = len(cells) == len(MS_MARCO_LINES.fields) and cells[-1].strip().isdecimal()
-    line_format = MS_MARCO_LINES if kind is RUN_LINES and is_ms_marco else kind
-    number = pl.col(line_format.number).cast(pl.Float64, strict=False)
-    rows = _read_regular_lines(content, line_format)
-    if rows is None:
-        rows = _split_lines_into_fields(file, content, first_line, line_format)
-    table = rows.select(*line_format.fields).with_columns(number)
-    if line_format is MS_MARCO_LINES:
-        _check_ranks(file, table)
-        table = table.with_columns(score=-pl.col("rank"))
-    if kind is JUDGMENT_LINES and table["grade"].is_between(*TIMES).all():
-        msg = (
-            f"{file} must have a grade as the last field, got times such as "
-            f"{table['grade'][0]:.0f}\n\n"
-            "Hint: pl.read_csv(...) reads ratings, whose fields are often user, item, rating, time"
-        )
-        raise ValueError(msg)
-    return table
+    if (
+        kind is RUN_LINES
+        and len(cells) == len(MS_MARCO_LINES.fields)
+        and cells[-1].strip().isdecimal()
+    ):
+        kind = MS_MARCO_LINES
+    malformed_rows = []
+    for separator in "\t " if "\t" in first_line else " ":
+        fields = _split_fields(content, kind, separator)
+        index: Any = fields.select(_is_malformed(kind).arg_true().first()).item()
+        if index is None:
+            rows = fields.select(kind.fields).cast({kind.number: pl.Float64})
+            _check_numbers(file, rows, kind)
+            return rows
+        malformed_rows.append((index, fields.row(index, named=True)))
+    index, row = max(malformed_rows, key=itemgetter(0))
+    number, line = split_lines(content).row(index)
+    hint = _find_hint(line, kind) if index == 0 else ""
+    return refuse_line(file, number, _explain(line, row, kind), line, hint)
+
+
+def _split_fields(content: bytes, kind: LineFormat, separator: str) -> pl.DataFrame:
+    """Return the fields of lines as texts, null where a line has too few of them."""
+    names = [*kind.fields, REST]
+    header = separator.join(names).encode()
+    fields = pl.read_csv(
+        _squeeze(b"%b\n%b\n" % (header, content), separator),
+        separator=separator,
+        quote_char=None,
+        comment_prefix="#" if b"#" in content else None,
+        infer_schema=False,
+        truncate_ragged_lines=True,
+    )
+    if "tag" in names:  # a single word, since trec_eval ignores the text behind it
+        fields = fields.with_columns(pl.col("tag").str.extract("^([^ ]+)"))
+    return fields
+
+
+def _squeeze(content: bytes, separator: str) -> bytes:
+    """Return lines with single separators between their fields, and without blank lines."""
+    if separator == " ":
+        content = content.replace(b"\t", b" ")
+        doubled = [(b"  ", b" ")]
+    else:
+        doubled = [(b" \t", b"\t"), (b"\t ", b"\t")]
+    ends = [(b"\n" + each, b"\n") for each in (b"\t", b" ")]
+    ends += [(each + b"\n", b"\n") for each in (b" ", b"\t", b"\n")]
+    for old, new in (*doubled, *ends):
+        while old in content:
+            content = content.replace(old, new)
+    return content
 
 
 def _is_malformed(kind: LineFormat) -> pl.Expr:
@@ -401,115 +440,53 @@ def _is_malformed(kind: LineFormat) -> pl.Expr:
     return ~is_fine.fill_null(value=False)
 
 
-def _read_regular_lines(content: bytes, kind: LineFormat) -> pl.DataFrame | None:
-    """Return the fields of lines with single blanks, or single tabs, between them; or None.
-
-    This takes a fifth of the time of `_split_lines_into_fields`, which reads all other lines.
-    """
-    has_tabs = b"\t" in content
-    if b"\r" in content or (has_tabs and b" " in content):
-        return None
-    separator, names = "\t" if has_tabs else " ", [*kind.fields, REST]
-    try:
-        rows = pl.read_csv(
-            f"{separator.join(names)}\n".encode() + content,
-            separator=separator,
-            quote_char=None,
-            comment_prefix="#" if b"#" in content else None,
-            infer_schema=False,
-            truncate_ragged_lines=True,
-        )
-    except pl.exceptions.PolarsError:
-        return None
-    return None if rows.filter(_is_malformed(kind)).height else rows
-
-
-def _split_lines_into_fields(
-    file: str, content: bytes, first_line: str, kind: LineFormat
-) -> pl.DataFrame:
-    """Return the fields of lines; raise for the first malformed line.
-
-    If tabs separate all fields of all lines, ids may contain blanks.
-    """
-    lines = split_lines(file, content).filter(HAS_CONTENT)
-    malformed_rows = []
-    for separator in "\t " if "\t" in first_line else " ":
-        rows = _split_fields(lines, kind, separator)
-        first = rows.filter(_is_malformed(kind)).head(1)
-        if first.is_empty():
-            return rows
-        malformed_rows.append(first.row(0, named=True))
-    row = max(malformed_rows, key=lambda row: row["number"])
-    number, line = row["number"], row["line"]
-    hint = _find_format_hint(line, kind) if number == lines["number"][0] else ""
-    return refuse_line(file, number, _explain(row, kind), line, hint)
-
-
-def _split_fields(lines: pl.DataFrame, kind: LineFormat, separator: str) -> pl.DataFrame:
-    """Return the fields of lines, null where a line has too few of them."""
-    text, names = pl.col("line"), [*kind.fields, REST]
-    if separator == " ":  # any number of blanks and tabs
-        text = text.str.replace_all("[ \t]+", " ")
-    parts = text.str.splitn(separator, len(names)).struct.rename_fields(names).struct.unnest()
-    rows = lines.with_columns(parts)
-    if separator == "\t":
-        cells = pl.col(names).str.strip_chars(" ")
-        rows = rows.with_columns(pl.when(cells != "").then(cells))
-    if "tag" in names:  # a single word, since trec_eval ignores the text behind it
-        rows = rows.with_columns(pl.col("tag").str.extract("^([^ ]+)"))
-    has_return = pl.col("line").str.contains("\r", literal=True)
-    return rows.with_columns(pl.when(~has_return).then("query"))
-
-
-def _check_ranks(file: str, table: pl.DataFrame) -> None:
-    """Raise if the ranks of the first query do not begin at 1 or 0, as scores may."""
-    ranks = table.filter(pl.col("query") == pl.col("query").first())["rank"]
-    if ranks.min() not in (0, 1) or ranks.is_duplicated().any() or (table["rank"] % 1 > 0).any():
-        numbers = first_few([f"{rank:g}" for rank in ranks]).replace("'", "")
+def _check_numbers(file: str, rows: pl.DataFrame, kind: LineFormat) -> None:
+    """Raise if scores stand in place of ranks, or times in place of grades."""
+    if kind is MS_MARCO_LINES:
+        ranks = rows.filter(pl.col("query") == pl.col("query").first())["rank"]
+        if ranks.min() not in (0, 1) or ranks.is_duplicated().any() or (rows["rank"] % 1 > 0).any():
+            numbers = first_few([f"{rank:g}" for rank in ranks]).replace("'", "")
+            msg = (
+                f"{file} must have a rank in its last column, from 1 or 0 on in each query, got "
+                f"{numbers} for query {rows['query'][0]!r}\n\n"
+                "Hint: a first line 'query\\tdoc\\tscore' makes the last column a score"
+            )
+            raise ValueError(msg)
+    if kind is JUDGMENT_LINES and rows["grade"].is_between(*TIMES).all():
         msg = (
-            f"{file} must have a rank in its last column, from 1 or 0 on in each query, got "
-            f"{numbers} for query {table['query'][0]!r}\n\n"
-            "Hint: a first line 'query\\tdoc\\tscore' makes the last column a score"
+            f"{file} must have a grade as the last field, got times such as "
+            f"{rows['grade'][0]:.0f}\n\n"
+            "Hint: pl.read_csv(...) reads ratings, whose fields are often user, item, rating, time"
         )
         raise ValueError(msg)
 
 
-def _explain(row: dict[str, Any], kind: LineFormat) -> str:
+def _explain(line: str, fields: dict[str, Any], kind: LineFormat) -> str:
     """Return the rule that a line breaks."""
-    if "\r" in row["line"]:
-        return STRAY_RETURN
-    has_rest = row[REST] is not None and "tag" not in kind.fields
-    if has_rest or None in [row[name] for name in kind.fields]:
-        n, names = len(row["line"].split()), " ".join(kind.fields)
+    has_rest = fields[REST] is not None and "tag" not in kind.fields
+    if has_rest or None in [fields[name] for name in kind.fields]:
+        n, names = len(line.split()), " ".join(kind.fields)
         return f"{kind.unit} has {len(kind.fields)} fields, {names}, got {n}"
-    return explain_number(kind.number, row[kind.number])
+    return explain_number(kind.number, fields[kind.number])
 
 
-def _find_format_hint(line: str, kind: LineFormat) -> str:
-    """Return a hint for a file whose first line is malformed."""
-    if re.match(LETOR_LINE, line):
-        return "\n\nHint: read_letor(paths) reads lines of LETOR"
-    fields = line.split("\t" if "\t" in line else None)
-    other = JUDGMENT_LINES if kind is RUN_LINES else RUN_LINES
-    number = dict(zip(other.fields, fields, strict=False)).get(other.number, "")
-    if len(fields) == len(other.fields) and not explain_number(other.number, number):
-        return f"\n\nHint: {other.reader}(paths) reads lines of {' '.join(other.fields)}"
-    if len(fields) == len(MS_MARCO_LINES.fields):
-        header = ("\t" if "\t" in line else " ").join(("query", "doc", kind.number))
-        return f"\n\nHint: a first line {header!r} names the three columns"
-    return _find_header_hint(line, kind) or f"\n\nHint: the formats are {kind.forms}"
+def _find_hint(line: str, kind: LineFormat) -> str:
+    """Return a hint for a file whose first line is malformed.
 
-
-def _find_header_hint(line: str, kind: LineFormat) -> str:
-    """Return a hint for a table whose header is missing or lacks a column, or an empty text."""
-    separator = next((each for each in ",;\t" if each in line), None)
-    if separator is None:
-        return ""
+    The line is of another reader, or of a table whose header is missing or lacks a column.
+    """
+    for reader, pattern in LINE_PATTERNS.items():
+        if reader != kind.reader and re.fullmatch(pattern, line):
+            return f"\n\nHint: {reader}(paths) reads such lines"
     needed = ("query", "doc", kind.number)
-    columns = _find_fields([name.strip().strip('"') for name in line.split(separator)], kind)
+    separator = next((each for each in ",;\t" if each in line), None)
+    if separator is None and len(line.split()) != len(needed):
+        return f"\n\nHint: the formats are {kind.forms}"
+    columns = _find_fields(_split_header(line, separator), kind)
     missing = [field for field in needed if field not in columns]
     if len(missing) == len(needed):
-        return f"\n\nHint: a first line {separator.join(needed)!r} names the columns of a table"
+        header = (separator or " ").join(needed)
+        return f"\n\nHint: a first line {header!r} names the columns of a table"
     names = (
         f"{field} (or {', '.join(sorted({*NAMES[field][:5]} - {field}))})" for field in missing
     )
@@ -554,12 +531,13 @@ def parse_features(files: Iterable[File]) -> pl.DataFrame:
     blocks = [pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64})]
     lines_before = 0
     for file in files:
-        lines = split_lines(file.name, file.read())
+        content = _check_text(file.name, file.read())
+        _check_returns(file.name, content)
         blocks += [
             _parse_block(file.name, block, lines_before)
-            for block in lines.filter(HAS_CONTENT).iter_slices(BLOCK_LINES)
+            for block in split_lines(content).iter_slices(BLOCK_LINES)
         ]
-        lines_before += lines.height
+        lines_before += content.count(b"\n") + (content[-1:] not in b"\n")
     return pl.concat(blocks, how="diagonal")
 
 
@@ -575,10 +553,8 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
         .with_columns(parts.struct.unnest())
         .cast({"index": pl.UInt16, "value": pl.Float64}, strict=False)
     )
-    # Text before a carriage return would look like a whole line.
-    has_return = pl.col("line").str.contains("\r", literal=True)
     grade = pl.col("grade").cast(pl.Float64, strict=False)
-    is_fine = ~has_return & (grade.abs().fill_null(MAX_EXACT) < MAX_EXACT)
+    is_fine = grade.abs().fill_null(MAX_EXACT) < MAX_EXACT
     is_feature = ((pl.col("index") > 0) & pl.col("value").is_finite()).fill_null(value=False)
     cell = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
     # `n_unique` takes a fraction of the time of `is_duplicated`.
@@ -598,8 +574,6 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
 
 def _explain_features(row: dict[str, Any], wrong_features: list[str]) -> str:
     """Return the rule that a line of LETOR breaks."""
-    if "\r" in row["line"]:
-        return STRAY_RETURN
     if row["query"] is None:
         return "a line begins with a grade and qid:query"
     rule = "a feature is number:value, once in a line, a number from 1 to 65535 and a finite value"

@@ -6,8 +6,10 @@ their order. Rows of queries without judgments are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict, Unpack, overload
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypedDict, Unpack, overload
 
 import polars as pl
 import polars.selectors as cs
@@ -22,13 +24,14 @@ from polars_graded._checks import (
     first_few,
     pack_query,
 )
-from polars_graded._frames.distinct_keys import check_distinct, check_key_columns, check_no_nulls
 from polars_graded._frames.rows import scan_frames
 from polars_graded._frames.tables import (
     Frame,
-    Runs,
-    build_grader_table,
+    build_judgment_table,
     build_run_table,
+    check_distinct,
+    check_key_columns,
+    check_no_nulls,
     gather_subtopics,
 )
 from polars_graded._measuring.keywords import checks_call
@@ -39,19 +42,16 @@ __all__ = ["join_judgments"]
 
 ROW_NUMBER = "polars_graded: row number"
 NO_STRATEGY = "polars_graded: no strategy"
-"""Names of temporary columns: row numbers of judgments, and nulls in place of strategies if a run
-has none. The prefix keeps them apart from the columns of callers."""
+RETRIEVED, FOUND = "polars_graded: retrieved", "polars_graded: found"
+"""Names of temporary columns: row numbers of judgments; nulls in place of strategies if a run has
+none; and for a strategy and query, the number of retrieved documents and of judged ones among them.
+The prefix keeps them apart from the columns of callers."""
 
 MAX_EXAMPLES = 1000
 """Maximum number of unjudged rows whose documents are kept as examples."""
 
 MAX_COMMON_SHARE = 0.05
 """Matches count as few if at most this share of the documents match."""
-
-FOUND = "polars_graded: found"
-ROWS = "polars_graded: rows"
-"""Names of temporary columns: the number of rows of a strategy and query, and the number of judged
-rows among them."""
 
 
 class _JoinOptions(TypedDict, total=False):
@@ -189,61 +189,39 @@ def join_judgments(
     if subtopic is not None:
         check_column_name("subtopic", subtopic)
         judgments = gather_subtopics(judgments, query, doc, grade, subtopic, unjudged_below)
-    runs = build_run_table(run, query, doc, strategy)
-    judged, grades = build_grader_table(judgments, query, doc, grade)
-    rows = join_rows(runs, judged, query, doc, grades, unjudged_below, columns)
-    return rows if len(columns) == 1 else rows.unnest(query)
-
-
-def join_rows(
-    runs: Runs,
-    judgments: Frame,
-    query: str,
-    doc: str,
-    grades: Sequence[str],
-    unjudged_below: float | None,
-    query_columns: Sequence[str],
-) -> Frame:
-    """Check the columns, and return the joined rows.
-
-    If several columns identify a query, `query` is the column into which they are packed. A lazy
-    run is joined when the result is collected, but its columns are checked at once.
-    """
-    runs = runs._replace(table=_type_columns(runs.table, judgments, query, doc, "score"))
-    judgments = _type_columns(judgments, runs.table, query, doc, *grades)
-    run_schema, judgment_schema = runs.table.collect_schema(), judgments.collect_schema()
-    uses_strategy_column = runs.strategy is None and "strategy" in run_schema
-    strategy = "strategy" if uses_strategy_column else runs.strategy
-    pair = [query, doc]
+    run, strategy, strategies = build_run_table(run, query, doc, strategy)
+    judgments, grades = build_judgment_table(judgments, query, doc, grade)
+    run = _type_columns(run, judgments, query, doc, "score")
+    judgments = _type_columns(judgments, run, query, doc, *grades)
+    run_schema, judgment_schema = run.collect_schema(), judgments.collect_schema()
+    is_single = strategy is None
+    if is_single and "strategy" in run_schema:
+        strategy = "strategy"
     key = check_schemas(run_schema, judgment_schema, query, doc, grades, strategy)
-    if isinstance(judgments, pl.DataFrame):
-        judgments = select_judgments(judgments, pair, grades, unjudged_below)
-    added = {name: judgment_schema[name] for name in judgment_schema if name not in run_schema}
-    schema = pl.Schema({**run_schema, **added})
+    schema = pl.Schema({**run_schema, **judgment_schema})
+    graded = pl.col(grades)
+    if unjudged_below is not None:
+        judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
 
-    def join_columns(wanted: Collection[str], _: object = None) -> Iterator[pl.DataFrame]:
-        judged = judgments
-        if isinstance(judged, pl.LazyFrame):
-            judged = select_judgments(judged.collect(), pair, grades, unjudged_below)
-        columns = [name for name in schema if name in {*key, *wanted}]
-        judged = judged.select(cs.by_name([name for name in columns if name in judgment_schema]))
-        run = runs.table.select(cs.by_name([name for name in columns if name in run_schema]))
-        rows = run.collect(engine="streaming") if isinstance(run, pl.LazyFrame) else run
-        is_single = runs.strategy is None
-        check_no_nulls(rows, "run", pair if is_single else key)
+    def join_rows(*_: object) -> Iterator[pl.DataFrame]:
+        rows, judged = run.lazy().collect(engine="streaming"), judgments.lazy().collect()
+        check_key_columns(judged, "judgments", [query, doc])
         if is_single and strategy is not None:
             check_one_strategy(rows, strategy)
-        names = [None] if is_single and rows.is_empty() else runs.names
+        check_no_nulls(rows, "run", [query, doc] if is_single else key)
         check_distinct(rows, "run", key)
-        join = Join.of(rows, judged, query, doc, strategy, names, query_columns)
+        names = [None] if is_single and rows.is_empty() else strategies
+        judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
+        join = Join.of(rows, judged, query, doc, strategy, names)
         check_forms(join)
-        warn_of_missing_rows(join)
+        warn_of_missing_rows(join, columns)
         warn_of_few_matches(join)
-        yield pl.concat([join.rows, join.missed], how="diagonal").select(cs.by_name(columns))
+        yield pl.concat([join.rows, join.missed], how="diagonal").select(cs.by_name([*schema]))
 
-    if isinstance(runs.table, pl.DataFrame):
-        return next(join_columns(schema))
-    return scan_frames(schema, join_columns)
+    joined: Frame = (
+        next(join_rows()) if isinstance(run, pl.DataFrame) else scan_frames(schema, join_rows)
+    )
+    return joined if len(columns) == 1 else joined.unnest(query)
 
 
 def _type_columns(table: Frame, other: Frame, query: str, doc: str, *numbers: str) -> Frame:
@@ -265,28 +243,20 @@ def _type_columns(table: Frame, other: Frame, query: str, doc: str, *numbers: st
     return pl.DataFrame(schema=schema | changes) if is_empty else table.cast(pl.Schema(changes))
 
 
-class Join(NamedTuple):
-    """Rows of a run with their judgments, and what the checks need to know of them."""
+@dataclass(frozen=True)
+class Join:
+    """Rows of a run with their judgments, and the counts that checks need."""
 
     query: str
     doc: str
     strategy: str
     """The column of strategies, `NO_STRATEGY` if the run has none."""
-    query_columns: Sequence[str]
-    """The columns that are packed into `query`, or `query` alone."""
-    score: str
-    """The column of the run that shows whether a document was retrieved."""
-    strategies: pl.DataFrame
-    """All strategies, in the order of their first rows. Some may have no rows."""
+    run: pl.DataFrame
+    """All rows of the run, with the judgments and row numbers of judged documents."""
     judged: pl.DataFrame
-    counts: pl.DataFrame
-    """Numbers of rows and of judged rows of each strategy and query."""
-    answered: pl.DataFrame
-    """The counts of judged queries."""
-    rows: pl.DataFrame
-    """The rows of judged queries, with the row numbers of their judgments."""
-    missed: pl.DataFrame
-    """The judgments that each strategy missed, strategy by strategy."""
+    """The judgments with their row numbers."""
+    names: Sequence[Any]
+    """Names of strategies, some of which may have no rows."""
 
     @classmethod
     def of(
@@ -297,51 +267,77 @@ class Join(NamedTuple):
         doc: str,
         strategy: str | None,
         names: Sequence[Any],
-        query_columns: Sequence[str],
     ) -> Join:
-        """Join a run with its judgments. `names` may have strategies without rows."""
-        keys = {query, doc, strategy}
-        score = next(name for name in ("score", *run.columns) if name in {*run.columns} - keys)
-        numbered = judged.with_row_index(ROW_NUMBER)
+        """Join a run with its judgments."""
+        judged = judged.with_row_index(ROW_NUMBER)
         if strategy is None:
             # The nulls are Boolean, since Polars groups by a Boolean column fast.
             strategy = NO_STRATEGY
             run = run.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
-        joined = run.join(numbered, on=[query, doc], how="left", maintain_order="left")
-        counts = joined.group_by(strategy, query, maintain_order=True).agg(
-            pl.len().alias(ROWS), pl.col(ROW_NUMBER).count().alias(FOUND)
+        run = run.join(judged, on=[query, doc], how="left", maintain_order="left")
+        return cls(query, doc, strategy, run, judged, names)
+
+    @cached_property
+    def counts(self) -> pl.DataFrame:
+        """Numbers of retrieved and of judged documents of each strategy and query."""
+        return self.run.group_by(self.strategy, self.query, maintain_order=True).agg(
+            pl.len().alias(RETRIEVED), pl.col(ROW_NUMBER).count().alias(FOUND)
         )
-        queries = judged.select(query).unique()
-        on: Any = {"on": query, "how": "semi", "maintain_order": "left"}
-        answered = counts.join(queries, **on)
-        rows = joined if answered.height == counts.height else joined.join(queries, **on)
-        given = pl.DataFrame({strategy: names}, schema={strategy: counts.schema[strategy]})
-        strategies = pl.concat([counts.select(strategy), given]).unique(maintain_order=True)
-        matches = rows.select(strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """The judged queries."""
+        return self.judged.select(self.query).unique(maintain_order=True)
+
+    @cached_property
+    def answered(self) -> pl.DataFrame:
+        """The counts of judged queries."""
+        return self.counts.join(self.queries, on=self.query, how="semi", maintain_order="left")
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The rows of judged queries."""
+        if self.answered.height == self.counts.height:
+            return self.run
+        return self.run.join(self.queries, on=self.query, how="semi", maintain_order="left")
+
+    @cached_property
+    def strategies(self) -> pl.DataFrame:
+        """All strategies, in the order of their first rows."""
+        of_rows = self.counts.select(self.strategy)
+        return pl.concat(
+            [of_rows, pl.DataFrame({self.strategy: self.names}, of_rows.schema)]
+        ).unique(maintain_order=True)
+
+    @cached_property
+    def missed(self) -> pl.DataFrame:
+        """The judgments that each strategy missed, strategy by strategy."""
+        matches = self.rows.select(self.strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
         # Only keys are joined, and the judgments are gathered by their row numbers.
-        missed_keys = strategies.join(
-            numbered.select(ROW_NUMBER), how="cross", maintain_order="left_right"
+        keys = self.strategies.join(
+            self.judged.select(ROW_NUMBER), how="cross", maintain_order="left_right"
         ).join(
-            matches, on=[strategy, ROW_NUMBER], how="anti", nulls_equal=True, maintain_order="left"
+            matches,
+            on=[self.strategy, ROW_NUMBER],
+            how="anti",
+            nulls_equal=True,
+            maintain_order="left",
         )
-        missed = missed_keys.select(strategy).hstack(judged[missed_keys[ROW_NUMBER]])
-        return cls(
-            *(query, doc, strategy, query_columns, score, strategies),
-            *(judged, counts, answered, rows, missed),
-        )
+        return keys.select(self.strategy).hstack(self.judged[keys[ROW_NUMBER]])
 
     @property
-    def retrieved(self) -> int:
+    def n_retrieved(self) -> int:
         """The number of documents that were retrieved for judged queries."""
-        return int(self.answered[ROWS].sum())
+        return int(self.answered[RETRIEVED].sum())
 
     @property
-    def found(self) -> int:
+    def n_found(self) -> int:
         """The number of judged documents among them."""
         return int(self.answered[FOUND].sum())
 
-    def list_unjudged(self) -> pl.Series:
-        """List examples of unjudged documents that were retrieved for judged queries."""
+    @cached_property
+    def unjudged(self) -> pl.Series:
+        """Examples of unjudged documents that were retrieved for judged queries."""
         rows = self.rows.lazy().filter(pl.col(ROW_NUMBER).is_null()).select(self.doc)
         return rows.head(MAX_EXAMPLES).collect().to_series().unique(maintain_order=True)
 
@@ -360,12 +356,10 @@ def check_schemas(
     """Return the key columns of the run; raise if the two frames cannot be joined."""
     for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
         check_columns("run", [] if name is None else [name], run, argument=argument)
-    for grade in grades:
-        if grade not in judgments and grade in run:
-            msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
+    for argument, name in (("query", query), ("doc", doc), *(("grade", each) for each in grades)):
+        if argument == "grade" and name in run and name not in judgments:
+            msg = f"`judgments` has no column {name!r}, but `run` has: are the two swapped?"
             raise pl.exceptions.ColumnNotFoundError(msg)
-    arguments = [("query", query), ("doc", doc), *(("grade", grade) for grade in grades)]
-    for argument, name in arguments:
         check_columns("judgments", [name], judgments, argument=argument)
     if strategy in (query, doc):
         msg = f"`strategy` must name a column that no other argument names, got {strategy!r}"
@@ -373,71 +367,50 @@ def check_schemas(
     for grade in grades:
         check_grade(f"grade {grade!r}", judgments[grade])
     pair = [query, doc]
-    key = pair if strategy is None else [strategy, *pair]
     for column in pair:
-        ours, theirs = run[column], judgments[column]
-        if ours != theirs:
+        if run[column] != judgments[column]:
             msg = (
-                f'"{column}" must have one data type, got {ours} in `run` and {theirs} in'
-                " `judgments`: cast one of them"
+                f'"{column}" must have one data type, got {run[column]} in `run` and '
+                f"{judgments[column]} in `judgments`: cast one of them"
             )
             raise TypeError(msg)
-    shared = [name for name in judgments if name in run and name not in pair]
-    if shared:
+    if shared := [name for name in judgments if name in run and name not in pair]:
         msg = (
-            f"only {_format_columns(pair)} may be in both `run` and `judgments`, "
-            f"got {_format_columns(shared)}: drop or rename it in one of them"
+            f"only {_quote(pair)} may be in both `run` and `judgments`, "
+            f"got {_quote(shared)}: drop or rename it in one of them"
         )
         raise ValueError(msg)
-    if not set(run).difference(key):
+    key = pair if strategy is None else [strategy, *pair]
+    if not {*run}.difference(key):
         # After the join, a null score marks judged documents that were not retrieved. Without a
         # score, they could not be distinguished from retrieved documents.
-        msg = f"`run` must have a column to rank by, such as a score, got {_format_columns([*run])}"
+        msg = f"`run` must have a column to rank by, such as a score, got {_quote([*run])}"
         raise ValueError(msg)
     return key
 
 
-def _format_columns(columns: Sequence[str]) -> str:
-    return ", ".join(f'"{column}"' for column in columns) or "none"
-
-
-def select_judgments(
-    judgments: pl.DataFrame,
-    pair: Sequence[str],
-    grades: Sequence[str],
-    unjudged_below: float | None,
-) -> pl.DataFrame:
-    """Return the judgments with a grade; raise for null or repeated keys.
-
-    A grade below `unjudged_below` becomes null.
-    """
-    check_key_columns(judgments, "judgments", pair)
-    graded = pl.col(grades)
-    if unjudged_below is not None:
-        judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
-    return judgments.filter(pl.any_horizontal(graded.is_not_null()))
+def _quote(columns: Sequence[str]) -> str:
+    """Return the names of columns for a sentence."""
+    return ", ".join(f'"{column}"' for column in columns)
 
 
 def check_one_strategy(rows: pl.DataFrame, strategy: str) -> None:
     """Raise if a run has several strategies, but `strategy` is not passed."""
-    names = rows.get_column(strategy).unique()
-    count = len(names) - (names.null_count() > 0)
-    if count > 1:
+    if (n := rows[strategy].n_unique()) > 1:
+        check_no_nulls(rows, "run", [strategy])
         msg = (
-            f'`run` must be one ranking per query, got {count} strategies in its column "strategy":'
+            f'`run` must be one ranking per query, got {n} strategies in its column "strategy":'
             ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
         )
         raise ValueError(msg)
-    if len(names) > 1:
-        check_no_nulls(rows, "run", [strategy])
 
 
 def check_forms(join: Join) -> None:
     """Raise if no document is found because the judgments write ids in another form."""
-    if join.found or join.counts.is_empty() or join.judged.is_empty():
+    if join.n_found or join.counts.is_empty() or join.judged.is_empty():
         return
-    column = join.doc if join.retrieved else join.query
-    ours = join.list_unjudged() if join.retrieved else join.counts[column]
+    column = join.doc if join.n_retrieved else join.query
+    ours = join.unjudged if join.n_retrieved else join.counts[column]
     theirs = join.judged[column]
     if have_different_forms(ours, theirs):
         msg = (
@@ -467,61 +440,54 @@ def have_different_forms(ours: pl.Series, theirs: pl.Series) -> bool:
     return not one.is_in(other.implode()).any() and plain.is_in(other_plain.implode()).any()
 
 
-def warn_of_missing_rows(join: Join) -> None:
+def warn_of_missing_rows(join: Join, query_columns: Sequence[str]) -> None:
     """Warn of queries without judgments, and of judged queries that strategies did not answer."""
-    queries = join.judged.select(join.query).unique(maintain_order=True)
-    asked = join.counts.select(join.query).unique(maintain_order=True)
-    unjudged = asked.join(queries, on=join.query, how="anti", maintain_order="left")
+    queries, strategy, query = join.queries, join.strategy, join.query
+    asked = join.counts.select(query).unique(maintain_order=True)
+    unjudged = asked.join(queries, on=query, how="anti", maintain_order="left")
     if unjudged.height:
         warn_the_caller(
             DataWarning.topics,
             f"queries without any judgment are left out of the result, got {unjudged.height}: "
-            f"{first_few(unjudged[join.query].to_list())}",
+            f"{first_few(unjudged[query].to_list())}",
         )
-    n_expected, keys = join.strategies.height * queries.height, [join.strategy, join.query]
-    if join.answered.height == n_expected:
+    if join.answered.height == join.strategies.height * queries.height:
         return
     expected = join.strategies.join(queries, how="cross", maintain_order="left_right")
     lacking = expected.join(
-        join.answered, on=keys, how="anti", nulls_equal=True, maintain_order="left"
+        join.answered, on=[strategy, query], how="anti", nulls_equal=True, maintain_order="left"
     )
-    by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query).rows()
-    over = f"over({', '.join(map(repr, join.query_columns))})"
-    answers = f"pl.col({join.score!r}).is_not_null()"
-    if join.strategies.height == 1:
-        [(_, unanswered)] = by_strategy
-        sentence = (
-            f"{len(unanswered)} of {queries.height} judged queries have no row in `run`, and "
-            f"count as failures: {first_few(unanswered)}"
-        )
-        hint = f"if they were not run at all, .filter({answers}.any().{over}) keeps the others"
-    else:
-        parts = [
-            f"{name!r} lacks {len(unanswered)} of {queries.height} ({first_few(unanswered)})"
-            for name, unanswered in by_strategy[:MAX_SHOWN_VALUES]
-        ]
-        more = ["..."] if len(by_strategy) > MAX_SHOWN_VALUES else []
-        sentence = (
-            "some strategies have no row for judged queries, which count as failures: "
-            f"{'; '.join([*parts, *more])}"
-        )
-        n_answering = f"pl.col({join.strategy!r}).filter({answers}).n_unique().{over}"
-        n_strategies = join.answered[join.strategy].n_unique()  # without those that failed
-        hint = (
-            f"if strategies ran on different queries, .filter({n_answering} == {n_strategies}) "
-            "keeps those that all answered"
-        )
-    warn_the_caller(
-        DataWarning.missing, f"{sentence}\n\nHint: {hint}" if join.retrieved else sentence
+    clauses = [
+        f"{len(unanswered)} of {queries.height}"
+        f"{f' of {name!r}' if join.strategies.height > 1 else ''} ({first_few(unanswered)})"
+        for name, unanswered in lacking.group_by(strategy, maintain_order=True).agg(query).rows()
+    ]
+    more = ["..."] if len(clauses) > MAX_SHOWN_VALUES else []
+    sentence = (
+        "judged queries without a row in `run` count as failures: "
+        f"{'; '.join([*clauses[:MAX_SHOWN_VALUES], *more])}"
     )
+    if join.n_retrieved:
+        columns = {*join.run.columns} - {strategy, query, join.doc}
+        score = next(name for name in ("score", *join.run.columns) if name in columns)
+        over = f"over({', '.join(map(repr, query_columns))})"
+        answers = f"pl.col({score!r}).is_not_null()"
+        n_answering = join.answered[strategy].n_unique()  # without strategies that failed
+        condition = f"pl.col({strategy!r}).filter({answers}).n_unique().{over} == {n_answering}"
+        if join.strategies.height == 1:
+            condition = f"{answers}.any().{over}"
+        sentence += (
+            f"\n\nHint: if they were not run, .filter({condition}) keeps the queries that were"
+        )
+    warn_the_caller(DataWarning.missing, sentence)
 
 
 def warn_of_few_matches(join: Join) -> None:
     """Warn if hardly any retrieved document is judged."""
-    unjudged, matched = join.list_unjudged(), join.answered.filter(pl.col(FOUND) > 0)
+    unjudged, matched = join.unjudged, join.answered.filter(pl.col(FOUND) > 0)
     n_queries = join.answered[join.query].n_unique()
     n_unmatched = n_queries - matched[join.query].n_unique()
-    if unjudged.is_empty() or not (2 * n_unmatched > n_queries or _has_few_matches(join, unjudged)):
+    if unjudged.is_empty() or not (2 * n_unmatched > n_queries or _has_few_matches(join)):
         return
     sentence = "the run and the judgments have few documents in common"
     if n_unmatched:
@@ -529,22 +495,22 @@ def warn_of_few_matches(join: Join) -> None:
     missed = join.missed if join.missed.height else join.judged
     warn_the_caller(
         DataWarning.ids,
-        f"{sentence}; {join.found} of {join.retrieved} retrieved documents are judged "
-        f"({join.found / join.retrieved:.1%})\n\n"
+        f"{sentence}; {join.n_found} of {join.n_retrieved} retrieved documents are judged "
+        f"({join.n_found / join.n_retrieved:.1%})\n\n"
         f"Hint: check that {join.doc!r} means the same in `run` ({unjudged[0]!r}) and `judgments` "
         f"({missed[join.doc][0]!r}); overview(frame) counts retrieved and judged documents",
     )
 
 
-def _has_few_matches(join: Join, unjudged: pl.Series) -> bool:
+def _has_few_matches(join: Join) -> bool:
     """Return whether few documents of the run occur in the judgments.
 
     Few matches within the same query do not prove that identifiers are written differently. In
     recommendation, a query is a user, and each user judges few of many documents. So the documents
     without a match are also looked up among the judgments of all other queries.
     """
-    max_matches = min(join.retrieved, join.judged.height * join.strategies.height)
-    if join.found > MAX_COMMON_SHARE * max_matches:
+    max_matches = min(join.n_retrieved, join.judged.height * join.strategies.height)
+    if join.n_found > MAX_COMMON_SHARE * max_matches:
         return False
-    judged_for_others = unjudged.is_in(join.judged[join.doc].implode()).sum()
-    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(unjudged), max_matches))
+    judged_for_others = join.unjudged.is_in(join.judged[join.doc].implode()).sum()
+    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(join.unjudged), max_matches))

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import did_you_mean, first_few
-from polars_graded._frames.distinct_keys import hash_keys
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
+from polars_graded._frames.tables import describe_nulls, hash_keys
 from polars_graded._measuring.document_columns import may_identify_documents, may_identify_queries
 from polars_graded._measuring.kernels.ragged import Ragged
 from polars_graded._measuring.list_columns import Lists, run_in_chunks
@@ -243,7 +243,8 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
     msg = (
         f"`frame` must have each document of {doc!r} once per ranking, got {surplus} rows too many "
-        f"in {queries} of {all_queries} queries: {first_few(first.select(*query, doc).rows())}\n\n"
+        f"in {queries} of {all_queries} queries: {first_few(first.select(*query, doc).rows())}"
+        f"{describe_nulls(repeated, query)}\n\n"
         f"Hint: {_write_repair(request, repeated)}if {doc!r} does not identify "
         "documents, doc='...' names another column, or None"
     )

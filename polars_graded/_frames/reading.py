@@ -233,6 +233,8 @@ def _read_run(file: File, strategy: str | None = None) -> pl.DataFrame:
         warn_the_caller(DataWarning.files, sentence)
     if "rank" not in table.columns:
         table = table.with_columns(rank=None)
+    if "score" not in table.columns:
+        table = table.with_columns(score=-pl.col("rank"))
     [name] = [strategy] if strategy is not None else _list_file_names([file])
     if strategy is not None or "tag" not in table.columns or _is_one_ranking(file, table):
         table = table.with_columns(tag=pl.lit(name))

@@ -18,7 +18,7 @@ from polars_graded._checks import (
     check_level,
 )
 from polars_graded._frames.arguments import Columns
-from polars_graded._frames.distinct_keys import check_distinct
+from polars_graded._frames.tables import check_distinct
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
