@@ -13,8 +13,8 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, fields
-from functools import partial
+from dataclasses import KW_ONLY, dataclass
+from functools import cache, partial
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,6 +25,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 import polars_graded as pg
 from polars_graded._checks import check_columns, first_few, format_on_one_line
+from polars_graded._measuring.document_columns import find_document_column
 from polars_graded._writing import check_writable, write_atomically
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -49,9 +50,6 @@ RESULTS, CHARTS, TABLES = (".csv", ".parquet"), (".svg", ".png", ".html"), (".md
 
 SUMMARY, PAGE, RUN = (".md",), (".html",), (".run",)
 """Suffixes of the summary of a gate, the page of a report and a fused run."""
-
-FILE_OPTIONS = ("files", "named_by", "qrels", "unjudged_below", "strategy")
-"""Options that are not for a public function, but for reading files."""
 
 WRONG_CALL, INTERRUPTED, UNREAD = 2, 130, 141
 """Exit statuses. A shell reports the last two after Ctrl-C and after a write to a closed pipe."""
@@ -130,6 +128,11 @@ class QueryOptions:
     """The columns that divide the queries into segments with results of their own, such as the
     market."""
 
+    @property
+    def notes(self) -> list[str]:
+        """Return sentences to print below a table of means."""
+        return [] if self.weights is None else [f"Queries are weighted by {self.weights}."]
+
     def add_to(self, values: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
         """Add columns of the files that the values of queries lack."""
         weights = None if self.weights is None else [self.weights]
@@ -152,30 +155,26 @@ class QueryOptions:
         return values
 
 
-@Parameter(name="*", group=Group("Rankings"))
+RANKINGS = Group("Rankings")
+
+
+@Parameter(name="*", group=RANKINGS)
 @dataclass(frozen=True)
-class RankingOptions:
-    """Options for files of rankings."""
+class Rankings:
+    """Options for files of rankings that are fused."""
 
     files: list[Path] | None = None
     """Rankings, plain or gzip; built-in ones by default. Rows: .csv, .tsv and .parquet files with
     one row per query and document; whole numbers with leading zeros, such as 001, are texts. LETOR
-    (SVMlight): each feature is a score. Runs: TREC, MS MARCO, BEIR, JSON, or with --qrels any files
-    with columns query, doc and score."""
+    (SVMlight): each feature is a score. Runs: TREC, MS MARCO, BEIR or JSON."""
     _: KW_ONLY
     named_by: Literal["tag", "file"] | None = None
     """The source of the name of a run's strategy; its tag by default."""
-    qrels: list[str] | None = None
-    """The judgments of runs, in a file of the same formats. For several graders, repeat the option:
-    --qrels people=FILE --qrels model=FILE."""
-    unjudged_below: float | None = None
-    """Ignore judgments below this grade. With 0, documents with grade -1 (pooled but not judged)
-    are unjudged, as in trec_eval."""
     query: Texts = None
     """The column of queries, or several; query by default."""
     doc: str | None = None
     """The column of documents; doc, or another usual name, by default. With none, each row is a
-    document. fuse needs it for runs and stacked strategies unless the column is called doc."""
+    document."""
     by: Texts = None
     """The columns of scores, one per strategy, optionally renamed, as in old=bm25. By default
     score, or all features of LETOR files."""
@@ -186,13 +185,113 @@ class RankingOptions:
     value for each strategy, as in old_rank=false."""
     ties: Texts = None
     """The columns that order tied documents, highest first; order for the order of rows; or a tool,
-    such as trec_eval. By default the documents, with a warning if they decide a value."""
+    such as trec_eval or trec_eval=COLUMN. By default the documents, with a warning if they decide a
+    value."""
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Return the keywords for the keys of results."""
+        return {"query": self.query or ["query"], "strategy": self.strategy or "strategy"}
+
+    def list_inputs(self) -> list[Path]:
+        """Return all files that are read."""
+        return self.files or []
+
+    def read(self, function: Callable[..., Any]) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Return the rows, and the keywords that describe them to a public function."""
+        passed = {name: value for name, value in vars(self).items() if value is not None}
+        for name in {"undefined_as", "doc"} & {*passed}:
+            passed[name] = None if passed[name] in ("none", "None") else passed[name]
+        if self.by:
+            passed["by"] = parse_names(self.by)
+        if self.descending:
+            passed["descending"] = _parse_directions(self.descending)
+        if self.ties:
+            ties = parse_names(self.ties)
+            is_tool_with_column = [*ties] != [*ties.values()]
+            passed["ties"] = (
+                ties if is_tool_with_column else self.ties[0] if len(ties) == 1 else self.ties
+            )
+        frame, keywords = self.read_files()
+        return frame, select_keywords(function, keywords | passed)
+
+    def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Return the rows, and keywords for what no option specifies."""
+        if not self.files:
+            return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
+        if _find_suffix(self.files[0]) in (*SEPARATORS, ".parquet"):
+            return pl.concat(map(_read_table, self.files), how="vertical_relaxed"), {}
+        if _has_features(self.files[0]):
+            frame = pg.read_letor(self.files)
+            return frame, {"by": frame.columns[3:]}
+        return self.read_runs(self.files)
+
+    def read_runs(self, files: list[Path]) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Return the rows of runs, and keywords for stacked strategies."""
+        runs = pg.read_run(files, named_by=self.named_by or "tag")
+        return runs, {"strategy": "strategy", "descending": True}
+
+
+@Parameter(name="*", group=RANKINGS)
+@dataclass(frozen=True)
+class JudgedRankings(Rankings):
+    """Options for files of rankings, and for relevance."""
+
+    qrels: list[str] | None = None
+    """The judgments of runs, in a file of the same formats. All other files are then runs, also
+    tables with columns query, doc and score. For several graders, repeat the option: --qrels
+    people=FILE --qrels model=FILE."""
+    unjudged_below: float | None = None
+    """Ignore judgments below this grade. With 0, documents with grade -1 (pooled but not judged)
+    are unjudged, as in trec_eval."""
     grade: str | None = None
     """The column of grades; grade by default."""
     irrelevant: float | None = None
     """The grade that means not relevant; 0 by default, 1 for stars from 1 to 5."""
     relevant_from: float | None = None
     """The lowest relevant grade; by default any grade above irrelevant is relevant."""
+
+    def list_inputs(self) -> list[Path]:
+        """Return all files that are read."""
+        return [*super().list_inputs(), *map(Path, parse_names(self.qrels or ()).values())]
+
+    def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Return the rows, joined with judgments, and keywords for what no option specifies."""
+        if self.qrels and not self.files:
+            msg = "--qrels needs files of runs"
+            raise ValueError(msg)
+        if not (self.qrels and self.files):
+            frame, keywords = super().read_files()
+            if self.unjudged_below is not None:
+                grade = self.grade or "grade"
+                check_columns("frame", [grade], frame.columns, argument="grade")
+                is_judged = pl.col(grade) >= self.unjudged_below
+                frame = frame.with_columns(pl.when(is_judged).then(grade))
+            return frame, keywords
+        runs, keywords = self.read_runs(self.files)
+        has_subtopics = getattr(self, "subtopics", None) is not None
+        judgments: Any = {
+            name: pg.read_qrels(file, subtopics=has_subtopics)
+            for name, file in parse_names(self.qrels).items()
+        }
+        if len(judgments) > 1:
+            keywords["grade"] = [*judgments]
+        else:
+            [judgments] = judgments.values()
+        return pg.join_judgments(
+            runs.drop("rank"),
+            judgments,
+            strategy="strategy",
+            subtopic="subtopic" if has_subtopics else None,
+            unjudged_below=self.unjudged_below,
+        ), keywords
+
+
+@Parameter(name="*", group=RANKINGS)
+@dataclass(frozen=True)
+class MeasuredRankings(JudgedRankings):
+    """Options for files of rankings, and for measures of them."""
+
     max_grade: float | None = None
     """The highest grade of the scale; by default the highest judged grade of each query."""
     undefined_as: float | Literal["none"] | None = None
@@ -211,69 +310,6 @@ class RankingOptions:
     """The column of vectors or categories, for diversity."""
     reference: str | None = None
     """The column of the ranks of a reference, or true for expected documents, for serendipity."""
-
-    @property
-    def inputs(self) -> list[Path]:
-        """Return all files that are read."""
-        return [*(self.files or ()), *map(Path, parse_names(self.qrels or ()).values())]
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """Return the keywords for the keys of results."""
-        return {"query": self.query or ["query"], "strategy": self.strategy or "strategy"}
-
-    def read(self, function: Callable[..., Any]) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Return the rows, and the keywords that describe them to a public function.
-
-        Raise if an option was passed that the function does not take.
-        """
-        passed = {name: value for name, value in vars(self).items() if value is not None}
-        for name in passed.keys() - {*signature(function).parameters, *FILE_OPTIONS}:
-            msg = f"{function.__name__} takes no --{name.replace('_', '-')}"
-            raise ValueError(msg)
-        passed |= {
-            name: None for name in ("undefined_as", "doc") if passed.get(name) in ("none", "None")
-        }
-        if self.by:
-            passed["by"] = parse_names(self.by)
-        if self.descending:
-            passed["descending"] = _parse_directions(self.descending)
-        if self.ties and len(self.ties) == 1:
-            passed["ties"] = self.ties[0]
-        frame, keywords = self._read_files()
-        return frame, select_keywords(function, keywords | passed)
-
-    def _read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Return the rows, and keywords for what no option specifies."""
-        if self.unjudged_below is not None and not self.qrels:
-            msg = "--unjudged-below needs --qrels"
-            raise ValueError(msg)
-        if not self.files:
-            return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
-        if not self.qrels and _find_suffix(self.files[0]) in (*SEPARATORS, ".parquet"):
-            return pl.concat(map(_read_table, self.files), how="vertical_relaxed"), {}
-        if not self.qrels and _has_features(self.files[0]):
-            frame = pg.read_letor(self.files)
-            return frame, {"by": frame.columns[3:]}
-        rows = pg.read_run(self.files, named_by=self.named_by or "tag")
-        keywords: dict[str, Any] = {"strategy": "strategy", "descending": True}
-        if not self.qrels:
-            return rows, keywords
-        judgments: Any = {
-            name: pg.read_qrels(file, subtopics=bool(self.subtopics))
-            for name, file in parse_names(self.qrels).items()
-        }
-        if len(judgments) > 1:
-            keywords["grade"] = [*judgments]
-        else:
-            [judgments] = judgments.values()
-        return pg.join_judgments(
-            rows.drop("rank"),
-            judgments,
-            strategy="strategy",
-            subtopic="subtopic" if self.subtopics else None,
-            unjudged_below=self.unjudged_below,
-        ), keywords
 
 
 def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:
@@ -320,6 +356,8 @@ def _find_suffix(file: Path) -> str:
 
 def _has_features(file: Path) -> bool:
     """Return whether the first line of a file is one of LETOR's."""
+    if file.is_dir():  # refused by the reader
+        return False
     with (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb") as lines:
         return b" qid:" in next((line for line in lines if not line.startswith(b"#")), b"")
 
@@ -329,20 +367,16 @@ def _read_table(file: Path) -> pl.DataFrame:
 
     Ids such as 001 stay as they are written: a column of whole numbers with leading zeros is text.
     """
+    suffix = _find_suffix(file)
     try:
-        return _parse_table(file, _find_suffix(file))
+        if suffix == ".parquet":
+            return pl.read_parquet(file)
+        table = pl.read_csv(file, separator=SEPARATORS[suffix], infer_schema_length=None)
+        numbers = table.select(cs.integer()).columns
+        texts = pl.read_csv(file, separator=SEPARATORS[suffix], columns=numbers, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         msg = f"{file} cannot be read: {format_on_one_line(error)}"
         raise ValueError(msg) from None
-
-
-def _parse_table(file: Path, suffix: str) -> pl.DataFrame:
-    """Return the rows of a file, whose suffix shows its format."""
-    if suffix == ".parquet":
-        return pl.read_parquet(file)
-    table = pl.read_csv(file, separator=SEPARATORS[suffix], infer_schema_length=None)
-    numbers = table.select(cs.integer()).columns
-    texts = pl.read_csv(file, separator=SEPARATORS[suffix], columns=numbers, infer_schema=False)
     has_zeros = texts.select(pl.all().str.contains(r"^\s*0\d").any())
     return table.with_columns(texts[name] for name in numbers if has_zeros[name].item())
 
@@ -355,15 +389,9 @@ class Evaluation:
     measures: dict[str, str]
     """Measures with one value for each query, by name."""
     curves: list[str]
-    keys: dict[str, Any]
-    """Keywords for the columns of queries and strategies."""
     frame: pl.DataFrame
     keywords: dict[str, Any]
     """Keywords that describe the frame to `evaluate`."""
-
-    def write(self, file: Path) -> None:
-        """Write the values of every query."""
-        pg.write_results(self.values, file)
 
     def check_measures(self) -> None:
         """Raise if all measures are curves."""
@@ -376,32 +404,32 @@ class Evaluation:
 
 
 def measure_rankings(
-    rankings: RankingOptions, measures: Sequence[str], queries: QueryOptions
+    rankings: MeasuredRankings, measures: Sequence[str], queries: QueryOptions
 ) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
-    names, keys = parse_names(measures), rankings.keys
+    names = parse_names(measures)
     frame, keywords = rankings.read(pg.evaluate)
     if "grade" not in (*keywords, *frame.columns):
         msg = "pass the judgments of runs as --qrels, or the column of grades as --grade"
         raise ValueError(msg)
     values = pg.evaluate(frame, names, **keywords, fingerprint=True)
-    values = queries.add_to(values, frame, keys["query"])
+    values = queries.add_to(values, frame, rankings.keys["query"])
     curves = [name for name in names if values.schema[name] == pl.List]
     numbers = {name: measure for name, measure in names.items() if name not in curves}
-    return Evaluation(values, numbers, curves, keys, frame, keywords)
+    return Evaluation(values, numbers, curves, frame, keywords)
 
 
 # Texts and files
 
 
-OPTION_NAMES = [
-    field.name
-    for kind in (RankingOptions, QueryOptions, Comparison, Gate)
-    for field in fields(kind)
-]
-VALUE = r"'[^']*'|\[[^\]]*\]|\{[^}]*\}|-?\d+(?:\.\d+)?|True|False|None"
-ARGUMENT = re.compile(rf"\b({'|'.join(OPTION_NAMES)})=({VALUE}|(?=[\s,;]))")
-"""Arguments in messages of functions, which are options here."""
+VALUE = r"'[^']*'|\[[^\]]*\]|\{[^}\[]*\}|-?\d+(?:\.\d+)?|True|False|None"
+ARGUMENT = re.compile(
+    rf"(?P<call>[\w.]+\([\w.]+, )?\b(?P<name>\w+)=(?P<value>{VALUE}|(?=[\s,;]))(?(call)\))"
+)
+"""Pattern of an argument in a message of a function, alone or as the last one of a call."""
+
+PYTHON_CODE = re.compile(r"[\w\]]\(|\bpl\.|\w=|\{''")
+"""Pattern of what only Python understands."""
 
 
 def print_text(text: str) -> None:
@@ -416,12 +444,12 @@ def print_text(text: str) -> None:
 
 
 @contextmanager
-def print_warnings() -> Iterator[list[str]]:
+def print_warnings(subcommand: str) -> Iterator[list[str]]:
     """Print each warning once, on one line of standard error, and yield the list of warnings."""
     sentences: list[str] = []
 
     def show(warning: Warning | str, *_: Any, **__: Any) -> None:
-        sentence = write_sentence(warning)
+        sentence = write_sentence(warning, subcommand)
         if sentence not in sentences:
             sentences.append(sentence)
             print(f"warning: {sentence}", file=sys.stderr)
@@ -432,22 +460,42 @@ def print_warnings() -> Iterator[list[str]]:
         yield sentences
 
 
-def write_sentence(message: Exception | Warning | str) -> str:
-    """Return an error or a warning with its hint on one line, and arguments as options."""
+@cache
+def list_options(subcommand: str) -> set[str]:
+    """Return the options of a subcommand, such as `--max-grade`."""
+    if subcommand not in app:
+        return set()
+    arguments = app[subcommand].assemble_argument_collection()
+    return {name for argument in arguments for name in argument.names}
+
+
+def write_sentence(message: Exception | Warning | str, subcommand: str) -> str:
+    """Return an error or a warning with its hint on one line, and arguments as options.
+
+    Clauses of the hint that contain other code of Python are left out.
+    """
     if isinstance(message, OSError) and message.strerror and message.filename:
         return f"{message.strerror}: {message.filename}"
-    sentence = format_on_one_line(message).split("\n", maxsplit=1)[0]
-    return ARGUMENT.sub(_write_option, sentence)
+    options = list_options(subcommand)
 
+    def write_option(argument: re.Match[str]) -> str:
+        option, value = f"--{argument['name'].replace('_', '-')}", argument["value"]
+        if option not in options:
+            return argument[0]
+        if option == "--condensed":
+            return option
+        value = re.sub(r"\b(True|False|None)\b", lambda word: word[0].lower(), value)
+        values = re.sub(r"[\[\]{}',]", "", value.replace("': ", "="))
+        return f"{option} {values}".rstrip()
 
-def _write_option(argument: re.Match[str]) -> str:
-    """Return an option in place of an argument, such as `--cluster term device`."""
-    name, value = argument.groups()
-    if name == "condensed":
-        value = ""
-    value = re.sub(r"\b(True|False|None)\b", lambda word: word[0].lower(), value)
-    values = re.sub(r"[\[\]{}',]", "", value.replace("': ", "="))
-    return f"--{name.replace('_', '-')} {values}".rstrip()
+    def needs_python(clause: str) -> bool:
+        rest = ARGUMENT.sub(lambda each: "" if write_option(each) != each[0] else each[0], clause)
+        return bool(PYTHON_CODE.search(re.sub("'[^']*'", "''", rest)))
+
+    sentence, *others = str(message).split("\n\n")
+    hint = others[0].removeprefix("Hint: ") if others and others[0].startswith("Hint: ") else ""
+    clauses = [clause for clause in hint.split("; ") if clause and not needs_python(clause)]
+    return ARGUMENT.sub(write_option, "; ".join([sentence.split("\n")[0], *clauses]))
 
 
 def format_table(table: pl.DataFrame) -> str:
@@ -495,17 +543,17 @@ def write_text(text: str, file: Path) -> None:
         part.write_text(f"{text}\n", encoding="utf-8")
 
 
-def write_chart(draw: Callable[[], Any], file: Path) -> None:
+def write_chart(chart: Any, file: Path) -> None:
     """Write a chart atomically; an HTML file needs no network."""
     kind = file.suffix.lower()[1:]
     with write_atomically(file) as part:
-        draw().save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
+        chart.save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
 
 
-def write_table(tabulate: Callable[..., str], file: Path) -> None:
-    """Write a table for a paper."""
-    form = "latex" if file.suffix.lower() == ".tex" else "markdown"
-    write_text(tabulate(format=form), file)
+def write_paper_table(results: Evaluation, file: Path, **options: Any) -> None:
+    """Write a table of means for a paper."""
+    form: Any = "latex" if file.suffix.lower() == ".tex" else "markdown"
+    write_text(pg.paper_table(results.values, results.measures, format=form, **options), file)
 
 
 # Subcommands
@@ -522,12 +570,12 @@ app = App(
 )
 
 
-BUILT_IN, ALL_PAIRS, ALIKE = RankingOptions(), Comparison(), QueryOptions()
+BUILT_IN, ALL_PAIRS, ALIKE = MeasuredRankings(), Comparison(), QueryOptions()
 
 
 @app.command
 def evaluate(
-    rankings: RankingOptions = BUILT_IN,
+    rankings: MeasuredRankings = BUILT_IN,
     *,
     queries: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
@@ -544,32 +592,32 @@ def evaluate(
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the means, .md or .tex for a table with significant differences.
     """
-    check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
-    results = measure_rankings(rankings, measure, queries)
+    check_outputs(output, rankings.list_inputs(), *RESULTS, *CHARTS, *TABLES)
+    results, keys = measure_rankings(rankings, measure, queries), rankings.keys
     if any(file.suffix.lower() not in RESULTS for file in output or ()):
         results.check_measures()
-    options, groups = results.keys | vars(queries), ["grader", *(queries.segments or ())]
+    options, groups = keys | vars(queries), ["grader", *(queries.segments or ())]
     groups, texts = [name for name in groups if name in results.values.columns], []
     if results.measures:
         # Means do not depend on clusters, so queries of several columns need no choice.
-        unclustered = options | {"cluster": queries.cluster or results.keys["query"]}
+        unclustered = options | {"cluster": queries.cluster or keys["query"]}
         means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
-        texts.append(format_means(means, [*groups, results.keys["strategy"]]))
+        texts.append(format_means(means, [*groups, keys["strategy"]]))
     for curve in results.curves:
         is_by_recall = curve.startswith("interpolated_precision")
         draw: Any = pg.charts.recall_precision_curves if is_by_recall else pg.charts.dcg_curves
-        look = results.keys | {"weights": queries.weights, "panel": groups or None}
+        look = keys | {"weights": queries.weights, "panel": groups or None}
         points = draw(results.values, curve, **look).data.drop("label", strict=False)
         texts.append(format_table(points.rename({"value": curve})))
-    print_text("\n\n".join(texts))
+    print_text("\n\n".join([*texts, *queries.notes]))
 
-    def draw_means() -> Any:
+    def write_means(file: Path) -> None:
         means = pg.summarise(results.values, results.measures, **options, missing="drop")
-        return pg.charts.strategy_bars(means, strategy=results.keys["strategy"])
+        write_chart(pg.charts.strategy_bars(means, strategy=keys["strategy"]), file)
 
-    chart, tabulate = partial(write_chart, draw_means), partial(pg.paper_table, results.values)
-    table = partial(write_table, partial(tabulate, results.measures, **options))
-    write_outputs(output, {RESULTS: results.write, CHARTS: chart, TABLES: table})
+    tables = partial(write_paper_table, results, **options)
+    values = partial(pg.write_results, results.values)
+    write_outputs(output, {RESULTS: values, CHARTS: write_means, TABLES: tables})
 
 
 def format_means(summary: pl.DataFrame, index: list[str]) -> str:
@@ -587,7 +635,7 @@ def format_means(summary: pl.DataFrame, index: list[str]) -> str:
 
 @app.command
 def compare(
-    rankings: RankingOptions = BUILT_IN,
+    rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
     queries: QueryOptions = ALIKE,
@@ -604,26 +652,28 @@ def compare(
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the differences, .md or .tex for a table with significant differences.
     """
-    check_outputs(output, rankings.inputs, *RESULTS, *CHARTS, *TABLES)
-    results = measure_rankings(rankings, measure, queries)
+    check_outputs(output, rankings.list_inputs(), *RESULTS, *CHARTS, *TABLES)
+    results, key = measure_rankings(rankings, measure, queries), rankings.keys["strategy"]
     results.check_measures()
-    options = vars(comparison) | vars(queries) | results.keys
+    options = vars(comparison) | vars(queries) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
-    groups = ["grader", "measure", *(queries.segments or ()), results.keys["strategy"]]
+    groups = ["grader", "measure", *(queries.segments or ()), key]
     columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
-    shown = format_table(compared.select(columns))
-    tests = compared.select("test", "correction").unique(maintain_order=True)
-    print_text("\n".join([shown, *(f"Test {a}, correction {b}." for a, b in tests.rows())]))
-    key = results.keys["strategy"]
-    chart = partial(write_chart, lambda: pg.charts.comparison_forest(compared, strategy=key))
-    tabulate = partial(pg.paper_table, results.values)
-    table = partial(write_table, partial(tabulate, results.measures, **options))
-    write_outputs(output, {RESULTS: results.write, CHARTS: chart, TABLES: table})
+    tests = compared.select("test", "correction").unique(maintain_order=True).rows()
+    notes = [f"Test {test}, correction {correction}." for test, correction in tests]
+    print_text("\n".join([format_table(compared.select(columns)), *notes, *queries.notes]))
+    chart = pg.charts.comparison_forest
+    writers: Writers = {
+        RESULTS: partial(pg.write_results, results.values),
+        CHARTS: lambda file: write_chart(chart(compared, strategy=key), file),
+        TABLES: partial(write_paper_table, results, **options),
+    }
+    write_outputs(output, writers)
 
 
 @app.command
 def gate(
-    rankings: RankingOptions = BUILT_IN,
+    rankings: MeasuredRankings = BUILT_IN,
     *,
     options: Gate,
     queries: QueryOptions = ALIKE,
@@ -643,32 +693,33 @@ def gate(
         Files to write: .csv or .parquet for the values of each query, .md for a summary of the
         verdicts.
     """
-    check_outputs(output, [*rankings.inputs, Path(options.baseline)], *RESULTS, *SUMMARY)
+    check_outputs(output, [*rankings.list_inputs(), Path(options.baseline)], *RESULTS, *SUMMARY)
     is_file = Path(options.baseline).suffix.lower() in RESULTS
     baseline = Path(options.baseline) if is_file else options.baseline
     try:
-        with print_warnings() as warnings:
+        with print_warnings("gate") as warned:
             results = measure_rankings(rankings, measure, queries)
-            keywords = vars(options) | vars(queries) | {"baseline": baseline} | results.keys
+            keywords = vars(options) | vars(queries) | {"baseline": baseline} | rankings.keys
             results.check_measures()
             verdicts = pg.gate(results.values, results.measures, **keywords)
     except ERRORS as error:
-        refusal = write_summary("The gate was refused", [write_sentence(error)])
+        refusal = write_summary("The gate was refused", [write_sentence(error, "gate")])
         summaries = [file for file in output or () if file.suffix.lower() in SUMMARY]
         write_outputs(summaries, {SUMMARY: partial(write_text, refusal)})
         raise
     failed = {*verdicts.filter(~pl.col("passes"))["verdict"]}
     status = 0 if not failed else 3 if failed == {"undecided"} else 1
-    lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warnings)]
+    lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warned)]
     summary = partial(write_text, write_summary(HEADLINES[status], lines))
     print_text("\n".join(verdicts["sentence"]))
-    write_outputs(output, {RESULTS: results.write, SUMMARY: summary})
+    values = partial(pg.write_results, results.values)
+    write_outputs(output, {RESULTS: values, SUMMARY: summary})
     return status
 
 
 @app.command
 def report(
-    rankings: RankingOptions = BUILT_IN,
+    rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
     queries: QueryOptions = ALIKE,
@@ -689,22 +740,22 @@ def report(
         of each query.
     """
     outputs = output or [Path("report.html")]
-    check_outputs(outputs, rankings.inputs, *PAGE, *RESULTS)
+    check_outputs(outputs, rankings.list_inputs(), *PAGE, *RESULTS)
     results = measure_rankings(rankings, measure, queries)
-    keywords = results.keywords | vars(comparison) | vars(queries) | results.keys
-    keywords["title"] = title
-    keywords = select_keywords(pg.report, keywords) | {"frame": results.frame}
+    keywords = results.keywords | vars(comparison) | vars(queries) | rankings.keys
+    keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
 
     def write_page(file: Path) -> None:
         pg.report(results.values, file, results.measures, *results.curves, **keywords)
 
-    write_outputs(outputs, {RESULTS: results.write, PAGE: write_page})
+    values = partial(pg.write_results, results.values)
+    write_outputs(outputs, {RESULTS: values, PAGE: write_page})
     print_text(f"Report: {', '.join(map(str, outputs))}")
 
 
 @app.command
 def similarity(
-    rankings: RankingOptions = BUILT_IN,
+    rankings: JudgedRankings = BUILT_IN,
     *,
     baseline: str | None = None,
     queries: QueryOptions = ALIKE,
@@ -723,7 +774,7 @@ def similarity(
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the means.
     """
-    check_outputs(output, rankings.inputs, *RESULTS, *CHARTS)
+    check_outputs(output, rankings.list_inputs(), *RESULTS, *CHARTS)
     names, keys = parse_names(measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
     values = pg.similarity(frame, names, baseline=baseline, **keywords)
@@ -734,16 +785,19 @@ def similarity(
     options = keys | vars(queries) | {"missing": "drop"}
     summary = pl.concat([pg.summarise(pair, numbers, **options) for pair in pairs])
     columns = [keys["strategy"], "measure", *(queries.segments or [])]
-    print_text(format_table(summary.select(*columns, *SHOWN_STATISTICS)))
-    chart = partial(
-        write_chart, lambda: pg.charts.strategy_bars(summary, strategy=keys["strategy"])
-    )
-    write_outputs(output, {RESULTS: partial(pg.write_results, values), CHARTS: chart})
+    shown = format_table(summary.select(*columns, *SHOWN_STATISTICS))
+    print_text("\n".join([shown, *queries.notes]))
+    bars = partial(pg.charts.strategy_bars, summary, strategy=keys["strategy"])
+    writers: Writers = {
+        RESULTS: partial(pg.write_results, values),
+        CHARTS: lambda file: write_chart(bars(), file),
+    }
+    write_outputs(output, writers)
 
 
 @app.command
 def fuse(
-    rankings: RankingOptions = BUILT_IN,
+    rankings: Rankings = BUILT_IN,
     *,
     method: str = "rrf",
     normalise: str = "min_max",
@@ -766,16 +820,18 @@ def fuse(
     output
         Files to write: .csv or .parquet for the rows with a column fused, .run for a run of TREC.
     """
-    check_outputs(output, rankings.inputs, *RUN, *RESULTS)
+    check_outputs(output, rankings.list_inputs(), *RUN, *RESULTS)
     if not output:
         msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
         raise ValueError(msg)
     frame, keywords = rankings.read(pg.fuse)
-    query, doc = rankings.keys["query"], rankings.doc or "doc"
-    is_stacked = (strategy := rankings.keys["strategy"]) in frame.columns
+    query, strategy = rankings.keys["query"], rankings.keys["strategy"]
+    is_stacked = rankings.strategy is not None or strategy in frame.columns
+    doc = rankings.doc or find_document_column(frame.schema, query) or "doc"
     if is_stacked or any(file.suffix.lower() in RUN for file in output):
         check_columns("frame", [doc], frame.columns, argument="doc")
     if is_stacked:
+        check_columns("frame", [strategy], frame.columns, argument="strategy")
         scores = [*keywords.get("by", {"score": "score"}).values()]
         frame = frame.pivot(strategy, index=[*query, doc], values=scores)
         keywords["by"] = [name for name in frame.columns if name not in (*query, doc)]
@@ -802,14 +858,15 @@ def fuse(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; on an error, print one sentence and exit with status 2."""
     tokens = sys.argv[1:] if arguments is None else arguments
+    subcommand = next(iter(tokens), "")
     options: dict[str, Any] = {"exit_on_error": False, "print_error": False}
     try:
-        with print_warnings():
+        with print_warnings(subcommand):
             status = app(tokens, **options, result_action="return_value")
     except BrokenPipeError:
         status = UNREAD
     except (CycloptsError, *ERRORS) as error:
-        print(f"polars-graded: error: {write_sentence(error)}", file=sys.stderr)
+        print(f"polars-graded: error: {write_sentence(error, subcommand)}", file=sys.stderr)
         status = WRONG_CALL
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)

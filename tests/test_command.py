@@ -479,8 +479,9 @@ WRONG = {
     "must not be an input": ("evaluate", "rows.csv", "--by", "main", "-o", "rows.csv"),
     "has no column 'score'": ("evaluate", "rows.csv"),
     "pass the judgments of runs as --qrels": ("evaluate", "main.run"),
-    "--unjudged-below needs --qrels": ("evaluate", "main.run", "--unjudged-below", "0"),
-    "similarity takes no --max-grade": ("similarity", "rows.csv", "--max-grade", "3"),
+    "--qrels needs files of runs": ("evaluate", "--qrels", "qrels.txt"),
+    "Unknown option: --max-grade": ("similarity", "rows.csv", "--max-grade", "3"),
+    "must name files, got the folder 'folder'; 'folder/*'": ("evaluate", "folder"),
     "--descending must be true, false": ("evaluate", "rows.csv", "--descending", "no"),
     "bad.run, line 2": ("evaluate", "--qrels", "qrels.txt", "bad.run"),
     "empty": ("evaluate", "empty.csv"),
@@ -491,6 +492,7 @@ WRONG = {
 def test_an_error_is_one_sentence_without_a_table(sentence, command):
     Path("bad.run").write_text("q1 Q0 d1 1 2 a\nq1 Q0 d2\n")
     Path("empty.csv").write_text("")
+    Path("folder").mkdir()
     out, err = command(*WRONG[sentence], status=2)
     assert out == ""
     *warned, error = err.splitlines()
@@ -506,15 +508,90 @@ HINTS = {
     "descending={'Old': False} ranks": "--descending Old=false ranks",
     "leave condensed=True out": "leave --condensed out",
     "undefined_as=None leaves": "--undefined-as none leaves",
-    "missing='drop' leaves such a query out": "--missing drop leaves such a query out",
-    "baseline=older.filter(pl.col('a') == 'x')": "baseline=older.filter(pl.col('a') == 'x')",
-    "'ap(ties=optimistic)', `margin` must be": "'ap(ties=optimistic)', `margin` must be",
+    "join_judgments(..., unjudged_below=0) leaves": "--unjudged-below 0 leaves",
+    "see 'ap(ties=optimistic)', a {query: {doc: score}}": "",
+    # What the command cannot do is left out.
+    "ties='order' keeps; overview(frame) counts": "--ties order keeps",
+    "missing='drop' leaves; ties='doc' confirms": "--ties doc confirms",
+    "by={'a': ['score', 'doc']} names": None,
+    ".filter(pl.col('a') == 'x') keeps": None,
+    "a mapping names runs: {'a': 'a.run'}": None,
 }
 
 
-@pytest.mark.parametrize("text", HINTS)
-def test_hints_name_options(text):
-    assert write_sentence(ValueError(f"{text}")) == HINTS[text]
+@pytest.mark.parametrize("hint", HINTS)
+def test_hints_are_options_of_the_subcommand(hint):
+    expected = HINTS[hint]
+    clause = "" if expected is None else f"; {expected or hint}"
+    sentence = "`margin` must be 'ap(ties=optimistic)'"
+    message = ValueError(f"{sentence}\n\nHint: {hint}")
+    assert write_sentence(message, "evaluate") == f"{sentence}{clause}"
+
+
+def test_a_hint_about_grades_below_zero_is_an_option_that_works(command):
+    rows = pl.read_parquet("rows.parquet").with_columns(grade=pl.col("grade") - 1)
+    rows.write_csv("pooled.csv")
+    call = (
+        "evaluate",
+        "pooled.csv",
+        "--by",
+        "main",
+        "--measure",
+        "judged@10",
+        "ap",
+        "--ties",
+        "doc",
+    )
+    _, err = command(*call)
+    assert "; --unjudged-below 0 leaves these documents unjudged" in err
+    _, err = command(*call, "--unjudged-below", "0", "-o", "values.csv")
+    assert "below 0" not in err
+    judged = rows.with_columns(pl.when(pl.col("grade") >= 0).then("grade"))
+    with warnings.catch_warnings(action="ignore"):
+        assert_values("values.csv", pg.evaluate(judged, "judged@10", "ap", by="main", ties="doc"))
+
+
+OPTIONS_OF_MEASURES = {"--max-grade", "--condensed", "--known", "--subtopics", "--undefined-as"}
+
+
+@pytest.mark.parametrize(
+    ("subcommand", "refused"),
+    [
+        ("fuse", {"--qrels", "--grade", "--irrelevant", *OPTIONS_OF_MEASURES}),
+        ("similarity", OPTIONS_OF_MEASURES),
+    ],
+)
+def test_the_help_lists_only_options_that_the_subcommand_takes(subcommand, refused, command):
+    listed = {*re.findall(r"--[a-z-]+", command(subcommand, "--help")[0])}
+    assert {"--by", "--named-by"} <= listed
+    assert not listed & refused
+    for option in refused:
+        assert "Unknown option" in command(subcommand, "main.run", option, "1", status=2)[1]
+
+
+def test_a_table_of_weighted_means_says_so(command):
+    rows = pl.read_parquet("rows.parquet").with_columns(searches=pl.col("query") % 7 + 1)
+    rows.write_parquet("weighted.parquet")
+    call = ("weighted.parquet", "--by", "main", "loss", "--ties", "doc")
+    for subcommand in ("evaluate", "compare", "similarity"):
+        out, _ = command(subcommand, *call, "--weights", "searches")
+        assert out.endswith("\nQueries are weighted by searches.\n")
+        assert "weighted" not in command(subcommand, *call)[0]
+
+
+def test_fuse_finds_the_documents_of_stacked_strategies(command):
+    rows = pl.read_parquet("rows.parquet").rename({"doc": "product_id"})
+    stacked = rows.unpivot(["main", "loss"], index=["query", "product_id"], value_name="score")
+    stacked.write_csv("stacked.csv")
+    command("fuse", "stacked.csv", "--strategy", "variable", "-o", "fused.parquet", "fused.run")
+    expected = pg.fuse(rows, by=["main", "loss"], doc="product_id").select("query", "fused")
+    fused = pl.read_parquet("fused.parquet")
+    assert_frame_equal(fused.select("query", "fused"), expected, check_row_order=False)
+    assert pg.read_run("fused.run").height == rows.height
+    stacked.rename({"product_id": "shelf"}).write_csv("stacked.csv")
+    call = ("fuse", "stacked.csv", "-o", "fused.run", "--strategy")
+    assert "--doc names the column" in command(*call, "variable", status=2)[1]
+    assert "--strategy names the column" in command(*call, "absent", "--doc", "shelf", status=2)[1]
 
 
 def test_ids_stay_as_they_are_written(command):

@@ -346,7 +346,7 @@ def test_grades_below_the_least_are_no_judgments():
     judged = join_judgments(run, POOLED)
     assert judged["grade"].to_list() == [-1, 1, 0, 1]
     with pytest.warns(
-        UserWarning, match=r"(?s)^1 grade below 0 counts .* join_judgments\(\.\.\., unj"
+        UserWarning, match=r"(?s)^1 grade below 0 counts .*join_judgments\(\.\.\., unj"
     ):
         evaluate(judged, "ap")
     assert join_judgments(run, POOLED, unjudged_below=0)["grade"].to_list() == [None, 1, 0, 1]

@@ -204,11 +204,11 @@ class NotedData:
             grade = self.request.grade
             code = f"pl.when(pl.col({grade!r}) >= 0).then({grade!r})"
             if grade in self.request.computed:
-                code = "pl.when(grades >= 0).then(grades), with your expression `grades`,"
+                code = "pl.when(grades >= 0).then(grades), with your expression `grades`"
             yield (
                 f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
-                f"Hint: {code} leaves these documents unjudged, as trec_eval does, and so does "
-                "join_judgments(..., unjudged_below=0); relevant_from= states that they were judged"
+                "Hint: join_judgments(..., unjudged_below=0) leaves these documents unjudged, as "
+                f"trec_eval does; so does {code}; relevant_from= states that they were judged"
             )
 
     def find_ties_by_grade(self) -> Iterator[str]:
