@@ -410,7 +410,10 @@ def measure_rankings(
     names = parse_names(measures)
     frame, keywords = rankings.read(pg.evaluate)
     if "grade" not in (*keywords, *frame.columns):
-        msg = "pass the judgments of runs as --qrels, or the column of grades as --grade"
+        msg = (
+            "pass the judgments of runs as --qrels, or the column of grades as --grade; columns "
+            f"are {', '.join(frame.columns)}"
+        )
         raise ValueError(msg)
     values = pg.evaluate(frame, names, **keywords, fingerprint=True)
     values = queries.add_to(values, frame, rankings.keys["query"])
@@ -853,6 +856,12 @@ def fuse(
             (fused.write_csv if file.suffix.lower() == ".csv" else fused.write_parquet)(part)
 
     write_outputs(output, {RUN: write_run, RESULTS: write_rows})
+
+
+for name in ("evaluate", "compare", "gate", "report", "similarity", "fuse"):
+    # Options with several values would take the files that follow them.
+    required = "--baseline STR " if name == "gate" else ""
+    app[name].usage = f"Usage: polars-graded {name} [FILES] {required}[OPTIONS]"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -105,7 +105,7 @@ def test_all_methods_and_normalisations_equal_those_of_ranx():
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"by": ["x"]}, "`by` must"),
+        ({"by": ["x"]}, "there must be at least two strategies to fuse"),
         ({"method": "rff"}, "`method` must"),
         ({"normalise": "z"}, "`normalise` is"),
         ({"method": "comb_sum", "normalise": "zz"}, "`normalise` must"),

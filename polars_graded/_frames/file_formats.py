@@ -163,11 +163,11 @@ MS_MARCO_LINES = LineFormat(
 )
 
 LINE_PATTERNS = {
-    "read_letor": r"\S+[ \t]+qid:.*",
-    "read_qrels": r"(?:\S+[ \t]+){3}-?[0-9.]+",
-    "read_run": r"(?:\S+[ \t]+){4}-?[0-9.e-]+[ \t]+.*",
+    "read_letor": ("LETOR", r"\S+[ \t]+qid:.*"),
+    "read_qrels": ("judgments", r"(?:\S+[ \t]+){3}-?[0-9.]+"),
+    "read_run": ("a run", r"(?:\S+[ \t]+){4}-?[0-9.e-]+[ \t]+.*"),
 }
-"""Patterns of lines by the function that reads them, for hints."""
+"""Names and patterns of lines by the function that reads them, for hints."""
 
 
 def parse_file(file: File, kind: LineFormat) -> pl.DataFrame:
@@ -475,9 +475,9 @@ def _find_hint(line: str, kind: LineFormat) -> str:
 
     The line is of another reader, or of a table whose header is missing or lacks a column.
     """
-    for reader, pattern in LINE_PATTERNS.items():
+    for reader, (name, pattern) in LINE_PATTERNS.items():
         if reader != kind.reader and re.fullmatch(pattern, line):
-            return f"\n\nHint: {reader}(paths) reads such lines"
+            return f"\n\nHint: the line looks like one of {name}; {reader}(paths) reads such lines"
     needed = ("query", "doc", kind.number)
     separator = next((each for each in ",;\t" if each in line), None)
     if separator is None and len(line.split()) != len(needed):

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
-from polars_graded._checks import check_choice, check_column_name, check_number
+from polars_graded._checks import check_choice, check_column_name, check_number, first_few
 from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
 from polars_graded._frames.evaluating import measure_eagerly
 from polars_graded._frames.request import Request
@@ -204,7 +204,7 @@ def fuse(
         msg = f"`normalise` is for methods of scores, not {method!r}, got {normalise!r}"
         raise ValueError(msg)
     if len(request.by) < 2:  # noqa: PLR2004
-        msg = f"`by` must name at least two columns to fuse, got {', '.join(request.by)}"
+        msg = f"there must be at least two strategies to fuse, got {first_few([*request.by])}"
         raise ValueError(msg)
     factors = _parse_weights(request, method, weights)
     offset = check_number("k", k, at_least=0)

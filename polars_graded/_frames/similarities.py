@@ -58,8 +58,8 @@ class PairRequest(Request):
     definitions: ClassVar[Mapping[str, Definition]] = SIMILARITIES
     strategies: pl.Series = field(default_factory=pl.Series)
     """The names of all strategies; none if the frame has no rows."""
-    pairs: Sequence[tuple[int, int]] = ()
-    """The indices of both strategies of each pair."""
+    pairs: Integers = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))
+    """The indices of the first strategies of pairs, and of the second; none without strategies."""
 
     def check_names(self) -> None:
         """Raise if result columns share a name."""
@@ -107,14 +107,12 @@ class PairRequest(Request):
     @property
     def named_pairs(self) -> pl.DataFrame:
         """The index and the name of each pair, and the names of its strategies."""
-        a, b = ([pair[side] for pair in self.pairs] for side in (0, 1))
-        first, second = (
-            self.strategies.gather(each).alias(name)
-            for each, name in zip((a, b), PAIR_COLUMNS, strict=True)
+        names = pl.DataFrame(
+            self.strategies.gather(indices).alias(name)
+            for indices, name in zip(self.pairs, PAIR_COLUMNS, strict=True)
         )
-        names = [f"{one} and {other}" for one, other in zip(first, second, strict=True)]
-        pair_names = pl.Series(self.key, names, dtype=pl.String)
-        return pl.DataFrame([pair_names, first, second]).with_row_index(PAIR_INDEX)
+        pair = pl.format("{} and {}", *PAIR_COLUMNS).alias(self.key)
+        return names.select(pair, *PAIR_COLUMNS).with_row_index(PAIR_INDEX)
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,8 @@ class PairComputation(Computation):
     `tie_checked` is empty and no measure needs ties, no query is marked.
     """
 
-    pairs: Sequence[tuple[int, int]]
+    pairs: Integers
+    """The indices of the first strategies of pairs, and of the second."""
 
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
         """Return the values of each pair of strategies for the queries of a chunk."""
@@ -133,7 +132,7 @@ class PairComputation(Computation):
         judged = self.find_judged(columns)
         first, n = find_span([each.inputs["number"] for each in judged.values()])
         ranked = [RankedLists.of(each, first, n) for each in self.rank(columns, judged)]
-        return [self._compare(ranked[a], ranked[b]) for a, b in self.pairs]
+        return [self._compare(ranked[a], ranked[b]) for a, b in self.pairs.T]
 
     @property
     def values_per_query(self) -> int:
@@ -452,11 +451,10 @@ def similarity(
         names = pl.Series([*request.by])
         if strategy is not None:
             names = _find_strategies(frame, strategy)
-        pairs = []
         if len(names):
-            a, b = find_pairs(names, baseline, hint=STRATEGIES_HINT)
-            pairs = [*zip(a.tolist(), b.tolist(), strict=True)]
-        return [replace(request, strategies=names, pairs=pairs)]
+            pairs = np.stack(find_pairs(names, baseline, hint=STRATEGIES_HINT))
+            request = replace(request, strategies=names, pairs=pairs)
+        return [request]
 
     values: pl.DataFrame | pl.LazyFrame = measure_frame(
         make_requests, frame, consecutive=consecutive
