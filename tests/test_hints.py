@@ -102,7 +102,7 @@ CASES = {
     ),
     "grades below 0": Case(
         evaluated(BELOW),
-        r"Hint: (pl\.when.*) leaves these documents unjudged",
+        r"so does (pl\.when.*?); relevant_from=",
         lambda code: mean(BELOW.with_columns(eval(code).alias("grade")), "judged"),
         lambda: mean(
             BELOW.with_columns(grade=pl.when(pl.col("grade") > 0).then("grade")), "judged"

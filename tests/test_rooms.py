@@ -76,7 +76,7 @@ MAY_IMPORT = {
         ),
         "charts",
     },
-    "_command": {"polars", "cyclopts", "_checks", "_writing"},
+    "_command": {"polars", "cyclopts", "_checks", "_measuring", "_writing"},
     "_frame_methods": {"polars", "_checks", "_frames", "_results", "_report", "charts"},
 }
 """What each room may import beside the standard library and itself."""

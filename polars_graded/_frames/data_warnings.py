@@ -1,35 +1,63 @@
-"""Warn of data that raise no error, but lead to misleading means.
+"""Notes: facts about rankings, and the warnings of misleading means that follow from them.
 
-The evidence is in the values and the notes of all rankings. The module `notes` explains what a note
-is.
+A note has one value per strategy and query, or is about all grades. The data raise no error.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
-from polars_graded._frames.notes import (
-    BELOW_ZERO,
-    HALVES,
-    HIGHEST,
-    LOWEST,
-    MIN_HALF_STAR,
-    TIED_PAIR,
-    Notes,
-)
 from polars_graded._frames.request import Request
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import in_order
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR
+from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.measures import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
+
+DEPENDS_ON_TIES = "depends_on_ties"
+"""Name of a note: True if a value of the ranking depends on the order of tied documents."""
+
+TIED_PAIR = TEMPORARY_NAME_TEMPLATE.format("depends on ties")
+"""Name of a column beside the values of pairs: True if these depend on the order of ties."""
+
+_FIRST_TEN = pl.col("retrieved").clip(upper_bound=10).cast(pl.Int64)
+
+SUMMARIES: Mapping[str, pl.Expr] = {
+    "queries": pl.len(),
+    "answered": (pl.col("retrieved") > 0).sum(),
+    "some_retrieved_are_unjudged": (pl.col("retrieved") > pl.col("retrieved_and_judged")).any(),
+    "all_judged_are_retrieved": (pl.col("judged") == pl.col("retrieved_and_judged")).all(),
+    "depends_on_ties": pl.col(DEPENDS_ON_TIES).sum(),
+    "first_ten": _FIRST_TEN.sum(),
+    "judged_of_first_ten": (pl.col("judged_share_of_first_ten") * _FIRST_TEN).sum(),
+    "lowest_maximum_grade": pl.col("maximum_grade").min(),
+    "highest_maximum_grade": pl.col("maximum_grade").max(),
+    "queries_with_relevant": pl.col("maximum_grade").count(),
+}
+"""Summaries of the notes of a strategy, by name.
+
+The maximum grade of a query is the highest grade of its relevant documents.
+"""
+
+JUDGED_AT_THE_TOP = Measure.of("judged", 10)
+
+MIN_HALF_STAR = 0.5
+"""Lowest grade of a scale of half stars."""
+
+LOWEST, HIGHEST, HALVES = "lowest_grade", "highest_grade", "grades_are_halves"
+BELOW_ZERO = "grades_below_zero"
+"""Names of notes about all grades."""
 
 MIN_QUERIES_FOR_SHARES = 10
 """Minimum number of queries for a warning about shares of judged or of retrieved documents."""
@@ -48,66 +76,132 @@ MAX_EXPONENT = 10
 """Maximum grade above `irrelevant` for which gains are powers of 2 without a warning."""
 
 
-def warn_of_notes(notes: Notes, values: pl.DataFrame) -> None:
-    """Issue all warnings that follow from the notes and values.
+def note_queries(request: Request, groups: Groups, grades: Lists) -> dict[str, pl.Series]:
+    """Return the notes that all entries of `by` share, by name.
 
-    Kinds of warnings in `unused_warnings` are left out, since they do not concern the result.
+    Each note has one value per query.
     """
-    request = notes.request
-    noted = NotedData(notes, values)
-    prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
-    for kind, find_sentences in WARNING_RULES:
-        if kind not in request.unused_warnings:
-            for sentence in find_sentences(noted):
-                warn_the_caller(kind, prefix + sentence)
+    noted = {
+        "rows": _count(groups.lengths),
+        "judged": _count(grades.count(grades.flat.is_not_null())),
+        "maximum_grade": pl.Series([None], dtype=pl.Float64).new_from_index(0, groups.n_groups),
+    }
+    if request.measures_without_scale:
+        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
+        highest = groups.reduce_groups(np.fmax, doubles)
+        relevant = request.scale.is_relevant(pl.col("highest"))
+        noted["maximum_grade"] = highest.to_frame("highest").select(
+            pl.when(relevant).then("highest")
+        )["highest"]
+    if request.strategy is not None and request.depends_on_missed:
+        # Each of these notes is equal for all strategies of a query, unless judgments were lost.
+        grade = pl.col("grade")
+        relevant = request.scale.is_relevant(grade)
+        relevant_grade = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
+        rows = grades.flat.to_frame("grade").select(
+            relevant=relevant, relevant_grade=relevant_grade
+        )
+        noted["n_relevant"] = _count(grades.count(rows["relevant"]))
+        noted["sum_of_relevant"] = groups.reduce_groups(np.add, rows["relevant_grade"])
+    return noted
 
 
-def _is_power_of_2(measure: Measure) -> bool:
-    """Return whether the gain of a grade is a power of 2, although nobody chose this gain."""
-    is_chosen = "gain=" in (measure.name_as_written or "").replace(" ", "")
-    return (
-        not is_chosen
-        and measure.options.get("gain") == "exp2"
-        and not measure.definition.normalises_grades
+def note_grades(grades: pl.Series) -> pl.DataFrame:
+    """Return the notes about all grades of a part, such as the lowest and the highest."""
+    ends = grades.to_frame("grade").select(
+        pl.col("grade").min().cast(pl.Float64).alias(LOWEST),
+        pl.col("grade").max().cast(pl.Float64).alias(HIGHEST),
+    )
+    low = ends.get_column(LOWEST).item()
+    are_halves = False
+    if low is not None and low >= MIN_HALF_STAR:  # half-star scales start at 0.5
+        doubled = 2 * grades.cast(pl.Float64)
+        are_halves = bool((doubled == doubled.floor()).all())
+    n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0
+    return ends.with_columns(
+        pl.lit(are_halves).alias(HALVES), pl.lit(n_below, pl.Int64).alias(BELOW_ZERO)
     )
 
 
-@dataclass(frozen=True)
-class NotedData:
-    """Notes of all queries, and the sentences of warnings about them."""
+def note_scores(scores: Lists, grades: Lists) -> dict[str, pl.Series]:
+    """Return those notes of a strategy that do not depend on measures.
 
-    notes: Notes
-    values: pl.DataFrame
-    """One row per strategy and query."""
+    Each note has one value per query.
+    """
+    is_retrieved = scores.flat.is_not_null()
+    return {
+        "retrieved": _count(scores.count(is_retrieved)),
+        "retrieved_and_judged": _count(scores.count(is_retrieved & grades.flat.is_not_null())),
+    }
+
+
+def _count(counts: Integers) -> pl.Series:
+    """Return counts of rows of queries in little memory."""
+    return pl.Series(counts.astype(np.uint32))
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Notes of all rankings of a request and of their grades, and sentences about them."""
+
+    request: Request
+    table: pl.DataFrame
+    """Strategy and query, named by `TEMPORARY_NAME_TEMPLATE`, and the notes."""
+    grades: Mapping[str, Any]
+    values: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """The values of all queries, once they have been computed."""
 
     @property
-    def request(self) -> Request:
-        """The request of the notes."""
-        return self.notes.request
+    def strategy(self) -> str:
+        """The column of strategies in the table."""
+        return TEMPORARY_NAME_TEMPLATE.format(self.request.key)
+
+    @property
+    def query(self) -> list[str]:
+        """The columns of queries in the table."""
+        return [TEMPORARY_NAME_TEMPLATE.format(key) for key in self.request.query]
+
+    @cached_property
+    def of_judged_queries(self) -> Notes:
+        """The notes without queries that the grader did not judge for any strategy."""
+        is_judged = pl.col("judged").max().over(self.query) > 0
+        return Notes(self.request, self.table.filter(is_judged), self.grades)
+
+    @cached_property
+    def of_queries(self) -> pl.DataFrame:
+        """The rows of the first entry of `by`. Further entries have the same queries and grades."""
+        if self.request.strategy is not None:
+            return self.table
+        return self.table.filter(pl.col(self.strategy) == next(iter(self.request.by)))
 
     @cached_property
     def strategies(self) -> list[dict[str, Any]]:
-        """Return names and counts of strategies, in the order of the result."""
-        counts = self.notes.strategies.rename({self.notes.strategy: "name"})
-        order = in_order(counts.get_column("name"))
+        """Names and summaries of strategies, in the order of the result."""
+        summaries = self.table.group_by(pl.col(self.strategy).alias("name")).agg(**SUMMARIES)
+        order = in_order(summaries.get_column("name"))
         if self.request.strategy is None:
-            order = pl.Series([*self.request.by], dtype=pl.String)
-        names = order.alias("name").to_frame()
-        return names.join(
-            counts, on="name", how="inner", nulls_equal=True, maintain_order="left"
-        ).to_dicts()
+            order = pl.Series("name", [*self.request.by], dtype=pl.String)
+        return (
+            order.to_frame()
+            .join(summaries, on="name", nulls_equal=True, maintain_order="left")
+            .to_dicts()
+        )
 
     @cached_property
     def n_queries(self) -> int:
-        """Return the number of queries."""
-        if self.request.strategy is None:
-            return self.strategies[0]["queries"] if self.strategies else 0
-        return self.values.select(self.request.query).n_unique()
+        """The number of queries."""
+        return self.table.select(self.query).n_unique()
+
+    @cached_property
+    def unjudged(self) -> list[tuple[Any, ...]]:
+        """The queries for which a strategy has no judged document, in sorted order."""
+        queries = self.of_queries.filter(judged=0).select(self.query)
+        return queries.unique().sort(self.query).rows()
 
     @cached_property
     def has_irrelevant_judgments(self) -> bool:
         """Return whether a judged document is irrelevant, for at least one measure."""
-        lowest = self.notes.grades[LOWEST]
+        lowest = self.grades[LOWEST]
         if lowest is None:
             return False
         thresholds = (
@@ -133,8 +227,13 @@ class NotedData:
 
     def find_null_keys(self) -> Iterator[str]:
         """Yield sentences about rows without a query or a strategy."""
-        for kind, rows in self.notes.rows_without_key.items():
-            names = self.request.query if kind == "query" else (self.request.strategy,)
+        keys = [("query", [*self.request.query], self.query)]
+        if self.request.strategy is not None:
+            keys.append(("strategy", [self.request.strategy], [self.strategy]))
+        for kind, names, columns_of_notes in keys:
+            is_null = pl.all_horizontal(pl.col(columns_of_notes).is_null())
+            n_rows = pl.col("rows").filter(is_null).cast(pl.Int64).sum()
+            rows = self.of_queries.select(n_rows).item()
             columns = ", ".join(map(repr, names))
             hint = f"drop_nulls({columns})"
             if len(names) > 1:
@@ -167,7 +266,7 @@ class NotedData:
         is_above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if scale.irrelevant or scale.relevant_from is not None or is_above_one:
             return
-        low, high, are_halves = (self.notes.grades[name] for name in (LOWEST, HIGHEST, HALVES))
+        low, high, are_halves = (self.grades[name] for name in (LOWEST, HIGHEST, HALVES))
         if are_halves and low in (MIN_HALF_STAR, 1) and MIN_STARS <= high <= MAX_STARS:
             scale_hint = f" (stars up to 5: irrelevant={low:g}, max_grade=5)"
             yield (
@@ -180,7 +279,7 @@ class NotedData:
 
     def find_large_gains(self) -> Iterator[str]:
         """Yield a sentence if grades are large, and gains are powers of 2 by default."""
-        highest = self.notes.grades[HIGHEST] or 0
+        highest = self.grades[HIGHEST] or 0
         exponent = highest - self.request.scale.irrelevant
         names = [name for name, each in self.request.measures.items() if _is_power_of_2(each)]
         if names and exponent > MAX_EXPONENT:
@@ -198,7 +297,7 @@ class NotedData:
         scale = self.request.scale
         if all(each.function == "infap" for each in self.request.measures.values()):
             return  # for `infap`, such grades mark pooled documents that nobody judged
-        n, low = self.notes.grades[BELOW_ZERO], self.notes.grades[LOWEST]
+        n, low = self.grades[BELOW_ZERO], self.grades[LOWEST]
         if n and not scale.irrelevant and scale.relevant_from is None:
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             grade = self.request.grade
@@ -223,7 +322,7 @@ class NotedData:
 
     def find_unjudged_queries(self) -> Iterator[str]:
         """Yield a sentence about queries without a judged document."""
-        if unjudged := self.notes.unjudged:
+        if unjudged := self.unjudged:
             hint = (
                 "join_judgments(run, judgments) leaves such queries out, and adds the judged "
                 "documents that were not retrieved, which a plain join loses; overview(frame) "
@@ -262,7 +361,7 @@ class NotedData:
         if not self.request.depends_on_missed:
             return
         if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
-            queries = rows.select(self.notes.query).unique(maintain_order=True)
+            queries = rows.select(self.query).unique(maintain_order=True)
             yield (
                 "the relevant documents of a query differ between strategies in "
                 f"{queries.height} of {self.n_queries} queries ({first_few(queries.rows())}): a "
@@ -275,7 +374,7 @@ class NotedData:
             self.n_queries >= MIN_QUERIES_FOR_SHARES
             and any(each["some_retrieved_are_unjudged"] for each in self.strategies)
             and self.holds_for_all("all_judged_are_retrieved")
-            and not self.notes.unjudged
+            and not self.unjudged
         ):
             yield (
                 f"every judged document was retrieved in all {self.n_queries} queries, although "
@@ -291,9 +390,9 @@ class NotedData:
 
         Judgments differ if the number of relevant documents or the sum of their grades differs.
         """
-        query = self.notes.query
-        keys = [self.notes.strategy, *query]
-        rows = self.notes.table.drop_nulls(keys).sort(keys)
+        query = self.query
+        keys = [self.strategy, *query]
+        rows = self.table.drop_nulls(keys).sort(keys)
         n, grade_sum = pl.col("n_relevant"), pl.col("sum_of_relevant")
         return rows.filter(
             (n.min() < n.max()).over(query)
@@ -372,8 +471,9 @@ class NotedData:
             decision = f"{column!r} decides which comes first: the last in text order"
             hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
         values = " or ".join(["grades", *self.request.inputs])
+        n_tied = self.table.filter(DEPENDS_ON_TIES).select(self.query).n_unique()
         yield (
-            f"documents with the same score have different {values} in {self.notes.n_dependent} of "
+            f"documents with the same score have different {values} in {n_tied} of "
             f"{self.n_queries} queries ({', '.join(most_tied)}), and {decision}\n\nHint: {hint}"
         )
 
@@ -395,19 +495,43 @@ class NotedData:
 
 
 WARNING_RULES = (
-    (DataWarning.nulls, NotedData.find_null_keys),
-    (DataWarning.scale, NotedData.find_unlike_scales),
-    (DataWarning.scale, NotedData.find_stars),
-    (DataWarning.scale, NotedData.find_large_gains),
-    (DataWarning.scale, NotedData.find_grades_below_zero),
-    (DataWarning.ties, NotedData.find_ties_by_grade),
-    (DataWarning.unjudged, NotedData.find_unjudged_queries),
-    (DataWarning.join, NotedData.find_lost_documents),
-    (DataWarning.missing, NotedData.find_missing_rankings),
-    (DataWarning.unjudged, NotedData.find_condensed_positives),
-    (DataWarning.unjudged, NotedData.find_low_judged_share),
-    (DataWarning.ties, NotedData.find_decisive_ties),
-    (DataWarning.ties, NotedData.find_tied_pairs),
+    (DataWarning.nulls, Notes.find_null_keys),
+    (DataWarning.scale, Notes.find_unlike_scales),
+    (DataWarning.scale, Notes.find_stars),
+    (DataWarning.scale, Notes.find_large_gains),
+    (DataWarning.scale, Notes.find_grades_below_zero),
+    (DataWarning.ties, Notes.find_ties_by_grade),
+    (DataWarning.unjudged, Notes.find_unjudged_queries),
+    (DataWarning.join, Notes.find_lost_documents),
+    (DataWarning.missing, Notes.find_missing_rankings),
+    (DataWarning.unjudged, Notes.find_condensed_positives),
+    (DataWarning.unjudged, Notes.find_low_judged_share),
+    (DataWarning.ties, Notes.find_decisive_ties),
+    (DataWarning.ties, Notes.find_tied_pairs),
 )
 """Kinds of warnings and the functions that yield their sentences, in the order in which
 the warnings are issued."""
+
+
+def warn_of_notes(notes: Notes, values: pl.DataFrame) -> None:
+    """Issue all warnings that follow from the notes and values.
+
+    Kinds of warnings in `unused_warnings` are left out, since they do not concern the result.
+    """
+    request = notes.request
+    notes = replace(notes, values=values)
+    prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
+    for kind, find_sentences in WARNING_RULES:
+        if kind not in request.unused_warnings:
+            for sentence in find_sentences(notes):
+                warn_the_caller(kind, prefix + sentence)
+
+
+def _is_power_of_2(measure: Measure) -> bool:
+    """Return whether the gain of a grade is a power of 2, although nobody chose this gain."""
+    is_chosen = "gain=" in (measure.name_as_written or "").replace(" ", "")
+    return (
+        not is_chosen
+        and measure.options.get("gain") == "exp2"
+        and not measure.definition.normalises_grades
+    )

@@ -388,12 +388,12 @@ def _parse_lines(file: str, content: bytes, first_line: str, kind: LineFormat) -
         index: Any = fields.select(_is_malformed(kind).arg_true().first()).item()
         if index is None:
             rows = fields.select(kind.fields).cast({kind.number: pl.Float64})
-            _check_numbers(file, rows, kind)
+            _check_last_field(file, rows, kind)
             return rows
         malformed_rows.append((index, fields.row(index, named=True)))
     index, row = max(malformed_rows, key=itemgetter(0))
     number, line = split_lines(content).row(index)
-    hint = _find_hint(line, kind) if index == 0 else ""
+    hint = _hint_at_format(line, kind) if index == 0 else ""
     return refuse_line(file, number, _explain(line, row, kind), line, hint)
 
 
@@ -440,7 +440,7 @@ def _is_malformed(kind: LineFormat) -> pl.Expr:
     return ~is_fine.fill_null(value=False)
 
 
-def _check_numbers(file: str, rows: pl.DataFrame, kind: LineFormat) -> None:
+def _check_last_field(file: str, rows: pl.DataFrame, kind: LineFormat) -> None:
     """Raise if scores stand in place of ranks, or times in place of grades."""
     if kind is MS_MARCO_LINES:
         ranks = rows.filter(pl.col("query") == pl.col("query").first())["rank"]
@@ -470,7 +470,7 @@ def _explain(line: str, fields: dict[str, Any], kind: LineFormat) -> str:
     return explain_number(kind.number, fields[kind.number])
 
 
-def _find_hint(line: str, kind: LineFormat) -> str:
+def _hint_at_format(line: str, kind: LineFormat) -> str:
     """Return a hint for a file whose first line is malformed.
 
     The line is of another reader, or of a table whose header is missing or lacks a column.

@@ -42,7 +42,7 @@ __all__ = ["join_judgments"]
 
 ROW_NUMBER = "polars_graded: row number"
 NO_STRATEGY = "polars_graded: no strategy"
-RETRIEVED, FOUND = "polars_graded: retrieved", "polars_graded: found"
+N_RETRIEVED, N_FOUND = "polars_graded: retrieved", "polars_graded: found"
 """Names of temporary columns: row numbers of judgments; nulls in place of strategies if a run has
 none; and for a strategy and query, the number of retrieved documents and of judged ones among them.
 The prefix keeps them apart from the columns of callers."""
@@ -281,7 +281,7 @@ class Join:
     def counts(self) -> pl.DataFrame:
         """Numbers of retrieved and of judged documents of each strategy and query."""
         return self.run.group_by(self.strategy, self.query, maintain_order=True).agg(
-            pl.len().alias(RETRIEVED), pl.col(ROW_NUMBER).count().alias(FOUND)
+            pl.len().alias(N_RETRIEVED), pl.col(ROW_NUMBER).count().alias(N_FOUND)
         )
 
     @cached_property
@@ -328,12 +328,12 @@ class Join:
     @property
     def n_retrieved(self) -> int:
         """The number of documents that were retrieved for judged queries."""
-        return int(self.answered[RETRIEVED].sum())
+        return int(self.answered[N_RETRIEVED].sum())
 
     @property
     def n_found(self) -> int:
         """The number of judged documents among them."""
-        return int(self.answered[FOUND].sum())
+        return int(self.answered[N_FOUND].sum())
 
     @cached_property
     def unjudged(self) -> pl.Series:
@@ -484,7 +484,7 @@ def warn_of_missing_rows(join: Join, query_columns: Sequence[str]) -> None:
 
 def warn_of_few_matches(join: Join) -> None:
     """Warn if hardly any retrieved document is judged."""
-    unjudged, matched = join.unjudged, join.answered.filter(pl.col(FOUND) > 0)
+    unjudged, matched = join.unjudged, join.answered.filter(pl.col(N_FOUND) > 0)
     n_queries = join.answered[join.query].n_unique()
     n_unmatched = n_queries - matched[join.query].n_unique()
     if unjudged.is_empty() or not (2 * n_unmatched > n_queries or _has_few_matches(join)):

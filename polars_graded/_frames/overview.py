@@ -15,7 +15,7 @@ from polars_graded._frames.contributions import (
     rank_rows_of_strategies,
     select_queries,
 )
-from polars_graded._frames.notes import JUDGED_AT_THE_TOP
+from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.ranking_checks import group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._frames.values import Gathered

@@ -22,8 +22,8 @@ from polars_graded._frames.arguments import (
     Measures,
     parse_measures,
 )
+from polars_graded._frames.data_warnings import TIED_PAIR
 from polars_graded._frames.evaluating import measure_frame
-from polars_graded._frames.notes import TIED_PAIR
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.strategies import find_pairs, in_order
@@ -226,7 +226,7 @@ class PairPart(Part):
     def measure_rankings(self) -> Iterator[StrategyValues]:
         """Yield the values of all pairs with the first strategy, and the notes of each."""
         names = [*self.request.by]
-        values = self.build_pair_values(self.compute(names) if self.request.pairs else [])
+        values = self.build_pair_values(self.compute(names) if self.request.pairs.size else [])
         no_ties = self.make_constant(value=False)
         for name in names:
             yield StrategyValues(name, values, self.note_strategy(name, no_ties, None))

@@ -2,7 +2,7 @@
 
 This module does not depend on any engine, such as Spark. Data too large for one frame are cut into
 parts of whole queries. The values of all parts are concatenated before the result is built. Notes
-are facts about the data that warnings may need (see the module `notes`).
+are facts about the data that warnings may need (see the module `data_warnings`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._frames import data_warnings
-from polars_graded._frames.notes import (
+from polars_graded._frames.data_warnings import (
     BELOW_ZERO,
     DEPENDS_ON_TIES,
     HALVES,
@@ -28,6 +27,7 @@ from polars_graded._frames.notes import (
     note_grades,
     note_queries,
     note_scores,
+    warn_of_notes,
 )
 from polars_graded._frames.records import build_records
 from polars_graded._frames.request import Request
@@ -303,13 +303,13 @@ def _finish_request(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
     """Warn of what the notes show. Values of queries that a grader did not judge become null."""
     request, notes = gathered.request, gathered.notes
     if request.grader is None:
-        data_warnings.warn_of_notes(notes, values)
+        warn_of_notes(notes, values)
         return values
     judged = notes.of_judged_queries.of_queries.select(
         pl.col(column).alias(name) for column, name in zip(notes.query, request.query, strict=True)
     ).unique()
     on: Any = {"on": request.query, "nulls_equal": True, "maintain_order": "left"}
-    data_warnings.warn_of_notes(notes.of_judged_queries, values.join(judged, how="semi", **on))
+    warn_of_notes(notes.of_judged_queries, values.join(judged, how="semi", **on))
     return values.join(
         judged.with_columns(pl.lit(value=True).alias(IS_JUDGED)), how="left", **on
     ).select(
