@@ -58,8 +58,8 @@ from typing import TYPE_CHECKING, Any
 from polars_graded._frame_methods import GradedFrame as _GradedFrame  # noqa: F401 (registers)
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.fusing import fuse
+from polars_graded._frames.inspecting import overview, side_by_side
 from polars_graded._frames.joining import join_judgments
-from polars_graded._frames.overview import overview, side_by_side
 from polars_graded._frames.reading import read_letor, read_qrels, read_run
 from polars_graded._frames.similarities import similarity
 from polars_graded._measuring.phi import phi_control_points, phi_curve

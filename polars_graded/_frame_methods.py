@@ -12,8 +12,8 @@ import polars as pl
 from polars_graded._checks import did_you_mean
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.fusing import fuse
+from polars_graded._frames.inspecting import overview, side_by_side
 from polars_graded._frames.joining import join_judgments
-from polars_graded._frames.overview import overview, side_by_side
 from polars_graded._frames.similarities import similarity
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement

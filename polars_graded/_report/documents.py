@@ -11,8 +11,7 @@ import polars as pl
 from polars_graded._checks import check_column_name, check_column_names, check_columns, check_frame
 from polars_graded._drawing.chart_rows import format_names, join_columns
 from polars_graded._frames.arguments import Columns, parse_by, selects_columns
-from polars_graded._frames.contributions import check_sum
-from polars_graded._frames.overview import overview
+from polars_graded._frames.inspecting import check_sum, overview
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._report.drawing import Charts, Figure

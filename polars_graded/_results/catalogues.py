@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_graded._checks import check_columns, check_frame, check_whole_number, first_few
 from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
-from polars_graded._frames.contributions import RETRIEVED_RANK, rank_rows_of_strategies
+from polars_graded._frames.inspecting import RETRIEVED_RANK, rank_rows_of_strategies
 from polars_graded._frames.ranking_checks import Duplicates, group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC

@@ -13,7 +13,7 @@ from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import By, Columns, Descending, Grade, parse_grade
-from polars_graded._frames.contributions import check_sum, compute_added_by_rank
+from polars_graded._frames.inspecting import check_sum, compute_added_by_rank
 from polars_graded._frames.tables import Frame
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
