@@ -12,11 +12,14 @@ streamed.
 
 from __future__ import annotations
 
-from polars_graded._clicks.counterfactual import estimate_clicks
-from polars_graded._clicks.estimating import estimate_ctr, estimate_pbm, estimate_sdbn
-from polars_graded._clicks.interleaving import compare_interleaved
+from polars_graded._clicks.estimating import (
+    estimate_ctr,
+    estimate_pbm,
+    estimate_propensities,
+    estimate_sdbn,
+)
 from polars_graded._clicks.logs import count_clicks, describe_log
-from polars_graded._clicks.propensities import estimate_propensities
+from polars_graded._clicks.rankers import compare_interleaved, estimate_clicks
 
 __all__ = [
     "compare_interleaved",

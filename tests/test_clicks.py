@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 from statsmodels.stats.proportion import proportion_confint
 
 from polars_graded import DataWarning, clicks
-from polars_graded._clicks import propensities
+from polars_graded._clicks import estimating
 from polars_graded.datasets import simulated_log
 
 Z = 1.959963984540054
@@ -589,7 +589,7 @@ def test_a_log_without_rows_gives_a_table_without_rows(call):
 
 def test_an_em_algorithm_that_has_not_converged_says_so(monkeypatch):
     log = simulated_log(lists=500, documents=4, shuffled=1)
-    monkeypatch.setattr(propensities, "MAX_STEPS", 1)
+    monkeypatch.setattr(estimating, "MAX_STEPS", 1)
     with pytest.warns(DataWarning.positions, match="have not converged in 1 steps of the EM algo"):
         clicks.estimate_propensities(log)
 
