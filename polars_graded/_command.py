@@ -193,7 +193,7 @@ class Rankings:
         """Return the keywords for the keys of results."""
         return {"query": self.query or ["query"], "strategy": self.strategy or "strategy"}
 
-    def list_inputs(self) -> list[Path]:
+    def list_sources(self) -> list[Path]:
         """Return all files that are read."""
         return self.files or []
 
@@ -251,9 +251,9 @@ class JudgedRankings(Rankings):
     relevant_from: float | None = None
     """The lowest relevant grade; by default any grade above irrelevant is relevant."""
 
-    def list_inputs(self) -> list[Path]:
+    def list_sources(self) -> list[Path]:
         """Return all files that are read."""
-        return [*super().list_inputs(), *map(Path, parse_names(self.qrels or ()).values())]
+        return [*super().list_sources(), *map(Path, parse_names(self.qrels or ()).values())]
 
     def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, joined with judgments, and keywords for what no option specifies."""
@@ -372,13 +372,15 @@ def _read_table(file: Path) -> pl.DataFrame:
         if suffix == ".parquet":
             return pl.read_parquet(file)
         table = pl.read_csv(file, separator=SEPARATORS[suffix], infer_schema_length=None)
-        numbers = table.select(cs.integer()).columns
-        texts = pl.read_csv(file, separator=SEPARATORS[suffix], columns=numbers, infer_schema=False)
+        whole_numbers = table.select(cs.integer()).columns
+        texts = pl.read_csv(
+            file, separator=SEPARATORS[suffix], columns=whole_numbers, infer_schema=False
+        )
     except pl.exceptions.PolarsError as error:
         msg = f"{file} cannot be read: {format_on_one_line(error)}"
         raise ValueError(msg) from None
     has_zeros = texts.select(pl.all().str.contains(r"^\s*0\d").any())
-    return table.with_columns(texts[name] for name in numbers if has_zeros[name].item())
+    return table.with_columns(texts[name] for name in whole_numbers if has_zeros[name].item())
 
 
 @dataclass(frozen=True)
@@ -407,7 +409,7 @@ def measure_rankings(
     rankings: MeasuredRankings, measures: Sequence[str], queries: QueryOptions
 ) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
-    names = parse_names(measures)
+    measures_by_name = parse_names(measures)
     frame, keywords = rankings.read(pg.evaluate)
     if "grade" not in (*keywords, *frame.columns):
         msg = (
@@ -415,11 +417,13 @@ def measure_rankings(
             f"are {', '.join(frame.columns)}"
         )
         raise ValueError(msg)
-    values = pg.evaluate(frame, names, **keywords, fingerprint=True)
+    values = pg.evaluate(frame, measures_by_name, **keywords, fingerprint=True)
     values = queries.add_to(values, frame, rankings.keys["query"])
-    curves = [name for name in names if values.schema[name] == pl.List]
-    numbers = {name: measure for name, measure in names.items() if name not in curves}
-    return Evaluation(values, numbers, curves, frame, keywords)
+    curves = [name for name in measures_by_name if values.schema[name] == pl.List]
+    single_values = {
+        name: measure for name, measure in measures_by_name.items() if name not in curves
+    }
+    return Evaluation(values, single_values, curves, frame, keywords)
 
 
 # Texts and files
@@ -595,7 +599,7 @@ def evaluate(
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the means, .md or .tex for a table with significant differences.
     """
-    check_outputs(output, rankings.list_inputs(), *RESULTS, *CHARTS, *TABLES)
+    check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS, *TABLES)
     results, keys = measure_rankings(rankings, measure, queries), rankings.keys
     if any(file.suffix.lower() not in RESULTS for file in output or ()):
         results.check_measures()
@@ -655,12 +659,12 @@ def compare(
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the differences, .md or .tex for a table with significant differences.
     """
-    check_outputs(output, rankings.list_inputs(), *RESULTS, *CHARTS, *TABLES)
-    results, key = measure_rankings(rankings, measure, queries), rankings.keys["strategy"]
+    check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS, *TABLES)
+    results, strategy = measure_rankings(rankings, measure, queries), rankings.keys["strategy"]
     results.check_measures()
     options = vars(comparison) | vars(queries) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
-    groups = ["grader", "measure", *(queries.segments or ()), key]
+    groups = ["grader", "measure", *(queries.segments or ()), strategy]
     columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
     tests = compared.select("test", "correction").unique(maintain_order=True).rows()
     notes = [f"Test {test}, correction {correction}." for test, correction in tests]
@@ -668,7 +672,7 @@ def compare(
     chart = pg.charts.comparison_forest
     writers: Writers = {
         RESULTS: partial(pg.write_results, results.values),
-        CHARTS: lambda file: write_chart(chart(compared, strategy=key), file),
+        CHARTS: lambda file: write_chart(chart(compared, strategy=strategy), file),
         TABLES: partial(write_paper_table, results, **options),
     }
     write_outputs(output, writers)
@@ -696,7 +700,7 @@ def gate(
         Files to write: .csv or .parquet for the values of each query, .md for a summary of the
         verdicts.
     """
-    check_outputs(output, [*rankings.list_inputs(), Path(options.baseline)], *RESULTS, *SUMMARY)
+    check_outputs(output, [*rankings.list_sources(), Path(options.baseline)], *RESULTS, *SUMMARY)
     is_file = Path(options.baseline).suffix.lower() in RESULTS
     baseline = Path(options.baseline) if is_file else options.baseline
     try:
@@ -743,7 +747,7 @@ def report(
         of each query.
     """
     outputs = output or [Path("report.html")]
-    check_outputs(outputs, rankings.list_inputs(), *PAGE, *RESULTS)
+    check_outputs(outputs, rankings.list_sources(), *PAGE, *RESULTS)
     results = measure_rankings(rankings, measure, queries)
     keywords = results.keywords | vars(comparison) | vars(queries) | rankings.keys
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
@@ -777,16 +781,18 @@ def similarity(
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the means.
     """
-    check_outputs(output, rankings.list_inputs(), *RESULTS, *CHARTS)
-    names, keys = parse_names(measure), rankings.keys
+    check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS)
+    measures, keys = parse_names(measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
-    values = pg.similarity(frame, names, baseline=baseline, **keywords)
+    values = pg.similarity(frame, measures, baseline=baseline, **keywords)
     values = queries.add_to(values, frame, keys["query"])
-    numbers = {name: each for name, each in names.items() if values.schema[name] != pl.List}
+    single_values = {
+        name: each for name, each in measures.items() if values.schema[name] != pl.List
+    }
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
     options = keys | vars(queries) | {"missing": "drop"}
-    summary = pl.concat([pg.summarise(pair, numbers, **options) for pair in pairs])
+    summary = pl.concat([pg.summarise(pair, single_values, **options) for pair in pairs])
     columns = [keys["strategy"], "measure", *(queries.segments or [])]
     shown = format_table(summary.select(*columns, *SHOWN_STATISTICS))
     print_text("\n".join([shown, *queries.notes]))
@@ -823,7 +829,7 @@ def fuse(
     output
         Files to write: .csv or .parquet for the rows with a column fused, .run for a run of TREC.
     """
-    check_outputs(output, rankings.list_inputs(), *RUN, *RESULTS)
+    check_outputs(output, rankings.list_sources(), *RUN, *RESULTS)
     if not output:
         msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
         raise ValueError(msg)

@@ -447,8 +447,8 @@ def popularity_rankings(
 
 def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
     """Return the mask of rows with a score above the upper whisker."""
-    rows, n = scores.shape
-    ascending = Ragged(np.sort(scores, axis=1).ravel(), np.arange(rows + 1) * n)
+    n_samples, n = scores.shape
+    ascending = Ragged(np.sort(scores, axis=1).ravel(), np.arange(n_samples + 1) * n)
     return ascending.last_values() > find_median_and_upper_whisker(ascending, 1.5)[1]
 
 
@@ -622,8 +622,8 @@ def simulated_log(
     docs = orders[ranker, query]
     is_shuffled = rng.random(lists) < shuffled
     docs[is_shuffled] = np.argsort(rng.random((is_shuffled.sum(), documents)))[:, :n_shown]
-    rows = query[:, np.newaxis]
-    a, s = attractiveness[rows, docs], satisfaction[rows, docs]
+    queries_of_lists = query[:, np.newaxis]
+    a, s = attractiveness[queries_of_lists, docs], satisfaction[queries_of_lists, docs]
     clicked = _simulate_clicks(rng, a, s, model, decay, continuation)
     ranker_names = pl.Series("ranker", [*noises]).gather(ranker).set(pl.Series(is_shuffled), None)
     return pl.DataFrame(

@@ -147,28 +147,29 @@ def compare_interleaved(
     keys = [*LISTS, *dict.fromkeys(list_columns)]
     log.count_lists(list_columns)
     [column] = log.find_names([check_column_name("team", team)])
-    names = _find_teams(log, column)
+    rankers = _find_teams(log, column)
     first, second = (
-        ((pl.col("clicked") == 1) & (pl.col(column) == each)).sum().cast(pl.Int64) for each in names
+        ((pl.col("clicked") == 1) & (pl.col(column) == each)).sum().cast(pl.Int64)
+        for each in rankers
     )
     preference = (((first - second).sign() + 1) / 2).alias("preference")
     preferences = log.rows.group_by(keys).agg(preference).collect(engine="streaming")
-    if baseline is not None and baseline not in names:
-        check_choice("baseline", baseline, names)
-    if baseline == names[0]:
-        names, loss = names[::-1], 1 - pl.col("preference")
+    if baseline is not None and baseline not in rankers:
+        check_choice("baseline", baseline, rankers)
+    if baseline == rankers[0]:
+        rankers, loss = rankers[::-1], 1 - pl.col("preference")
         preferences = preferences.with_columns(loss.alias("preference"))
     if unit == "query":
         keys.remove("session")
         preferences = preferences.group_by(keys).agg(pl.col("preference").mean())
-    values = log.rename(preferences.sort(keys).with_columns(pl.lit(names[0]).alias("strategy")))
+    values = log.rename(preferences.sort(keys).with_columns(pl.lit(rankers[0]).alias("strategy")))
     baseline_values = values.with_columns(
-        pl.lit(0.5).alias("preference"), pl.lit(names[1]).alias("strategy")
+        pl.lit(0.5).alias("preference"), pl.lit(rankers[1]).alias("strategy")
     )
     return compare(
         pl.concat([values, baseline_values]),
         {"preference": "highest"},
-        baseline=names[1],
+        baseline=rankers[1],
         query=[str(query), session] if unit == "list" else query,
         segments=segments, cluster=cluster, test=test, correction=correction,
         confidence=confidence, seed=seed, resamples=resamples,
@@ -315,7 +316,7 @@ def estimate_clicks(
     counts = log.count("query", "rank")
     lists = log.count_lists()
     total = int(lists["lists"].sum())
-    rows = []
+    results = []
     for key, new_ranking in _read_ranking(log, frame, strategy).items():
         if missing := lists.join(new_ranking, on="query", how="anti").height:
             msg = (
@@ -336,10 +337,10 @@ def estimate_clicks(
             is_estimated=propensity is None,
         )
         label = {} if strategy is None else {strategy: key[0]}
-        rows.append({**label, "method": method, "weights": weights, "lists": total, **values})
+        results.append({**label, "method": method, "weights": weights, "lists": total, **values})
     logged_clicks = pl.lit(int(counts["clicks"].sum()) / total).alias("logged_clicks")
     estimates = pl.col("estimate", "ci_low", "ci_high").cast(pl.Float64)
-    table = pl.DataFrame(rows, infer_schema_length=None)
+    table = pl.DataFrame(results, infer_schema_length=None)
     return table.select(
         pl.exclude("estimate", "ci_low", "ci_high", "note"),
         logged_clicks,

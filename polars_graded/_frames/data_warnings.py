@@ -230,18 +230,18 @@ class Notes:
         keys = [("query", [*self.request.query], self.query)]
         if self.request.strategy is not None:
             keys.append(("strategy", [self.request.strategy], [self.strategy]))
-        for kind, names, columns_of_notes in keys:
+        for kind, columns, columns_of_notes in keys:
             is_null = pl.all_horizontal(pl.col(columns_of_notes).is_null())
-            n_rows = pl.col("rows").filter(is_null).cast(pl.Int64).sum()
-            rows = self.of_queries.select(n_rows).item()
-            columns = ", ".join(map(repr, names))
-            hint = f"drop_nulls({columns})"
-            if len(names) > 1:
-                hint = f"filter(~pl.all_horizontal(pl.col({columns}).is_null()))"
-            if rows:
-                subject = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
+            total = pl.col("rows").filter(is_null).cast(pl.Int64).sum()
+            n_rows = self.of_queries.select(total).item()
+            quoted = ", ".join(map(repr, columns))
+            hint = f"drop_nulls({quoted})"
+            if len(columns) > 1:
+                hint = f"filter(~pl.all_horizontal(pl.col({quoted}).is_null()))"
+            if n_rows:
+                subject = "1 row, which is" if n_rows == 1 else f"{n_rows} rows, which are"
                 yield (
-                    f"{kind} {columns} is null in {subject} measured as one separate {kind}"
+                    f"{kind} {quoted} is null in {subject} measured as one separate {kind}"
                     f"\n\nHint: .{hint} leaves such rows out"
                 )
 
@@ -434,11 +434,13 @@ class Notes:
 
     def find_low_judged_share(self) -> Iterator[str]:
         """Yield a sentence if the judged share of any strategy is too low."""
-        rows = [each for each in self.strategies if each["answered"] >= MIN_QUERIES_FOR_SHARES]
-        if self.request.condensed or not rows:
+        strategies = [
+            each for each in self.strategies if each["answered"] >= MIN_QUERIES_FOR_SHARES
+        ]
+        if self.request.condensed or not strategies:
             return
-        shares = [each["judged_of_first_ten"] / each["first_ten"] for each in rows]
-        pairs = sorted(zip(shares, rows, strict=True), key=itemgetter(0))
+        shares = [each["judged_of_first_ten"] / each["first_ten"] for each in strategies]
+        pairs = sorted(zip(shares, strategies, strict=True), key=itemgetter(0))
         (low, lowest), (high, highest) = pairs[0], pairs[-1]
         if low < MIN_JUDGED_SHARE:
             unjudged = round(lowest["first_ten"] - lowest["judged_of_first_ten"])
@@ -470,10 +472,10 @@ class Notes:
         else:
             decision = f"{column!r} decides which comes first: the last in text order"
             hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
-        values = " or ".join(["grades", *self.request.inputs])
+        judgments = " or ".join(["grades", *self.request.inputs])
         n_tied = self.table.filter(DEPENDS_ON_TIES).select(self.query).n_unique()
         yield (
-            f"documents with the same score have different {values} in {n_tied} of "
+            f"documents with the same score have different {judgments} in {n_tied} of "
             f"{self.n_queries} queries ({', '.join(most_tied)}), and {decision}\n\nHint: {hint}"
         )
 

@@ -274,11 +274,8 @@ def _build_fusion(
     scores = {name: _get_score(request, schema, name) for name in request.by}
     retrieved = pl.any_horizontal(score.is_not_null() for score in scores.values())
     for name, score in scores.items():
-        needs_rank = method in RANK_METHODS or normalise == "rank"
-        rank = score
-        if needs_rank:
-            ranks = rank_rows(request.build_document_ranking(name)).over(query)
-            rank = ranks.struct.field("rank").cast(pl.Float64)
+        ranks = rank_rows(request.build_document_ranking(name)).over(query)
+        rank = ranks.struct.field("rank").cast(pl.Float64)
         if method == "rrf":
             part = 1 / (k + rank)
         elif method == "borda":

@@ -365,12 +365,12 @@ def select_queries(
 
     Raise also if `descending` does not fit a column that looks like ranks.
     """
-    columns, schema = ", ".join(map(repr, request.query)), frame.collect_schema()
+    quoted_columns, schema = ", ".join(map(repr, request.query)), frame.collect_schema()
     keys = []
     for of in queries:
         key = of if len(request.query) > 1 else (of,)
         if not (isinstance(key, tuple) and len(key) == len(request.query)):
-            msg = f"`of` must be a tuple with one value for each of {columns}, got {of!r}"
+            msg = f"`of` must be a tuple with one value for each of {quoted_columns}, got {of!r}"
             raise TypeError(msg)
         types = {name: schema[name] for name in request.query}
         try:
@@ -378,7 +378,7 @@ def select_queries(
             keys.append(pl.DataFrame(values, schema=types))
         except (pl.exceptions.PolarsError, TypeError, OverflowError):
             kinds = ", ".join(map(str, types.values()))
-            msg = f"`of` must be a value of {columns}, which is of type {kinds}, got {of!r}"
+            msg = f"`of` must be a value of {quoted_columns}, which is of type {kinds}, got {of!r}"
             raise TypeError(msg) from None
     selected = frame.lazy().join(
         pl.concat(keys).lazy(),
@@ -392,7 +392,9 @@ def select_queries(
     all_rows = request.add_computed_columns(frame.lazy().select(request.needed_columns).collect())
     group_rankings(request, all_rows)
     if rows.is_empty():
-        msg = f"`frame` must have a row of the query, got none for {queries[0]!r} in {columns}"
+        msg = (
+            f"`frame` must have a row of the query, got none for {queries[0]!r} in {quoted_columns}"
+        )
         raise ValueError(msg)
     return rows
 

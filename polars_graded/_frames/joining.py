@@ -173,11 +173,11 @@ def join_judgments(
     │ a        ┆ q2    ┆ d1  ┆ null  ┆ 1     │
     └──────────┴───────┴─────┴───────┴───────┘
     """
-    columns = check_column_names("query", query)
-    query = ", ".join(columns)
-    if len(columns) > 1:
+    query_columns = check_column_names("query", query)
+    query = ", ".join(query_columns)
+    if len(query_columns) > 1:
         run, judgments = (
-            pack_query(argument, frames, columns, query)
+            pack_query(argument, frames, query_columns, query)
             for argument, frames in (("run", run), ("judgments", judgments))
         )
     for argument, name in (("doc", doc), ("grade", grade)):
@@ -210,18 +210,18 @@ def join_judgments(
             check_one_strategy(rows, strategy)
         check_no_nulls(rows, "run", [query, doc] if is_single else key)
         check_distinct(rows, "run", key)
-        names = [None] if is_single and rows.is_empty() else strategies
+        strategy_names = [None] if is_single and rows.is_empty() else strategies
         judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
-        join = Join.of(rows, judged, query, doc, strategy, names)
+        join = Join.of(rows, judged, query, doc, strategy, strategy_names)
         check_forms(join)
-        warn_of_missing_rows(join, columns)
+        warn_of_missing_rows(join, query_columns)
         warn_of_few_matches(join)
         yield pl.concat([join.rows, join.missed], how="diagonal").select(cs.by_name([*schema]))
 
     joined: Frame = (
         next(join_rows()) if isinstance(run, pl.DataFrame) else scan_frames(schema, join_rows)
     )
-    return joined if len(columns) == 1 else joined.unnest(query)
+    return joined if len(query_columns) == 1 else joined.unnest(query)
 
 
 def _type_columns(table: Frame, other: Frame, query: str, doc: str, *numbers: str) -> Frame:
@@ -255,8 +255,8 @@ class Join:
     """All rows of the run, with the judgments and row numbers of judged documents."""
     judged: pl.DataFrame
     """The judgments with their row numbers."""
-    names: Sequence[Any]
-    """Names of strategies, some of which may have no rows."""
+    strategy_names: Sequence[Any]
+    """Some of them may have no rows."""
 
     @classmethod
     def of(
@@ -266,7 +266,7 @@ class Join:
         query: str,
         doc: str,
         strategy: str | None,
-        names: Sequence[Any],
+        strategy_names: Sequence[Any],
     ) -> Join:
         """Join a run with its judgments."""
         judged = judged.with_row_index(ROW_NUMBER)
@@ -275,7 +275,7 @@ class Join:
             strategy = NO_STRATEGY
             run = run.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
         run = run.join(judged, on=[query, doc], how="left", maintain_order="left")
-        return cls(query, doc, strategy, run, judged, names)
+        return cls(query, doc, strategy, run, judged, strategy_names)
 
     @cached_property
     def counts(self) -> pl.DataFrame:
@@ -306,7 +306,7 @@ class Join:
         """All strategies, in the order of their first rows."""
         of_rows = self.counts.select(self.strategy)
         return pl.concat(
-            [of_rows, pl.DataFrame({self.strategy: self.names}, of_rows.schema)]
+            [of_rows, pl.DataFrame({self.strategy: self.strategy_names}, of_rows.schema)]
         ).unique(maintain_order=True)
 
     @cached_property

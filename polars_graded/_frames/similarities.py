@@ -448,12 +448,12 @@ def similarity(
             irrelevant=irrelevant,
             relevant_from=relevant_from,
         )
-        names = pl.Series([*request.by])
+        strategies = pl.Series([*request.by])
         if strategy is not None:
-            names = _find_strategies(frame, strategy)
-        if len(names):
-            pairs = np.stack(find_pairs(names, baseline, hint=STRATEGIES_HINT))
-            request = replace(request, strategies=names, pairs=pairs)
+            strategies = _find_strategies(frame, strategy)
+        if len(strategies):
+            pairs = np.stack(find_pairs(strategies, baseline, hint=STRATEGIES_HINT))
+            request = replace(request, strategies=strategies, pairs=pairs)
         return [request]
 
     values: pl.DataFrame | pl.LazyFrame = measure_frame(
