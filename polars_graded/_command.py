@@ -395,21 +395,30 @@ class Evaluation:
     keywords: dict[str, Any]
     """Keywords that describe the frame to `evaluate`."""
 
-    def check_measures(self) -> None:
-        """Raise if all measures are curves."""
-        if not self.measures:
-            msg = (
-                "--measure must name a measure with one value per query, such as ndcg@10, got only "
-                f"curves: {', '.join(self.curves)}"
-            )
-            raise ValueError(msg)
+
+def split_measures(
+    measures: dict[str, str], values: pl.DataFrame
+) -> tuple[dict[str, str], list[str]]:
+    """Return the measures with one value for each query, and the names of curves."""
+    curves = [name for name in measures if values.schema[name] == pl.List]
+    return {name: measures[name] for name in measures if name not in curves}, curves
+
+
+def check_measures(measures: dict[str, str], example: str = "ndcg@10") -> None:
+    """Raise if no measure has one value for each query."""
+    if not measures:
+        msg = (
+            f"--measure must name a measure with one value per query, such as {example}, got only "
+            "curves"
+        )
+        raise ValueError(msg)
 
 
 def measure_rankings(
     rankings: MeasuredRankings, measures: Sequence[str], queries: QueryOptions
 ) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
-    measures_by_name = parse_names(measures)
+    names = parse_names(measures)
     frame, keywords = rankings.read(pg.evaluate)
     if "grade" not in (*keywords, *frame.columns):
         msg = (
@@ -417,13 +426,9 @@ def measure_rankings(
             f"are {', '.join(frame.columns)}"
         )
         raise ValueError(msg)
-    values = pg.evaluate(frame, measures_by_name, **keywords, fingerprint=True)
+    values = pg.evaluate(frame, names, **keywords, fingerprint=True)
     values = queries.add_to(values, frame, rankings.keys["query"])
-    curves = [name for name in measures_by_name if values.schema[name] == pl.List]
-    single_values = {
-        name: measure for name, measure in measures_by_name.items() if name not in curves
-    }
-    return Evaluation(values, single_values, curves, frame, keywords)
+    return Evaluation(values, *split_measures(names, values), frame, keywords)
 
 
 # Texts and files
@@ -602,7 +607,7 @@ def evaluate(
     check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS, *TABLES)
     results, keys = measure_rankings(rankings, measure, queries), rankings.keys
     if any(file.suffix.lower() not in RESULTS for file in output or ()):
-        results.check_measures()
+        check_measures(results.measures)
     options, groups = keys | vars(queries), ["grader", *(queries.segments or ())]
     groups, texts = [name for name in groups if name in results.values.columns], []
     if results.measures:
@@ -661,7 +666,7 @@ def compare(
     """
     check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS, *TABLES)
     results, strategy = measure_rankings(rankings, measure, queries), rankings.keys["strategy"]
-    results.check_measures()
+    check_measures(results.measures)
     options = vars(comparison) | vars(queries) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
     groups = ["grader", "measure", *(queries.segments or ()), strategy]
@@ -707,7 +712,7 @@ def gate(
         with print_warnings("gate") as warned:
             results = measure_rankings(rankings, measure, queries)
             keywords = vars(options) | vars(queries) | {"baseline": baseline} | rankings.keys
-            results.check_measures()
+            check_measures(results.measures)
             verdicts = pg.gate(results.values, results.measures, **keywords)
     except ERRORS as error:
         refusal = write_summary("The gate was refused", [write_sentence(error, "gate")])
@@ -786,9 +791,8 @@ def similarity(
     frame, keywords = rankings.read(pg.similarity)
     values = pg.similarity(frame, measures, baseline=baseline, **keywords)
     values = queries.add_to(values, frame, keys["query"])
-    single_values = {
-        name: each for name, each in measures.items() if values.schema[name] != pl.List
-    }
+    single_values, _ = split_measures(measures, values)
+    check_measures(single_values, "overlap@10")
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
     options = keys | vars(queries) | {"missing": "drop"}
@@ -844,6 +848,9 @@ def fuse(
         scores = [*keywords.get("by", {"score": "score"}).values()]
         frame = frame.pivot(strategy, index=[*query, doc], values=scores)
         keywords["by"] = [name for name in frame.columns if name not in (*query, doc)]
+    if "by" not in keywords:
+        msg = "fuse needs columns of scores, --by old new, or stacked strategies, --strategy NAME"
+        raise ValueError(msg)
     keywords |= {"method": method, "normalise": normalise, "weights": weights, "k": k}
     fused = pg.fuse(frame, **keywords)
 

@@ -485,6 +485,9 @@ WRONG = {
     "--descending must be true, false": ("evaluate", "rows.csv", "--descending", "no"),
     "bad.run, line 2": ("evaluate", "--qrels", "qrels.txt", "bad.run"),
     "empty": ("evaluate", "empty.csv"),
+    "fuse needs columns of scores, --by old new": ("fuse", "rows.csv", "-o", "fused.run"),
+    "such as overlap@10, got only curves": ("similarity", "--measure", "overlap_curve@5"),
+    "such as ndcg@10, got only curves": ("compare", "--measure", "dcg_curve@5"),
 }
 
 
