@@ -138,21 +138,21 @@ class QueryOptions:
         weights = None if self.weights is None else [self.weights]
         options = {"cluster": self.cluster, "weights": weights, "segments": self.segments}
         columns = {name: option for option, names in options.items() for name in names or ()}
-        for name in (name for name in columns if name not in values.columns):
+        lacking = [name for name in columns if name not in values.columns]
+        for name in lacking:
             if name not in frame.columns:
                 msg = f"--{columns[name]} must name a column of the rankings, got {name!r}"
                 raise ValueError(msg)
-            rows = frame.select(*key, name).unique(maintain_order=True)
-            unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
-            if unclear.height:
-                msg = (
-                    f"column {name!r} must have one value per query, got several, or nulls in some "
-                    f"rows, in {unclear.height} of {rows.n_unique(key)} queries: "
-                    f"{first_few(unclear.rows())}"
-                )
-                raise ValueError(msg)
-            values = values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
-        return values
+        rows = frame.select(*key, *lacking).unique(maintain_order=True)
+        unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
+        if unclear.height:
+            msg = (
+                f"{first_few(lacking)} must have one value per query, got several, or nulls in "
+                f"some rows, in {unclear.height} of {rows.n_unique(key)} queries: "
+                f"{first_few(unclear.rows())}"
+            )
+            raise ValueError(msg)
+        return values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
 
 
 RANKINGS = Group("Rankings")

@@ -212,7 +212,11 @@ def join_judgments(
         check_distinct(rows, "run", key)
         strategy_names = [None] if is_single and rows.is_empty() else strategies
         judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
-        join = Join.of(rows, judged, query, doc, strategy, strategy_names)
+        if strategy is None:
+            # The nulls are Boolean, since Polars groups by a Boolean column fast.
+            rows = rows.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
+        judged = judged.with_row_index(ROW_NUMBER)
+        join = Join(query, doc, strategy or NO_STRATEGY, rows, judged, strategy_names)
         check_forms(join)
         warn_of_missing_rows(join, query_columns)
         warn_of_few_matches(join)
@@ -252,35 +256,21 @@ class Join:
     strategy: str
     """The column of strategies, `NO_STRATEGY` if the run has none."""
     run: pl.DataFrame
-    """All rows of the run, with the judgments and row numbers of judged documents."""
     judged: pl.DataFrame
     """The judgments with their row numbers."""
     strategy_names: Sequence[Any]
     """Some of them may have no rows."""
 
-    @classmethod
-    def of(
-        cls,
-        run: pl.DataFrame,
-        judged: pl.DataFrame,
-        query: str,
-        doc: str,
-        strategy: str | None,
-        strategy_names: Sequence[Any],
-    ) -> Join:
-        """Join a run with its judgments."""
-        judged = judged.with_row_index(ROW_NUMBER)
-        if strategy is None:
-            # The nulls are Boolean, since Polars groups by a Boolean column fast.
-            strategy = NO_STRATEGY
-            run = run.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
-        run = run.join(judged, on=[query, doc], how="left", maintain_order="left")
-        return cls(query, doc, strategy, run, judged, strategy_names)
+    @cached_property
+    def joined(self) -> pl.DataFrame:
+        """All rows of the run, with the judgments and row numbers of judged documents."""
+        on = [self.query, self.doc]
+        return self.run.join(self.judged, on=on, how="left", maintain_order="left")
 
     @cached_property
     def counts(self) -> pl.DataFrame:
         """Numbers of retrieved and of judged documents of each strategy and query."""
-        return self.run.group_by(self.strategy, self.query, maintain_order=True).agg(
+        return self.joined.group_by(self.strategy, self.query, maintain_order=True).agg(
             pl.len().alias(N_RETRIEVED), pl.col(ROW_NUMBER).count().alias(N_FOUND)
         )
 
@@ -298,8 +288,8 @@ class Join:
     def rows(self) -> pl.DataFrame:
         """The rows of judged queries."""
         if self.answered.height == self.counts.height:
-            return self.run
-        return self.run.join(self.queries, on=self.query, how="semi", maintain_order="left")
+            return self.joined
+        return self.joined.join(self.queries, on=self.query, how="semi", maintain_order="left")
 
     @cached_property
     def strategies(self) -> pl.DataFrame:

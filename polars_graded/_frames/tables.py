@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -23,20 +23,16 @@ COLLECTIONS = (list, tuple, set, frozenset, Mapping)
 """Types of the documents of a query in a mapping."""
 
 
-class Runs(NamedTuple):
-    """The retrieved documents of one strategy, or of several stacked strategies."""
+def build_run_table(
+    run: Any, query: str, doc: str, strategy: str | None
+) -> tuple[Frame, str | None, list[Any]]:
+    """Return the retrieved documents in one frame, lazy if any input is lazy.
 
-    table: Frame
-    strategy: str | None
-    """Name of the column of strategies. None for a single run if no column was passed."""
-    strategies: Sequence[str] = ()
-    """Names of the strategies if the run is a mapping of strategies. Some may have no rows."""
-
-
-def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
-    """Return the retrieved documents in one frame, lazy if any input is lazy."""
+    The second result is the column of strategies, or None for one run if no column was passed. The
+    third has the names in a mapping of strategies, some of which may have no rows.
+    """
     if not isinstance(run, Mapping) or _maps_queries(run):
-        return Runs(build_table("run", run, query, doc, "score", strategy), strategy)
+        return build_table("run", run, query, doc, "score", strategy), strategy, []
     strategy = "strategy" if strategy is None else strategy
     parts, is_lazy = [], False
     for name, run_of_strategy in run.items():
@@ -54,7 +50,7 @@ def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Run
             # Two Enum columns with other categories have no common type but String.
             parts = [part.with_columns(pl.col(name).cast(pl.String)) for part in parts]
     stacked = pl.concat(parts, how="diagonal_relaxed")
-    return Runs(stacked if is_lazy else stacked.collect(), strategy, [*run])
+    return stacked if is_lazy else stacked.collect(), strategy, [*run]
 
 
 def build_judgment_table(
