@@ -204,7 +204,8 @@ def join_judgments(
         judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
 
     def join_rows(*_: object) -> Iterator[pl.DataFrame]:
-        rows, judged = run.lazy().collect(engine="streaming"), judgments.lazy().collect()
+        rows = run.collect(engine="streaming") if isinstance(run, pl.LazyFrame) else run
+        judged = judgments.lazy().collect()
         check_key_columns(judged, "judgments", [query, doc])
         if is_single and strategy is not None:
             check_one_strategy(rows, strategy)
