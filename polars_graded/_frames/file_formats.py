@@ -487,7 +487,7 @@ def _hint_at_format(line: str, kind: LineFormat) -> str:
     """
     for reader, (name, pattern) in LINE_PATTERNS.items():
         if reader != kind.reader and re.fullmatch(pattern, line):
-            return f"\n\nHint: the line looks like one of {name}; {reader}(paths) reads such lines"
+            return f"\n\nHint: the line has the format of {name}; {reader}(paths) reads such lines"
     needed = ("query", "doc", kind.number)
     separator = next((each for each in ",;\t" if each in line), None)
     if separator is None and len(line.split()) != len(needed):
@@ -497,9 +497,8 @@ def _hint_at_format(line: str, kind: LineFormat) -> str:
     if len(missing) == len(needed):
         header = (separator or " ").join(needed)
         return f"\n\nHint: a first line {header!r} names the columns of a table"
-    names = (
-        f"{field} (or {', '.join(sorted({*NAMES[field][:5]} - {field}))})" for field in missing
-    )
+    others = {field: sorted({*NAMES[field][:5]} - {field}) for field in missing}
+    names = [f"{each} (or {', '.join(names)})" if names else each for each, names in others.items()]
     return f"\n\nHint: the header lacks {' and '.join(names)}"
 
 
