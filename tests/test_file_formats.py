@@ -104,6 +104,7 @@ JSON_RUNS = [
     (lines_of(*RECORDS), [("1", "d1", 2, None), ("1", "d2", 0.5, None)]),
     (json.dumps(RECORDS), [("1", "d1", 2, None), ("1", "d2", 0.5, None)]),
     (json.dumps(RERANKED), [("q1", "d", 1.5, None)]),
+    (json.dumps({"q1": [{"doc_id": "d", "score": 1.5}]}), [("q1", "d", 1.5, 1)]),
     (lines_of(*RERANKED), [("q1", "d", 1.5, None)]),
     (lines_of({"id": "a", "doc_id": "x", "score": 3}), [("a", "x", 3, None)]),
     (lines_of({"query": "a", "doc": "x", "rank": 3}), [("a", "x", -3, 3)]),
@@ -172,7 +173,7 @@ def test_a_malformed_row_of_a_table_is_refused(text, sentence):
         ('{"q": {"d": "high"}}', "'high'"),
         ('{"q": [{"d": 1}]}', "none"),
         ('{"q": {"a": 1}', "Expecting ',' delimiter"),
-        ('{"q": {"d": {"score": 2.0}}}', "none"),
+        ('{"q": {"d": {"score": 2.0}}}', "a document must have a score, got an object"),
         ('[{"a": 1}]', "none"),
     ],
 )

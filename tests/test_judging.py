@@ -335,6 +335,15 @@ def test_lists_of_ids_are_in_rank_order(run, judgments):
     assert_frame_equal(join_judgments(run, judgments), ANSWERED)
 
 
+def test_lists_of_structs_bring_their_scores_and_grades():
+    run = pl.DataFrame({"query": [1], "retrieved": [[{"doc": "c", "score": 0.2}]]})
+    relevant = pl.DataFrame(
+        {"query": [1], "relevant": [[{"doc": "a", "grade": 3}, {"doc": "c", "grade": 1}]]}
+    )
+    expected = frame_of("query doc score rank grade", (1, "c", 0.2, 1, 1), (1, "a", None, None, 3))
+    assert_frame_equal(join_judgments(run, relevant), expected)
+
+
 # Grades that are no judgments
 
 POOLED = frame_of("query doc grade", ("q", "x", -1), ("q", "a", 1), ("q", "n", 0), ("q", "b", 1))

@@ -63,6 +63,12 @@ def test_rows_are_those_of_an_eager_run_in_their_order(engine, lazy_judgments):
         assert_frame_equal(found.collect(engine=engine), expected)
 
 
+@fits
+def test_columns_of_the_judgments_alone_are_joined():
+    expected = join_judgments(RUN, JUDGMENTS).select("grade")
+    assert_frame_equal(join_judgments(RUN.lazy(), JUDGMENTS).select("grade").collect(), expected)
+
+
 # What is refused
 
 

@@ -22,7 +22,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import first_few
-from polars_graded._frames.tables import build_table
+from polars_graded._frames.tables import build_table, maps_queries
 from polars_graded._measuring.document_columns import DOCUMENT_NAMES, normalise_name
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
@@ -245,8 +245,12 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
             return _flatten(pl.read_json(content, infer_schema_length=None), kind)
         if _is_record(first_line, kind):
             return _flatten(pl.read_ndjson(content, infer_schema_length=None), kind)
+        mapping = json.loads(content)
+        if not maps_queries(mapping):
+            msg = f"a document must have a {kind.number}, got an object"
+            raise TypeError(msg)
         name = "run" if kind is RUN_LINES else "judgments"
-        table = build_table(name, json.loads(content), "query", "doc", kind.number)
+        table = build_table(name, mapping, "query", "doc", kind.number)
         return table.lazy().collect()
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]

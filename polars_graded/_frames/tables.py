@@ -31,7 +31,7 @@ def build_run_table(
     The second result is the column of strategies, or None for one run if no column was passed. The
     third has the names in a mapping of strategies, some of which may have no rows.
     """
-    if not isinstance(run, Mapping) or _maps_queries(run):
+    if not isinstance(run, Mapping) or maps_queries(run):
         return build_table("run", run, query, doc, "score", strategy), strategy, []
     strategy = "strategy" if strategy is None else strategy
     parts, is_lazy = [], False
@@ -57,7 +57,7 @@ def build_judgment_table(
     judgments: Any, query: str, doc: str, grade: str
 ) -> tuple[Frame, list[str]]:
     """Return the judged documents, and the columns of grades, one per grader."""
-    if not isinstance(judgments, Mapping) or _maps_queries(judgments):
+    if not isinstance(judgments, Mapping) or maps_queries(judgments):
         table = build_table("judgments", judgments, query, doc, grade)
         if not {GRADER, grade} <= {*table.collect_schema()}:
             return table, [grade]
@@ -103,6 +103,7 @@ def build_table(
     """Return one row per document, from any frame or from a mapping of queries.
 
     Documents of a run in lists get their rank, and its negative as score; judged ones the grade 1.
+    The fields of structs become columns.
     """
     is_run = name.startswith("run")
     table = pl.DataFrame() if isinstance(given, Mapping) else check_frame(name, given)
@@ -129,12 +130,16 @@ def build_table(
     rank = pl.int_ranges(1, pl.col(lists).list.len() + 1).alias("rank")
     table = table.select(*kept, query, pl.col(lists).alias(doc), rank)
     table = table.explode(doc, "rank", empty_as_null=False, keep_nulls=False)
-    if is_run:
-        return table.with_columns(score=-pl.col("rank"))
-    return table.select(query, doc, pl.lit(1, pl.Int64).alias(number))
+    if isinstance(table.collect_schema()[doc], pl.Struct):
+        table = table.unnest(doc)
+    table = table if is_run else table.drop("rank")
+    if number in table.collect_schema():
+        return table
+    value = -pl.col("rank") if is_run else pl.lit(1, pl.Int64)
+    return table.with_columns(value.alias(number))
 
 
-def _maps_queries(given: Mapping[Any, Any]) -> bool:
+def maps_queries(given: Mapping[Any, Any]) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
     The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
