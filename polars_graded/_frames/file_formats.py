@@ -245,13 +245,7 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
             return _flatten(pl.read_json(content, infer_schema_length=None), kind)
         if _is_record(first_line, kind):
             return _flatten(pl.read_ndjson(content, infer_schema_length=None), kind)
-        mapping = json.loads(content)
-        if not maps_queries(mapping):
-            msg = f"a document must have a {kind.number}, got an object"
-            raise TypeError(msg)
-        name = "run" if kind is RUN_LINES else "judgments"
-        table = build_table(name, mapping, "query", "doc", kind.number)
-        return table.lazy().collect()
+        return _read_mapping(json.loads(content), kind)
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         number = kind.number
@@ -260,6 +254,15 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
             f"objects with query, doc and {number}: {reason}"
         )
         raise ValueError(msg) from None
+
+
+def _read_mapping(mapping: Any, kind: LineFormat) -> pl.DataFrame:
+    """Return the rows of a mapping from queries to documents."""
+    if not maps_queries(mapping):
+        msg = f"a document must have a {kind.number}, got an object"
+        raise TypeError(msg)
+    name = "run" if kind is RUN_LINES else "judgments"
+    return build_table(name, mapping, "query", "doc", kind.number).lazy().collect()
 
 
 def _is_record(line: str, kind: LineFormat) -> bool:
