@@ -539,8 +539,9 @@ def check_outputs(outputs: Outputs, inputs: Collection[Path], *suffixes: str) ->
         check_writable(file, inputs)
 
 
-def write_outputs(outputs: Outputs, writers: Writers) -> None:
-    """Write each file by the function for its suffix."""
+def write_outputs(outputs: Outputs, writers: Writers, values: pl.DataFrame | None = None) -> None:
+    """Write each file by the function for its suffix; files with rows have `values`."""
+    writers = {RESULTS: partial(pg.write_results, values), **writers}
     for file in outputs or ():
         try:
             next(write for ends, write in writers.items() if file.suffix.lower() in ends)(file)
@@ -628,8 +629,7 @@ def evaluate(
         write_chart(pg.charts.strategy_bars(means, strategy=keys["strategy"]), file)
 
     tables = partial(write_paper_table, results, **options)
-    values = partial(pg.write_results, results.values)
-    write_outputs(output, {RESULTS: values, CHARTS: write_means, TABLES: tables})
+    write_outputs(output, {CHARTS: write_means, TABLES: tables}, results.values)
 
 
 def format_means(summary: pl.DataFrame, index: list[str]) -> str:
@@ -674,13 +674,10 @@ def compare(
     tests = compared.select("test", "correction").unique(maintain_order=True).rows()
     notes = [f"Test {test}, correction {correction}." for test, correction in tests]
     print_text("\n".join([format_table(compared.select(columns)), *notes, *queries.notes]))
-    chart = pg.charts.comparison_forest
-    writers: Writers = {
-        RESULTS: partial(pg.write_results, results.values),
-        CHARTS: lambda file: write_chart(chart(compared, strategy=strategy), file),
-        TABLES: partial(write_paper_table, results, **options),
-    }
-    write_outputs(output, writers)
+    chart = partial(pg.charts.comparison_forest, compared, strategy=strategy)
+    tables = partial(write_paper_table, results, **options)
+    writers: Writers = {CHARTS: lambda file: write_chart(chart(), file), TABLES: tables}
+    write_outputs(output, writers, results.values)
 
 
 @app.command
@@ -724,8 +721,7 @@ def gate(
     lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warned)]
     summary = partial(write_text, write_summary(HEADLINES[status], lines))
     print_text("\n".join(verdicts["sentence"]))
-    values = partial(pg.write_results, results.values)
-    write_outputs(output, {RESULTS: values, SUMMARY: summary})
+    write_outputs(output, {SUMMARY: summary}, results.values)
     return status
 
 
@@ -760,8 +756,7 @@ def report(
     def write_page(file: Path) -> None:
         pg.report(results.values, file, results.measures, *results.curves, **keywords)
 
-    values = partial(pg.write_results, results.values)
-    write_outputs(outputs, {RESULTS: values, PAGE: write_page})
+    write_outputs(outputs, {PAGE: write_page}, results.values)
     print_text(f"Report: {', '.join(map(str, outputs))}")
 
 
@@ -801,11 +796,7 @@ def similarity(
     shown = format_table(summary.select(*columns, *SHOWN_STATISTICS))
     print_text("\n".join([shown, *queries.notes]))
     bars = partial(pg.charts.strategy_bars, summary, strategy=keys["strategy"])
-    writers: Writers = {
-        RESULTS: partial(pg.write_results, values),
-        CHARTS: lambda file: write_chart(bars(), file),
-    }
-    write_outputs(output, writers)
+    write_outputs(output, {CHARTS: lambda file: write_chart(bars(), file)}, values)
 
 
 @app.command

@@ -407,7 +407,6 @@ SMALL_JUDGMENTS = pl.DataFrame({"query": ["1", "2"], "doc": ["b", "a"], "grade":
             {"strategy": "m"},
             '"m" must not be NaN in `run`, got ',
         ),
-        (SMALL_RUN, SMALL_JUDGMENTS, {"strategy": "query"}, "`strategy` must"),
     ],
 )
 def test_what_cannot_be_joined_is_refused_in_a_sentence(run, judgments, options, sentence):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import glob
 import gzip
 import json
-import math
 import os
 import re
 import zlib
@@ -510,16 +509,9 @@ def _hint_at_format(line: str, kind: LineFormat) -> str:
 
 
 def explain_number(name: str, text: str) -> str:
-    """Return the rule that a score or a grade breaks, or an empty text."""
-    value = pl.Series([text]).cast(pl.Float64, strict=False).item()
-    if value is None or not math.isfinite(value):
-        return f"a {name} is a finite number, got {text[:MAX_SHOWN_CHARACTERS]!r}"
-    if name == "grade" and abs(value) >= MAX_EXACT:
-        return (
-            f"a grade has a magnitude below {MAX_EXACT}, to be exact as Float64, got "
-            f"{text[:MAX_SHOWN_CHARACTERS]!r}"
-        )
-    return ""
+    """Return the rule that a score, a rank or a grade breaks."""
+    limit = f" of a magnitude below {MAX_EXACT}, to be exact as Float64" if name == "grade" else ""
+    return f"a {name} is a finite number{limit}, got {text[:MAX_SHOWN_CHARACTERS]!r}"
 
 
 # LETOR
@@ -592,8 +584,10 @@ def _explain_features(row: dict[str, Any], wrong_features: list[str]) -> str:
     """Return the rule that a line of LETOR breaks."""
     if row["query"] is None:
         return "a line begins with a grade and qid:query"
+    if not wrong_features:
+        return explain_number("grade", row["grade"])
     rule = "a feature is number:value, once in a line, a number from 1 to 65535 and a finite value"
-    return explain_number("grade", row["grade"]) or f"{rule}, got {wrong_features[-1]!r}"
+    return f"{rule}, got {wrong_features[-1]!r}"
 
 
 def _spread_features(features: pl.DataFrame, height: int) -> pl.DataFrame:

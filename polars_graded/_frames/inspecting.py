@@ -403,27 +403,17 @@ def select_queries(
 
 
 def check_sum(measure: str) -> Measure:
-    """Return the named measure; raise unless it is a sum over ranks.
-
-    Raise also if the value depends on which documents are tied, as with an option `ties` other than
-    `"order"`.
-    """
+    """Return the named measure; raise unless its value is a sum over ranks."""
     parsed = Measure.parse(measure)
-    if not parsed.definition.is_sum:
+    divides_by_retrieved = parsed.options.get("over") == "retrieved"
+    lacks_divisor = parsed.function == "sdcg" and parsed.n is None
+    is_sum = parsed.definition.is_sum and not (divides_by_retrieved or lacks_divisor)
+    if not is_sum or parsed.needs_ties:
         sums = ", ".join(name for name, definition in DEFINITIONS.items() if definition.is_sum)
-        msg = f"`measure` must be a sum over ranks, one of {sums}, got {measure!r}"
-        raise ValueError(msg)
-    if parsed.options.get("over") == "retrieved":
         msg = (
-            f"`measure` must be a sum over ranks, got {measure!r}, which divides by the number "
-            "of relevant documents retrieved"
+            f"`measure` must be a sum over ranks, one of {sums} (sdcg with a cutoff, and none with "
+            f"ties= or over='retrieved'), got {measure!r}"
         )
-        raise ValueError(msg)
-    if parsed.function == "sdcg" and parsed.n is None:
-        msg = f"`measure` must have a cutoff, which divides the sum, got {measure!r}"
-        raise ValueError(msg)
-    if parsed.needs_ties:
-        msg = f"`measure` must leave tied documents in their order, got {measure!r}"
         raise ValueError(msg)
     return parsed
 

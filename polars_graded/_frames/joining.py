@@ -352,9 +352,6 @@ def check_schemas(
             msg = f"`judgments` has no column {name!r}, but `run` has: are the two swapped?"
             raise pl.exceptions.ColumnNotFoundError(msg)
         check_columns("judgments", [name], judgments, argument=argument)
-    if strategy in (query, doc):
-        msg = f"`strategy` must name a column that no other argument names, got {strategy!r}"
-        raise ValueError(msg)
     for grade in grades:
         check_grade(f"grade {grade!r}", judgments[grade])
     pair = [query, doc]
