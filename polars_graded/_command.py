@@ -558,9 +558,9 @@ def write_text(text: str, file: Path) -> None:
 
 def write_chart(chart: Any, file: Path) -> None:
     """Write a chart atomically; an HTML file needs no network."""
-    kind = file.suffix.lower()[1:]
+    extension = file.suffix.lower()[1:]
     with write_atomically(file) as part:
-        chart.save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
+        chart.save(str(part), format=extension, **({"inline": True} if extension == "html" else {}))
 
 
 def write_paper_table(results: Evaluation, file: Path, **options: Any) -> None:

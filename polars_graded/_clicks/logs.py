@@ -73,12 +73,12 @@ class Log:
         for argument in {"rank", "impressions"} & {*names}:
             if not schema[names[argument]].is_integer():
                 hint = f"log.with_columns(pl.col({names[argument]!r}).cast(pl.Int64))"
-                kind = schema[names[argument]]
-                refuse(names[argument], "hold whole numbers", kind, hint, TypeError)
-        kind = schema[names["clicked"]]
-        if not (kind == pl.Boolean or kind.is_numeric()):
+                dtype = schema[names[argument]]
+                refuse(names[argument], "hold whole numbers", dtype, hint, TypeError)
+        dtype = schema[names["clicked"]]
+        if not (dtype == pl.Boolean or dtype.is_numeric()):
             hint = f"log.with_columns(pl.col({names['clicked']!r}) == 'yes') converts texts"
-            refuse(names["clicked"], "be Boolean, or 0 and 1", kind, hint, TypeError)
+            refuse(names["clicked"], "be Boolean, or 0 and 1", dtype, hint, TypeError)
         others = [each for each in schema if each not in columns and each not in names]
         renamed = [pl.col(column).alias(name) for name, column in names.items()]
         return cls(frame.select(*renamed, *others), names)

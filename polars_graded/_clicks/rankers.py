@@ -310,8 +310,8 @@ def estimate_clicks(
     level = check_level(confidence)
     if propensity is not None:
         [propensity] = log.find_names([check_column_name("propensity", propensity)])
-        if not (kind := log.rows.collect_schema()[propensity]).is_numeric():
-            refuse(log.names.get(propensity, propensity), "contain numbers", kind, "", TypeError)
+        if not (dtype := log.rows.collect_schema()[propensity]).is_numeric():
+            refuse(log.names.get(propensity, propensity), "contain numbers", dtype, "", TypeError)
     frame = check_collected("ranking", ranking)
     counts = log.count("query", "rank")
     lists = log.count_lists()
@@ -357,11 +357,11 @@ def _read_ranking(
     columns = {name: log.names[name] for name in (*KEYS, "rank")}
     for name, column in columns.items():
         check_columns("ranking", [column], frame.columns, argument=name)
-        kinds = schema[name], frame.schema[column]
-        if kinds[0] != kinds[1] and not all(each.is_integer() for each in kinds):
+        dtypes = schema[name], frame.schema[column]
+        if dtypes[0] != dtypes[1] and not all(each.is_integer() for each in dtypes):
             msg = (
                 f"column {column!r} must have the same type in `log` and `ranking`, got "
-                f"{kinds[0]} and {kinds[1]}"
+                f"{dtypes[0]} and {dtypes[1]}"
             )
             raise TypeError(msg)
     if strategy is None:

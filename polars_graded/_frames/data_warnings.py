@@ -230,7 +230,7 @@ class Notes:
         keys = [("query", [*self.request.query], self.query)]
         if self.request.strategy is not None:
             keys.append(("strategy", [self.request.strategy], [self.strategy]))
-        for kind, columns, columns_of_notes in keys:
+        for key, columns, columns_of_notes in keys:
             is_null = pl.all_horizontal(pl.col(columns_of_notes).is_null())
             total = pl.col("rows").filter(is_null).cast(pl.Int64).sum()
             n_rows = self.of_queries.select(total).item()
@@ -241,7 +241,7 @@ class Notes:
             if n_rows:
                 subject = "1 row, which is" if n_rows == 1 else f"{n_rows} rows, which are"
                 yield (
-                    f"{kind} {quoted} is null in {subject} measured as one separate {kind}"
+                    f"{key} {quoted} is null in {subject} measured as one separate {key}"
                     f"\n\nHint: .{hint} leaves such rows out"
                 )
 

@@ -169,27 +169,29 @@ LINE_PATTERNS = {
 """Names and patterns of lines by the function that reads them, for hints."""
 
 
-def parse_file(file: File, kind: LineFormat) -> pl.DataFrame:
+def parse_file(file: File, line_format: LineFormat) -> pl.DataFrame:
     """Return the rows of a run or of judgments, in the format of the first line.
 
-    The columns are `query`, `doc`, a number, and others of `kind`. A run of ranks has no score.
+    The columns are `query`, `doc`, a number and other fields. A run of ranks has no score.
     """
     content = file.read()
     if content.startswith(b"PAR1"):
-        return _select_fields(file.name, _read_parquet(file.name, content), kind)
+        return _select_fields(file.name, _read_parquet(file.name, content), line_format)
     content = _check_text(file.name, content)
     first = _FIRST_LINE.search(content)
     if first is None:
-        return _make_empty_table(kind)
+        return _make_empty_table(line_format)
     line = first[1].decode().strip()
     if line.startswith(("{", "[")):
-        return _select_fields(file.name, _read_json(file.name, content, line, kind), kind)
+        return _select_fields(
+            file.name, _read_json(file.name, content, line, line_format), line_format
+        )
     for separator in "\t,; ":
-        columns = _find_fields(_split_header(line, separator), kind)
-        if {"query", "doc"} <= {*columns} and not {kind.number, "rank"}.isdisjoint(columns):
+        columns = _find_fields(_split_header(line, separator), line_format)
+        if {"query", "doc"} <= {*columns} and not {line_format.number, "rank"}.isdisjoint(columns):
             table = _read_table(file.name, content[first.start(1) :], separator)
-            return _select_fields(file.name, table, kind)
-    return _parse_lines(file.name, content, line, kind)
+            return _select_fields(file.name, table, line_format)
+    return _parse_lines(file.name, content, line, line_format)
 
 
 # Tables and JSON
@@ -200,11 +202,11 @@ def _split_header(line: str, separator: str | None) -> list[str]:
     return [name.strip().strip('"') for name in line.split(separator)]
 
 
-def _find_fields(columns: Iterable[str], kind: LineFormat) -> dict[str, str]:
+def _find_fields(columns: Iterable[str], line_format: LineFormat) -> dict[str, str]:
     """Return the column of each field; no column has two fields."""
     columns_by_name = {normalise_name(name): name for name in columns}
     columns_by_field = {}
-    for field in ("query", "doc", kind.number, *kind.fields):
+    for field in ("query", "doc", line_format.number, *line_format.fields):
         name = next((each for each in NAMES.get(field, ()) if each in columns_by_name), None)
         if name is not None and field not in columns_by_field:
             columns_by_field[field] = columns_by_name.pop(name)
@@ -237,17 +239,17 @@ def _read_table(file: str, content: bytes, separator: str) -> pl.DataFrame:
     return table.filter(pl.any_horizontal(pl.all().is_not_null()))  # without empty lines
 
 
-def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> pl.DataFrame:
+def _read_json(file: str, content: bytes, first_line: str, line_format: LineFormat) -> pl.DataFrame:
     """Return the rows of JSON: a list of objects, an object per line, or a mapping of queries."""
     try:
         if first_line.startswith("["):
-            return _flatten(pl.read_json(content, infer_schema_length=None), kind)
-        if _is_record(first_line, kind):
-            return _flatten(pl.read_ndjson(content, infer_schema_length=None), kind)
-        return _read_mapping(json.loads(content), kind)
+            return _flatten(pl.read_json(content, infer_schema_length=None), line_format)
+        if _is_record(first_line, line_format):
+            return _flatten(pl.read_ndjson(content, infer_schema_length=None), line_format)
+        return _read_mapping(json.loads(content), line_format)
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
-        number = kind.number
+        number = line_format.number
         msg = (
             f"{file} must be JSON such as {{query: {{doc: {number}}}}}, {{query: [doc, ...]}}, or "
             f"objects with query, doc and {number}: {reason}"
@@ -255,22 +257,22 @@ def _read_json(file: str, content: bytes, first_line: str, kind: LineFormat) -> 
         raise ValueError(msg) from None
 
 
-def _read_mapping(mapping: Any, kind: LineFormat) -> pl.DataFrame:
+def _read_mapping(mapping: Any, line_format: LineFormat) -> pl.DataFrame:
     """Return the rows of a mapping from queries to documents."""
     if not maps_queries(mapping):
-        msg = f"a document must have a {kind.number}, got an object"
+        msg = f"a document must have a {line_format.number}, got an object"
         raise TypeError(msg)
-    name = "run" if kind is RUN_LINES else "judgments"
-    return build_table(name, mapping, "query", "doc", kind.number).lazy().collect()
+    name = "run" if line_format is RUN_LINES else "judgments"
+    return build_table(name, mapping, "query", "doc", line_format.number).lazy().collect()
 
 
-def _is_record(line: str, kind: LineFormat) -> bool:
+def _is_record(line: str, line_format: LineFormat) -> bool:
     """Return whether a line is a JSON object of a document, or of a query and its documents."""
     try:
         record = json.loads(line)
     except ValueError:
         return False
-    names = _find_fields(record, kind)
+    names = _find_fields(record, line_format)
     return "query" in names and ("doc" in names or any(map(_is_list_of_objects, record.values())))
 
 
@@ -279,12 +281,12 @@ def _is_list_of_objects(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
-def _flatten(table: pl.DataFrame, kind: LineFormat) -> pl.DataFrame:
+def _flatten(table: pl.DataFrame, line_format: LineFormat) -> pl.DataFrame:
     """Return one row per document, with the fields of its query and of itself as columns."""
     if isinstance(table.schema.get("query"), pl.Struct):
         table = _unnest(table, "query")
     lists = table.select(cs.list(cs.struct())).columns
-    if len(lists) != 1 or "doc" in _find_fields(table.select(~cs.nested()).columns, kind):
+    if len(lists) != 1 or "doc" in _find_fields(table.select(~cs.nested()).columns, line_format):
         return table
     return _unnest(table.explode(lists, empty_as_null=False, keep_nulls=False), lists[0])
 
@@ -295,30 +297,32 @@ def _unnest(table: pl.DataFrame, column: str) -> pl.DataFrame:
     return table.drop(column).with_columns(fields.get_columns())
 
 
-def _make_empty_table(kind: LineFormat) -> pl.DataFrame:
+def _make_empty_table(line_format: LineFormat) -> pl.DataFrame:
     """Return a table without rows."""
-    types = {name: pl.Float64 if name == kind.number else pl.String for name in kind.fields}
+    types = {
+        name: pl.Float64 if name == line_format.number else pl.String for name in line_format.fields
+    }
     return pl.DataFrame(schema=types)
 
 
-def _select_fields(file: str, table: pl.DataFrame, kind: LineFormat) -> pl.DataFrame:
+def _select_fields(file: str, table: pl.DataFrame, line_format: LineFormat) -> pl.DataFrame:
     """Return the columns of the fields; raise if one is missing or lacks values."""
     if table.is_empty():
-        return _make_empty_table(kind)
-    columns = _find_fields(table.select(~cs.nested()).columns, kind)
-    if kind is JUDGMENT_LINES and {*columns} == {"query", "doc"} and len(table.columns) == 2:  # noqa: PLR2004
+        return _make_empty_table(line_format)
+    columns = _find_fields(table.select(~cs.nested()).columns, line_format)
+    if line_format is JUDGMENT_LINES and {*columns} == {"query", "doc"} and len(table.columns) == 2:  # noqa: PLR2004
         table, columns = table.with_columns(grade=1.0), columns | {"grade": "grade"}
     table = table.select(pl.col(column).alias(field) for field, column in columns.items())
-    is_of_ranks = kind is RUN_LINES and "score" not in columns and "rank" in columns
+    is_of_ranks = line_format is RUN_LINES and "score" not in columns and "rank" in columns
     types = {
         "query": pl.String,
         "doc": pl.String,
-        "rank" if is_of_ranks else kind.number: pl.Float64,
+        "rank" if is_of_ranks else line_format.number: pl.Float64,
     }
     for field, dtype in types.items():
         if field not in columns:
             msg = f"{file} must have a column of {field!r}, got none\n\nHint: the formats are "
-            raise ValueError(msg + kind.forms)
+            raise ValueError(msg + line_format.forms)
         values = table[field].cast(dtype, strict=False)
         is_fine = values.is_finite() if dtype == pl.Float64 else values.is_not_null()
         wrong = (~is_fine.fill_null(value=False)).arg_true()
@@ -375,7 +379,9 @@ def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = ""
     raise ValueError(msg)
 
 
-def _parse_lines(file: str, content: bytes, first_line: str, kind: LineFormat) -> pl.DataFrame:
+def _parse_lines(
+    file: str, content: bytes, first_line: str, line_format: LineFormat
+) -> pl.DataFrame:
     """Return the rows of TREC's or MS MARCO's lines; raise for the first malformed line.
 
     If tabs separate all fields of all lines, ids may contain blanks.
@@ -383,43 +389,43 @@ def _parse_lines(file: str, content: bytes, first_line: str, kind: LineFormat) -
     _check_returns(file, content)
     cells = first_line.split("\t")
     if (
-        kind is RUN_LINES
+        line_format is RUN_LINES
         and len(cells) == len(MS_MARCO_LINES.fields)
         and cells[-1].strip().isdecimal()
     ):
-        kind = MS_MARCO_LINES
+        line_format = MS_MARCO_LINES
     malformed_rows = []
     for separator in "\t " if "\t" in first_line else " ":
-        fields = _split_fields(content, kind, separator)
-        index: Any = fields.select(_is_malformed(kind).arg_true().first()).item()
+        fields = _split_fields(content, line_format, separator)
+        index: Any = fields.select(_is_malformed(line_format).arg_true().first()).item()
         if index is None:
-            rows = fields.select(kind.fields).cast({kind.number: pl.Float64})
-            _check_last_field(file, rows, kind)
+            rows = fields.select(line_format.fields).cast({line_format.number: pl.Float64})
+            _check_last_field(file, rows, line_format)
             return rows
         malformed_rows.append((index, fields.row(index, named=True)))
     index, row = max(malformed_rows, key=itemgetter(0))
     number, line = split_lines(content).row(index)
-    hint = _hint_at_format(line, kind) if index == 0 else ""
-    return refuse_line(file, number, _explain(line, row, kind), line, hint)
+    hint = _hint_at_format(line, line_format) if index == 0 else ""
+    return refuse_line(file, number, _explain(line, row, line_format), line, hint)
 
 
-def _split_fields(content: bytes, kind: LineFormat, separator: str) -> pl.DataFrame:
+def _split_fields(content: bytes, line_format: LineFormat, separator: str) -> pl.DataFrame:
     """Return the fields of lines as texts, null where a line has too few of them."""
     other = b" " if separator == "\t" else b"\t"
     if other not in content:
-        fields = _read_fields(content, kind, separator)
-        if not fields.select(_is_malformed(kind).any()).item():
+        fields = _read_fields(content, line_format, separator)
+        if not fields.select(_is_malformed(line_format).any()).item():
             return fields  # most files, in a third of the time
-    fields = _read_fields(_squeeze(content, separator), kind, separator)
-    if separator == "\t" and "tag" in kind.fields:
+    fields = _read_fields(_squeeze(content, separator), line_format, separator)
+    if separator == "\t" and "tag" in line_format.fields:
         # A tag is a single word, since trec_eval ignores the text behind it.
         fields = fields.with_columns(pl.col("tag").str.extract("^([^ ]+)"))
     return fields
 
 
-def _read_fields(content: bytes, kind: LineFormat, separator: str) -> pl.DataFrame:
+def _read_fields(content: bytes, line_format: LineFormat, separator: str) -> pl.DataFrame:
     """Return the fields of lines with single separators."""
-    header = separator.join([*kind.fields, REST]).encode()
+    header = separator.join([*line_format.fields, REST]).encode()
     return pl.read_csv(
         b"%b\n%b" % (header, content),
         separator=separator,
@@ -445,20 +451,20 @@ def _squeeze(content: bytes, separator: str) -> bytes:
     return content.strip(b" \t\n")
 
 
-def _is_malformed(kind: LineFormat) -> pl.Expr:
+def _is_malformed(line_format: LineFormat) -> pl.Expr:
     """Return the mask of lines that lack a field, have too many, or whose number is none."""
-    number = pl.col(kind.number).cast(pl.Float64, strict=False)
-    is_fine = pl.all_horizontal(pl.col(kind.fields).is_not_null()) & number.is_finite()
-    if "tag" not in kind.fields:
+    number = pl.col(line_format.number).cast(pl.Float64, strict=False)
+    is_fine = pl.all_horizontal(pl.col(line_format.fields).is_not_null()) & number.is_finite()
+    if "tag" not in line_format.fields:
         is_fine &= pl.col(REST).is_null()
-    if kind is JUDGMENT_LINES:
+    if line_format is JUDGMENT_LINES:
         is_fine &= number.abs() < MAX_EXACT
     return ~is_fine.fill_null(value=False)
 
 
-def _check_last_field(file: str, rows: pl.DataFrame, kind: LineFormat) -> None:
+def _check_last_field(file: str, rows: pl.DataFrame, line_format: LineFormat) -> None:
     """Raise if scores stand in place of ranks, or times in place of grades."""
-    if kind is MS_MARCO_LINES:
+    if line_format is MS_MARCO_LINES:
         ranks = rows.filter(pl.col("query") == pl.col("query").first())["rank"]
         if ranks.min() not in (0, 1) or ranks.is_duplicated().any() or (rows["rank"] % 1 > 0).any():
             numbers = first_few([f"{rank:g}" for rank in ranks]).replace("'", "")
@@ -468,7 +474,7 @@ def _check_last_field(file: str, rows: pl.DataFrame, kind: LineFormat) -> None:
                 "Hint: a first line 'query\\tdoc\\tscore' makes the last column a score"
             )
             raise ValueError(msg)
-    if kind is JUDGMENT_LINES and rows["grade"].is_between(*TIMES).all():
+    if line_format is JUDGMENT_LINES and rows["grade"].is_between(*TIMES).all():
         msg = (
             f"{file} must have a grade as the last field, got times such as "
             f"{rows['grade'][0]:.0f}\n\n"
@@ -477,28 +483,28 @@ def _check_last_field(file: str, rows: pl.DataFrame, kind: LineFormat) -> None:
         raise ValueError(msg)
 
 
-def _explain(line: str, fields: dict[str, Any], kind: LineFormat) -> str:
+def _explain(line: str, fields: dict[str, Any], line_format: LineFormat) -> str:
     """Return the rule that a line breaks."""
-    has_rest = fields[REST] is not None and "tag" not in kind.fields
-    if has_rest or None in [fields[name] for name in kind.fields]:
-        n, names = len(line.split()), " ".join(kind.fields)
-        return f"{kind.unit} has {len(kind.fields)} fields, {names}, got {n}"
-    return explain_number(kind.number, fields[kind.number])
+    has_rest = fields[REST] is not None and "tag" not in line_format.fields
+    if has_rest or None in [fields[name] for name in line_format.fields]:
+        n, names = len(line.split()), " ".join(line_format.fields)
+        return f"{line_format.unit} has {len(line_format.fields)} fields, {names}, got {n}"
+    return explain_number(line_format.number, fields[line_format.number])
 
 
-def _hint_at_format(line: str, kind: LineFormat) -> str:
+def _hint_at_format(line: str, line_format: LineFormat) -> str:
     """Return a hint for a file whose first line is malformed.
 
     The line is of another reader, or of a table whose header is missing or lacks a column.
     """
     for reader, (name, pattern) in LINE_PATTERNS.items():
-        if reader != kind.reader and re.fullmatch(pattern, line):
+        if reader != line_format.reader and re.fullmatch(pattern, line):
             return f"\n\nHint: the line has the format of {name}; {reader}(paths) reads such lines"
-    needed = ("query", "doc", kind.number)
+    needed = ("query", "doc", line_format.number)
     separator = next((each for each in ",;\t" if each in line), None)
     if separator is None and len(line.split()) != len(needed):
-        return f"\n\nHint: the formats are {kind.forms}"
-    columns = _find_fields(_split_header(line, separator), kind)
+        return f"\n\nHint: the formats are {line_format.forms}"
+    columns = _find_fields(_split_header(line, separator), line_format)
     missing = [field for field in needed if field not in columns]
     if len(missing) == len(needed):
         header = (separator or " ").join(needed)

@@ -159,10 +159,10 @@ def overview(
     gathered = Gathered(request)
     gathered.add(groups)
     notes, values = gathered.notes, gathered.sort_values()
-    names = dict(zip(request.result_keys, [notes.strategy, *notes.query], strict=True))
+    columns_of_notes = dict(zip(request.result_keys, [notes.strategy, *notes.query], strict=True))
     queries = (
-        values.rename(names)
-        .join(notes.table, on=[*names.values()], nulls_equal=True, maintain_order="left")
+        values.rename(columns_of_notes)
+        .join(notes.table, on=[*columns_of_notes.values()], nulls_equal=True, maintain_order="left")
         .rename({notes.strategy: STRATEGY_KEY})
     )
     counts = queries.group_by(STRATEGY_KEY, maintain_order=True).agg(
@@ -342,8 +342,10 @@ def rank_rows_of_strategies(
     Names are text. Rows are sorted by query and rank. Rows without a rank are last in their query.
     """
     stacked = request.strategy
-    names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
-    for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
+    strategies = (
+        pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
+    )
+    for name, text in zip(strategies, strategies.cast(pl.String).fill_null("null"), strict=True):
         strategy_rows = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
         ranks, tied = (
             rank_rows(each).over(request.query)
@@ -377,8 +379,8 @@ def select_queries(
             values = {name: [value] for name, value in zip(types, key, strict=True)}
             keys.append(pl.DataFrame(values, schema=types))
         except (pl.exceptions.PolarsError, TypeError, OverflowError):
-            kinds = ", ".join(map(str, types.values()))
-            msg = f"`of` must be a value of {quoted_columns}, which is of type {kinds}, got {of!r}"
+            dtypes = ", ".join(map(str, types.values()))
+            msg = f"`of` must be a value of {quoted_columns}, which is of type {dtypes}, got {of!r}"
             raise TypeError(msg) from None
     selected = frame.lazy().join(
         pl.concat(keys).lazy(),

@@ -218,10 +218,10 @@ def read_run(paths: RunPaths, *, named_by: NamedBy = "tag") -> pl.DataFrame:
             raise ValueError(msg)
         return pl.concat([_read_run(file, name) for name, file in files])
     sources = list_files(paths)
-    names = _list_file_names(sources)
+    file_names = _list_file_names(sources)
     if named_by == "file":
-        return pl.concat(map(_read_run, sources, names))
-    return _name_by_tags([_read_run(file) for file in sources], names)
+        return pl.concat(map(_read_run, sources, file_names))
+    return _name_by_tags([_read_run(file) for file in sources], file_names)
 
 
 def _read_run(file: File, strategy: str | None = None) -> pl.DataFrame:
@@ -262,11 +262,13 @@ def _is_one_ranking(file: File, table: pl.DataFrame) -> bool:
 
 def _list_file_names(files: Sequence[File]) -> list[str]:
     """Return the names of files, or whole paths if two names are equal."""
-    names = [file.source.name if isinstance(file.source, Path) else file.name for file in files]
-    return names if len(set(names)) == len(names) else [file.name for file in files]
+    file_names = [
+        file.source.name if isinstance(file.source, Path) else file.name for file in files
+    ]
+    return file_names if len(set(file_names)) == len(file_names) else [file.name for file in files]
 
 
-def _name_by_tags(runs: Sequence[pl.DataFrame], names: Sequence[str]) -> pl.DataFrame:
+def _name_by_tags(runs: Sequence[pl.DataFrame], file_names: Sequence[str]) -> pl.DataFrame:
     """Return the rows of files, named after the files if two with one tag share a document."""
     counts = Counter(tag for run in runs for tag in run["strategy"].unique(maintain_order=True))
     repeated_tags = [tag for tag, n in counts.items() if n > 1]
@@ -277,12 +279,12 @@ def _name_by_tags(runs: Sequence[pl.DataFrame], names: Sequence[str]) -> pl.Data
             warn_the_caller(
                 DataWarning.files,
                 f"the tag {tag!r} occurs in {counts[tag]} files, so strategies are named after "
-                f"files: {first_few(names)}\n\n"
+                f"files: {first_few(file_names)}\n\n"
                 "Hint: named_by='file' confirms this; a mapping names strategies, and a strategy "
                 "may have several files: {'bm25': ['part1.run', 'part2.run']}",
             )
-            names_of_runs = zip(runs, names, strict=True)
-            runs = [run.with_columns(strategy=pl.lit(name)) for run, name in names_of_runs]
+            named_runs = zip(runs, file_names, strict=True)
+            runs = [run.with_columns(strategy=pl.lit(name)) for run, name in named_runs]
     return pl.concat(runs)
 
 

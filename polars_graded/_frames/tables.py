@@ -187,15 +187,15 @@ def _unpack_mapping(
 
 def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
     """Return a column of the values; raise if they have no common type."""
-    kinds = {*map(type, values)} - {type(None)}
-    are_numbers = bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
-    are_whole = all(issubclass(kind, Integral) for kind in kinds)
+    python_types = {*map(type, values)} - {type(None)}
+    are_numbers = bool not in python_types and all(issubclass(each, Real) for each in python_types)
+    are_whole = all(issubclass(each, Integral) for each in python_types)
     try:
         return pl.Series(column, values, pl.Float64 if are_numbers and not are_whole else None)
     except (TypeError, pl.exceptions.PolarsError):
-        kind_names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        type_names = ", ".join(sorted(each.__name__ for each in python_types))
         msg = (
-            f"{column!r} of `{name}` must hold texts or numbers, all of one kind, got {kind_names}"
+            f"{column!r} of `{name}` must hold texts or numbers, all of one kind, got {type_names}"
         )
         raise TypeError(msg) from None
 
