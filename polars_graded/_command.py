@@ -129,7 +129,7 @@ class QueryOptions:
     market."""
 
     @property
-    def notes(self) -> list[str]:
+    def captions(self) -> list[str]:
         """Return sentences to print below a table of means."""
         return [] if self.weights is None else [f"Queries are weighted by {self.weights}."]
 
@@ -622,7 +622,7 @@ def evaluate(
         look = keys | {"weights": queries.weights, "panel": groups or None}
         points = draw(results.values, curve, **look).data.drop("label", strict=False)
         texts.append(format_table(points.rename({"value": curve})))
-    print_text("\n\n".join([*texts, *queries.notes]))
+    print_text("\n\n".join([*texts, *queries.captions]))
 
     def write_means(file: Path) -> None:
         means = pg.summarise(results.values, results.measures, **options, missing="drop")
@@ -672,8 +672,8 @@ def compare(
     groups = ["grader", "measure", *(queries.segments or ()), strategy]
     columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
     tests = compared.select("test", "correction").unique(maintain_order=True).rows()
-    notes = [f"Test {test}, correction {correction}." for test, correction in tests]
-    print_text("\n".join([format_table(compared.select(columns)), *notes, *queries.notes]))
+    captions = [f"Test {test}, correction {correction}." for test, correction in tests]
+    print_text("\n".join([format_table(compared.select(columns)), *captions, *queries.captions]))
     chart = partial(pg.charts.comparison_forest, compared, strategy=strategy)
     tables = partial(write_paper_table, results, **options)
     writers: Writers = {CHARTS: lambda file: write_chart(chart(), file), TABLES: tables}
@@ -794,7 +794,7 @@ def similarity(
     summary = pl.concat([pg.summarise(pair, single_values, **options) for pair in pairs])
     columns = [keys["strategy"], "measure", *(queries.segments or [])]
     shown = format_table(summary.select(*columns, *SHOWN_STATISTICS))
-    print_text("\n".join([shown, *queries.notes]))
+    print_text("\n".join([shown, *queries.captions]))
     bars = partial(pg.charts.strategy_bars, summary, strategy=keys["strategy"])
     write_outputs(output, {CHARTS: lambda file: write_chart(bars(), file)}, values)
 
