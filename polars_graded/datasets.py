@@ -9,10 +9,9 @@ evaluation, 2016.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from polars_graded._checks import (
@@ -48,8 +47,6 @@ def __dir__() -> list[str]:
 
 
 UserModel: TypeAlias = Literal["pbm", "dbn", "dcm"]
-
-DrawnNumber = TypeVar("DrawnNumber", np.int64, np.float64)
 
 SCORES_PER_UNIT = 10
 """Divisor of scores. Scores fall by 0.1 from rank to rank, since whole numbers could be mistaken
@@ -445,7 +442,7 @@ def popularity_rankings(
     )
 
 
-def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
+def _have_outliers(scores: Floats) -> Mask:
     """Return the mask of rows with a score above the upper whisker."""
     n_samples, n = scores.shape
     ascending = Ragged(np.sort(scores, axis=1).ravel(), np.arange(n_samples + 1) * n)
@@ -598,13 +595,10 @@ def simulated_log(
     check_number("shuffled", shuffled, at_least=0, at_most=1)
     decay = float(check_number("decay", decay, at_least=0))
     check_number("continuation", continuation, at_least=0, at_most=1)
-    if not (rankers is None or isinstance(rankers, Mapping)):
-        msg = f"`rankers` must map names to noise, got {rankers!r}"
+    noises: Any = {"old": 0.5, "new": 0.1} if rankers is None else rankers
+    if not (isinstance(noises, Mapping) and noises):
+        msg = f"`rankers` must map at least one name to its noise, got {rankers!r}"
         raise TypeError(msg)
-    noises = {"old": 0.5, "new": 0.1} if rankers is None else dict(rankers)
-    if not noises:
-        msg = "`rankers` must contain at least one ranker, got none"
-        raise ValueError(msg)
     for noise in noises.values():
         check_number("rankers", noise, at_least=0)
     rng = _make_generator(seed)
@@ -673,12 +667,8 @@ def _number_rankings(n_queries: int, n_documents: int) -> pl.DataFrame:
     )
 
 
-def _draw_accepted(
-    n: int,
-    draw: Callable[[int], npt.NDArray[DrawnNumber]],
-    accept: Callable[[npt.NDArray[DrawnNumber]], npt.NDArray[np.bool_]],
-) -> npt.NDArray[DrawnNumber]:
-    """Return `n` accepted rows from `draw`; rejected rows are drawn again."""
+def _draw_accepted(n: int, draw: Callable[[int], Any], accept: Callable[[Any], Mask]) -> Any:
+    """Return `n` accepted rows of an array from `draw`; rejected rows are drawn again."""
     rows = draw(n)
     while (rejected := ~accept(rows)).any():
         rows[rejected] = draw(rejected.sum())
