@@ -12,7 +12,8 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn, TypeAlias
@@ -176,21 +177,26 @@ def parse_file(file: File, line_format: LineFormat) -> pl.DataFrame:
     """
     content = file.read()
     if content.startswith(b"PAR1"):
-        return _select_fields(file.name, _read_parquet(file.name, content), line_format)
+        read: Callable[[], pl.DataFrame] = partial(pl.read_parquet, content)
+        return _parse_table(file.name, line_format, "be a complete Parquet file", read)
     content = _check_text(file.name, content)
     first = _FIRST_LINE.search(content)
     if first is None:
         return _make_empty_table(line_format)
-    line = first[1].decode().strip()
+    line, number = first[1].decode().strip(), line_format.number
     if line.startswith(("{", "[")):
-        return _select_fields(
-            file.name, _read_json(file.name, content, line, line_format), line_format
+        rule = (
+            f"be JSON such as {{query: {{doc: {number}}}}}, {{query: [doc, ...]}}, or objects with "
+            f"query, doc and {number}"
         )
+        read = partial(_read_json, content, line, line_format)
+        return _parse_table(file.name, line_format, rule, read)
     for separator in "\t,; ":
         columns = _find_fields(_split_header(line, separator), line_format)
-        if {"query", "doc"} <= {*columns} and not {line_format.number, "rank"}.isdisjoint(columns):
-            table = _read_table(file.name, content[first.start(1) :], separator)
-            return _select_fields(file.name, table, line_format)
+        if {"query", "doc"} <= {*columns} and not {number, "rank"}.isdisjoint(columns):
+            rule = "have the fields of its header in each line"
+            read = partial(_read_table, content[first.start(1) :], separator)
+            return _parse_table(file.name, line_format, rule, read)
     return _parse_lines(file.name, content, line, line_format)
 
 
@@ -213,48 +219,24 @@ def _find_fields(columns: Iterable[str], line_format: LineFormat) -> dict[str, s
     return columns_by_field
 
 
-def _read_parquet(file: str, content: bytes) -> pl.DataFrame:
-    """Return the columns of a Parquet file."""
-    try:
-        return pl.read_parquet(content)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        msg = f"{file} must be a complete Parquet file, got a damaged one: {reason}"
-        raise ValueError(msg) from None
-
-
-def _read_table(file: str, content: bytes, separator: str) -> pl.DataFrame:
+def _read_table(content: bytes, separator: str) -> pl.DataFrame:
     """Return the columns below a header, as texts."""
     if separator == " ":  # any number of blanks
         content = _squeeze(content, separator)
     quote = '"' if separator in ",;" else None
-    try:
-        table = pl.read_csv(content, separator=separator, quote_char=quote, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).partition("\n")[0]
-        msg = f"{file} must have the fields of its header in each line, got {reason}"
-        raise ValueError(msg) from None
+    table = pl.read_csv(content, separator=separator, quote_char=quote, infer_schema=False)
     texts = pl.all().str.strip_chars(" ")
     table = table.rename(str.strip).with_columns(pl.when(texts != "").then(texts))
     return table.filter(pl.any_horizontal(pl.all().is_not_null()))  # without empty lines
 
 
-def _read_json(file: str, content: bytes, first_line: str, line_format: LineFormat) -> pl.DataFrame:
+def _read_json(content: bytes, first_line: str, line_format: LineFormat) -> pl.DataFrame:
     """Return the rows of JSON: a list of objects, an object per line, or a mapping of queries."""
-    try:
-        if first_line.startswith("["):
-            return _flatten(pl.read_json(content, infer_schema_length=None), line_format)
-        if _is_record(first_line, line_format):
-            return _flatten(pl.read_ndjson(content, infer_schema_length=None), line_format)
-        return _read_mapping(json.loads(content), line_format)
-    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
-        number = line_format.number
-        msg = (
-            f"{file} must be JSON such as {{query: {{doc: {number}}}}}, {{query: [doc, ...]}}, or "
-            f"objects with query, doc and {number}: {reason}"
-        )
-        raise ValueError(msg) from None
+    if first_line.startswith("["):
+        return _flatten(pl.read_json(content, infer_schema_length=None), line_format)
+    if _is_record(first_line, line_format):
+        return _flatten(pl.read_ndjson(content, infer_schema_length=None), line_format)
+    return _read_mapping(json.loads(content), line_format)
 
 
 def _read_mapping(mapping: Any, line_format: LineFormat) -> pl.DataFrame:
@@ -305,8 +287,19 @@ def _make_empty_table(line_format: LineFormat) -> pl.DataFrame:
     return pl.DataFrame(schema=types)
 
 
-def _select_fields(file: str, table: pl.DataFrame, line_format: LineFormat) -> pl.DataFrame:
-    """Return the columns of the fields; raise if one is missing or lacks values."""
+def _parse_table(
+    file: str, line_format: LineFormat, rule: str, read: Callable[[], pl.DataFrame]
+) -> pl.DataFrame:
+    """Return the columns of the fields in a table; raise if one is missing or lacks values.
+
+    `rule` states what must hold for the file, so that `read` can read it.
+    """
+    try:
+        table = read()
+    except (ValueError, TypeError, OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).partition("\n")[0]
+        msg = f"{file} must {rule}, got an error: {reason}"
+        raise ValueError(msg) from None
     if table.is_empty():
         return _make_empty_table(line_format)
     columns = _find_fields(table.select(~cs.nested()).columns, line_format)
