@@ -186,10 +186,9 @@ class PairPart(Part):
         A document of a query has the same number for all strategies. Numbers of different queries
         do not mix: query 0 may have the numbers 0 to 9, and query 1 the numbers 10 to 14.
         """
-        groups, height = self.groups, self.groups.frame.height
+        groups = self.groups
         if self.request.strategy is None:
-            return Lists(pl.int_range(height, eager=True), groups.offsets)
-        rows = np.arange(height)
+            return Lists(pl.int_range(groups.frame.height, eager=True), groups.offsets)
         documents = groups.frame.get_column(self.request.document or "")
         if nulls := documents.null_count():
             msg = (
@@ -198,11 +197,8 @@ class PairPart(Part):
             )
             raise ValueError(msg)
         queries = np.repeat(self.query_numbers, np.diff(groups.offsets))
-        table = pl.DataFrame({"row": rows, "query": queries, "doc": documents})
-        documents_of_query = (
-            table.group_by("query", "doc").agg("row").sort("query").with_row_index("number")
-        )
-        numbers = documents_of_query.explode("row").sort("row").get_column("number")
+        table = pl.DataFrame({"query": queries, "doc": documents})
+        numbers = table.select(pl.struct("query", "doc").rank("dense") - 1).to_series()
         return Lists(numbers, groups.offsets)
 
     @cached_property
@@ -249,13 +245,12 @@ class PairPart(Part):
 
     def _split(self, documents: DocumentLists) -> Iterator[DocumentLists]:
         """Yield the documents of each stacked strategy, one list per query."""
-        name = self.request.strategy or ""
+        of_rankings = self.groups.keys.get_column(self.request.strategy or "")
         for strategy in self.request.strategies:
-            groups = self.groups.keys.select((pl.col(name) == strategy).arg_true())
-            numbers = groups.to_series().to_numpy()
-            group_numbers = np.full(self.queries.height, -1)
-            group_numbers[self.query_numbers[numbers]] = numbers
-            yield documents.select(group_numbers)
+            rankings = (of_rankings == strategy).arg_true().to_numpy()
+            ranking_of_query = np.full(self.queries.height, -1)
+            ranking_of_query[self.query_numbers[rankings]] = rankings
+            yield documents.select(ranking_of_query)
 
     def build_pair_values(self, computed: Sequence[Computed]) -> pl.DataFrame:
         """Return the values of each pair and query."""
