@@ -6,6 +6,7 @@ import math
 import re
 import warnings
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -333,6 +334,14 @@ ANSWERED = frame_of(
 )
 def test_lists_of_ids_are_in_rank_order(run, judgments):
     assert_frame_equal(join_judgments(run, judgments), ANSWERED)
+
+
+def test_rows_of_an_array_are_lists_of_ids():
+    """As an index of vectors returns the nearest documents of each query."""
+    arrays = pl.DataFrame({"query": [1, 2], "doc": np.array([[3, 1], [2, 4]])})
+    lists = arrays.with_columns(pl.col("doc").arr.to_list())
+    judgments = {1: {1: 1}, 2: {4: 2}}
+    assert_frame_equal(join_judgments(arrays, judgments), join_judgments(lists, judgments))
 
 
 def test_lists_of_structs_bring_their_scores_and_grades():

@@ -127,8 +127,9 @@ def build_table(
         )
         raise ValueError(msg)
     kept = [each for each in (strategy or "strategy",) if is_run and each in schema]
-    rank = pl.int_ranges(1, pl.col(lists).list.len() + 1).alias("rank")
-    table = table.select(*kept, query, pl.col(lists).alias(doc), rank)
+    documents = pl.col(lists).cast(pl.List(schema[lists].inner))  # type: ignore[attr-defined]
+    rank = pl.int_ranges(1, documents.list.len() + 1).alias("rank")
+    table = table.select(*kept, query, documents.alias(doc), rank)
     table = table.explode(doc, "rank", empty_as_null=False, keep_nulls=False)
     if isinstance(table.collect_schema()[doc], pl.Struct):
         table = table.unnest(doc)
