@@ -239,10 +239,6 @@ def side_by_side(
     strategy: str | None = None,
     ties: TiesArgument = None,
     descending: Descending = None,
-    irrelevant: float = 0.0,
-    max_grade: float | None = None,
-    relevant_from: float | None = None,
-    undefined_as: Undefined = "default",
     condensed: bool = False,
 ) -> pl.DataFrame:
     """Return the rankings of one query by several strategies side by side.
@@ -253,9 +249,7 @@ def side_by_side(
         Any data frame, as for `evaluate`.
     of
         The query to show: a value of the column `query`, or a tuple of values of several columns.
-    query, grade, by, strategy, ties, descending
-        As for `evaluate`.
-    irrelevant, max_grade, relevant_from, undefined_as, condensed
+    query, grade, by, strategy, ties, descending, condensed
         As for `evaluate`.
     n
         The number of ranks.
@@ -302,10 +296,6 @@ def side_by_side(
         strategy=strategy,
         ties=ties,
         descending=descending,
-        irrelevant=irrelevant,
-        max_grade=max_grade,
-        relevant_from=relevant_from,
-        undefined_as=undefined_as,
         condensed=condensed,
     )
     check_whole_number("n", n)
