@@ -137,11 +137,13 @@ class QueryOptions:
         """Add columns of the files that the values of queries lack."""
         weights = None if self.weights is None else [self.weights]
         options = {"cluster": self.cluster, "weights": weights, "segments": self.segments}
-        columns = {name: option for option, names in options.items() for name in names or ()}
-        lacking = [name for name in columns if name not in values.columns]
+        option_of_column = {
+            name: option for option, names in options.items() for name in names or ()
+        }
+        lacking = [name for name in option_of_column if name not in values.columns]
         for name in lacking:
             if name not in frame.columns:
-                msg = f"--{columns[name]} must name a column of the rankings, got {name!r}"
+                msg = f"--{option_of_column[name]} must name a column of the rankings, got {name!r}"
                 raise ValueError(msg)
         rows = frame.select(*key, *lacking).unique(maintain_order=True)
         unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
@@ -323,27 +325,26 @@ def parse_names(texts: Iterable[str]) -> dict[str, str]:
 
     An option in brackets, as in `ap(threshold=2)`, and an existing file are no names.
     """
-    values: dict[str, str] = {}
+    values_by_name: dict[str, str] = {}
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or "(" in name or Path(text).exists():
             name = value = text
-        if not (name and value) or name in values:
+        if not (name and value) or name in values_by_name:
             msg = f"each of several values must have its own name, as in NAME=VALUE, got {text!r}"
             raise ValueError(msg)
-        values[name] = value
-    return values
+        values_by_name[name] = value
+    return values_by_name
 
 
-def _parse_directions(texts: Iterable[str]) -> bool | dict[str, bool]:
+def _parse_directions(texts: Sequence[str]) -> Any:
     """Return --descending as one Boolean, or as one per strategy."""
     flags = {"true": True, "false": False}
-    names = parse_names(texts)
-    if not {*names.values()} <= {*flags}:
-        msg = f"--descending must be true, false or NAME=false, got {' '.join(names.values())}"
+    directions = {name: flags.get(text) for name, text in parse_names(texts).items()}
+    if None in directions.values():
+        msg = f"--descending must be true, false or NAME=false, got {' '.join(texts)}"
         raise ValueError(msg)
-    directions = {name: flags[value] for name, value in names.items()}
-    return next(iter(directions.values())) if {*names} <= {*flags} else directions
+    return next(iter(directions.values())) if {*directions} <= {*flags} else directions
 
 
 # Rankings
@@ -530,13 +531,13 @@ def write_summary(headline: str, lines: Iterable[str]) -> str:
     return f"## {headline}\n\n{listed}\n\npolars_graded {pg.__version__}"
 
 
-def check_outputs(outputs: Outputs, inputs: Collection[Path], *suffixes: str) -> None:
+def check_outputs(outputs: Outputs, sources: Collection[Path], *suffixes: str) -> None:
     """Raise if a file cannot be written, before the rankings are measured."""
     for file in outputs or ():
         if file.suffix.lower() not in suffixes:
             msg = f"--output must end in {', '.join(suffixes)}, got {str(file)!r}"
             raise ValueError(msg)
-        check_writable(file, inputs)
+        check_writable(file, sources)
 
 
 def write_outputs(outputs: Outputs, writers: Writers, values: pl.DataFrame | None = None) -> None:
