@@ -208,7 +208,7 @@ def test_nothing_retrieved_is_0_with_a_warning(run, judgments):
         values = evaluate(judged, "ap", "ndcg@10", "success@1")
     assert [row[1:] for row in values.rows()] == [(query, 0, 0, 0) for query in judgments]
     named = {"a": {query: list(docs) for query, docs in judgments.items()}, "b": run}
-    with pytest.warns(DataWarning, match="2 of 2 of 'b'"):
+    with pytest.warns(DataWarning, match="'b' lacks 2 of 2"):
         judged = join_judgments(named, judgments).lazy().collect()
     with pytest.warns(DataWarning, match="'b' retrieved nothing for any query"):
         values = evaluate(judged, "success@1", strategy="strategy")
@@ -222,7 +222,7 @@ def test_judged_queries_that_some_strategies_alone_answer_are_told():
     runs = {name: {f"q{i}": {"d": 1.0} for i in its} for name, its in ANSWERED_BY.items()}
     judgments = {f"q{i}": {"d": 1, "e": 0} for i in range(1, 7)}
     sentence = (
-        f"{LACKING}5 of 6 of 'few' ('q2', 'q3', 'q4', ...); 1 of 6 of 'most' ('q6')\n\n"
+        f"{LACKING}'few' lacks 5 of 6 ('q2', 'q3', 'q4', ...); 'most' lacks 1 of 6 ('q6')\n\n"
         f"{ASKED_ALIKE}"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}") as caught:

@@ -446,8 +446,8 @@ def warn_of_missing_rows(join: Join, query_columns: Sequence[str]) -> None:
         join.answered, on=[strategy, query], how="anti", nulls_equal=True, maintain_order="left"
     )
     clauses = [
-        f"{len(unanswered)} of {queries.height}"
-        f"{f' of {name!r}' if join.strategies.height > 1 else ''} ({first_few(unanswered)})"
+        f"{f'{name!r} lacks ' if join.strategies.height > 1 else ''}"
+        f"{len(unanswered)} of {queries.height} ({first_few(unanswered)})"
         for name, unanswered in lacking.group_by(strategy, maintain_order=True).agg(query).rows()
     ]
     more = ["..."] if len(clauses) > MAX_SHOWN_VALUES else []
