@@ -218,8 +218,8 @@ def test_a_judgment_is_a_query_a_document_and_a_grade(write):
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("301 0 FBIS3-1", "a judgment has 4 fields, query iteration doc grade, got 3"),
-        ("301 0 FBIS3-1 1 x", "a judgment has 4 fields, query iteration doc grade, got 5"),
+        ("301 0 FBIS3-1", "a line has 4 fields, query iteration doc grade, got 3"),
+        ("301 0 FBIS3-1 1 x", "a line has 4 fields, query iteration doc grade, got 5"),
         ("301 0 FBIS3-1 high", f"{GRADE_RULE} 'high'"),
         ("301 0 FBIS3-1 nan", f"{GRADE_RULE} 'nan'"),
     ],

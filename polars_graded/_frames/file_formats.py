@@ -134,8 +134,6 @@ class LineFormat(NamedTuple):
 
     reader: str
     """The function that reads such files."""
-    unit: str
-    """Name of a line in messages."""
     fields: tuple[str, ...]
     """Names of the fields. Text after a tag is ignored, as in trec_eval."""
     number: str
@@ -150,17 +148,9 @@ class LineFormat(NamedTuple):
         )
 
 
-JUDGMENT_LINES = LineFormat(
-    "read_qrels", "a judgment", ("query", "iteration", "doc", "grade"), number="grade"
-)
-RUN_LINES = LineFormat(
-    *("read_run", "a retrieved document"),
-    fields=("query", "Q0", "doc", "rank", "score", "tag"),
-    number="score",
-)
-MS_MARCO_LINES = LineFormat(
-    "read_run", "a retrieved document", fields=("query", "doc", "rank"), number="rank"
-)
+JUDGMENT_LINES = LineFormat("read_qrels", ("query", "iteration", "doc", "grade"), "grade")
+RUN_LINES = LineFormat("read_run", ("query", "Q0", "doc", "rank", "score", "tag"), "score")
+MS_MARCO_LINES = LineFormat("read_run", ("query", "doc", "rank"), "rank")
 
 LINE_PATTERNS = {
     "read_letor": ("LETOR", r"\S+[ \t]+qid:.*"),
@@ -481,7 +471,7 @@ def _explain(line: str, fields: dict[str, Any], line_format: LineFormat) -> str:
     has_rest = fields[REST] is not None and "tag" not in line_format.fields
     if has_rest or None in [fields[name] for name in line_format.fields]:
         n, names = len(line.split()), " ".join(line_format.fields)
-        return f"{line_format.unit} has {len(line_format.fields)} fields, {names}, got {n}"
+        return f"a line has {len(line_format.fields)} fields, {names}, got {n}"
     return explain_number(line_format.number, fields[line_format.number])
 
 
