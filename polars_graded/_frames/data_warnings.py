@@ -154,7 +154,7 @@ class Notes:
     @property
     def strategy(self) -> str:
         """The column of strategies in the table."""
-        return TEMPORARY_NAME_TEMPLATE.format(self.request.key)
+        return TEMPORARY_NAME_TEMPLATE.format(self.request.strategy_key)
 
     @property
     def query(self) -> list[str]:

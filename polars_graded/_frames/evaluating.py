@@ -278,6 +278,6 @@ def _select_columns(request: Request, columns: Collection[str]) -> Request:
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     if SETTINGS in columns:
         names = [*request.measures]
-    fingerprint = None if {*request.records}.isdisjoint(columns) else request.fingerprint
+    fingerprint = None if {*request.record_columns}.isdisjoint(columns) else request.fingerprint
     measures = {name: request.measures[name] for name in names}
     return replace(request, measures=measures, fingerprint=fingerprint)

@@ -188,7 +188,7 @@ def overview(
     )
     whole_numbers = cs.integer() & ~cs.by_name(STRATEGY_KEY)
     table = table.with_columns(whole_numbers.cast(pl.UInt32))
-    return table.select(pl.col(STRATEGY_KEY).alias(request.key), *OVERVIEW_COLUMNS)
+    return table.select(pl.col(STRATEGY_KEY).alias(request.strategy_key), *OVERVIEW_COLUMNS)
 
 
 def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -197,9 +197,14 @@ def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame
     The result has one row, or one row per strategy if strategies are stacked.
     """
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
-    grade, tied = pl.col(request.grade), rank_rows(request.build_ranking(name)).over(request.keys)
+    grade, tied = (
+        pl.col(request.grade),
+        rank_rows(request.build_ranking(name)).over(request.ranking_keys),
+    )
     doc = pl.lit(None) if request.document is None else pl.col(request.document)
-    documents = pl.when(doc.is_not_null()).then(pl.struct(*request.keys, doc.alias(DOCUMENT)))
+    documents = pl.when(doc.is_not_null()).then(
+        pl.struct(*request.ranking_keys, doc.alias(DOCUMENT))
+    )
     counted = rows.select(
         documents.alias(DOCUMENT),
         strategy.alias(STRATEGY_KEY),

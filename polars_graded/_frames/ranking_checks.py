@@ -31,7 +31,7 @@ def group_rankings(request: Request, rows: pl.DataFrame) -> Groups:
 
     Raise if `descending` does not fit columns that look like ranks.
     """
-    groups = Groups.of(rows, request.keys, request.document_columns)
+    groups = Groups.of(rows, request.ranking_keys, request.document_columns)
     directions = Directions(request)
     directions.add(groups)
     directions.check()
@@ -187,7 +187,7 @@ class Duplicates:
             return
         for each in self.requests:
             if _have_unlike_judgments(each, hashes, groups):
-                rows = groups.to_rows([*each.keys, request.document, each.grade])
+                rows = groups.to_rows([*each.ranking_keys, request.document, each.grade])
                 if _has_two_grades(each, rows):
                     check_one_grade(each, rows)
 
@@ -228,7 +228,7 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
         pl.col(request.grade, *request.sort_columns).is_not_null()
     )
     rows = rows.filter(has_grade_or_score, pl.col(request.document or "").is_not_null())
-    return rows.filter(pl.struct(*request.keys, request.document).is_duplicated())
+    return rows.filter(pl.struct(*request.ranking_keys, request.document).is_duplicated())
 
 
 def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
@@ -237,7 +237,7 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     if repeated.is_empty() or _identifies_queries(request, rows):
         return
     doc, query = request.document or "", list(request.query)
-    columns = [*request.keys, doc]
+    columns = [*request.ranking_keys, doc]
     first = repeated.unique(columns, keep="first", maintain_order=True)
     surplus = repeated.height - first.height
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
@@ -255,7 +255,7 @@ def _identifies_queries(request: Request, rows: pl.DataFrame) -> bool:
     """Return whether a column `id` that was not passed has one value for each ranking."""
     if not (request.finds_document and may_identify_queries(request.document or "")):
         return False
-    counts = rows.group_by(request.keys).agg(pl.col(request.document or "").n_unique())
+    counts = rows.group_by(request.ranking_keys).agg(pl.col(request.document or "").n_unique())
     return bool((counts.get_column(request.document or "") == 1).all())
 
 
@@ -264,7 +264,7 @@ def _write_repair(request: Request, repeated: pl.DataFrame) -> str:
 
     Dropping rows is suggested only if the repeated rows agree in grade and scores.
     """
-    columns = [*request.keys, request.document or ""]
+    columns = [*request.ranking_keys, request.document or ""]
     used = list(dict.fromkeys([*columns, *request.row_columns]))
     if repeated.select(used).n_unique() == repeated.select(columns).n_unique():
         return (

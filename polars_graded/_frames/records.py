@@ -35,7 +35,7 @@ HASHED_ROWS = 1 << 16
 
 
 def build_records(request: Request, groups: Groups) -> list[pl.Series]:
-    """Return the columns of `request.records`, with one text for each ranking.
+    """Return the columns of `request.record_columns`, with one text for each ranking.
 
     The column `JUDGMENTS` contains a hash of the judged documents and their grades. If measures
     have inputs such as subtopics, the column `DOCUMENTS` contains a hash of the judged documents

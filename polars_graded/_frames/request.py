@@ -196,13 +196,18 @@ class Request:
             names = ", ".join(self.by)
             msg = f"`by` must have one entry if `strategy` is passed, got {names}"
             raise ValueError(msg)
-        if self.key in self.query:
-            msg = f"`query` must not be the column of strategies, got {self.key!r} for both"
+        if self.strategy_key in self.query:
+            msg = (
+                f"`query` must not be the column of strategies, got {self.strategy_key!r} for both"
+            )
             raise ValueError(msg)
         if self.grader is not None and GRADER in self.measures:
             msg = f"a measure must not have the name of the column of graders, got {GRADER!r}"
             raise ValueError(msg)
-        for argument, name in (("strategy", self.key), *(("query", name) for name in self.query)):
+        for argument, name in (
+            ("strategy", self.strategy_key),
+            *(("query", name) for name in self.query),
+        ):
             if name == GRADER and self.grader is not None:
                 msg = f"`{argument}` must not be the result column of graders, got {name!r}"
                 raise ValueError(msg)
@@ -216,29 +221,29 @@ class Request:
         return Ranking(pl.col(self.grade), scale=self.scale, condensed=self.condensed)
 
     @property
-    def key(self) -> str:
+    def strategy_key(self) -> str:
         """The column of strategies in the result."""
         return "strategy" if self.strategy is None else self.strategy
 
     @property
-    def keys(self) -> list[str]:
+    def ranking_keys(self) -> list[str]:
         """The columns whose values identify a ranking."""
         return [*self.query] if self.strategy is None else [self.strategy, *self.query]
 
     @property
     def part_keys(self) -> list[str]:
         """The columns whose values identify rows that are measured together."""
-        return self.keys
+        return self.ranking_keys
 
     @property
     def copied_keys(self) -> dict[str, str]:
         """Map each key column of the result to its source column in the frame."""
-        return {name: name for name in self.keys}
+        return {name: name for name in self.ranking_keys}
 
     @property
     def result_keys(self) -> list[str]:
         """The columns of strategies and queries in the result."""
-        return [self.key, *self.query]
+        return [self.strategy_key, *self.query]
 
     @property
     def unit(self) -> str:
@@ -298,7 +303,7 @@ class Request:
     @property
     def columns(self) -> list[str]:
         """Return the distinct columns that are used, including computed columns."""
-        return list(dict.fromkeys([*self.keys, *self.document_columns]))
+        return list(dict.fromkeys([*self.ranking_keys, *self.document_columns]))
 
     @property
     def document_columns(self) -> list[str]:
@@ -312,7 +317,7 @@ class Request:
         return [self.fingerprint] if isinstance(self.fingerprint, str) else []
 
     @property
-    def records(self) -> list[str]:
+    def record_columns(self) -> list[str]:
         """Return the columns of the result that record what was measured."""
         if not self.fingerprint_columns:
             return []
@@ -355,11 +360,14 @@ class Request:
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the column of documents of a frame."""
-        request, others = self, {*self.keys, self.grade, *(each[0] for each in self.by.values())}
+        request, others = (
+            self,
+            {*self.ranking_keys, self.grade, *(each[0] for each in self.by.values())},
+        )
         if self.finds_document:
             column = find_document_column(schema, others) or self.find_text_tie_column(schema)
             request = replace(self, document=column)
-        has_ranks = RANK not in self.keys and RANK in schema and schema[RANK].is_numeric()
+        has_ranks = RANK not in self.ranking_keys and RANK in schema and schema[RANK].is_numeric()
         return replace(
             request,
             ties=request.ties.of_frame(schema, request.document, others),
@@ -377,7 +385,7 @@ class Request:
             *(self.ties.columns or ()),
         ]
         is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
-        return columns[-1] if is_text and columns[-1] not in self.keys else None
+        return columns[-1] if is_text and columns[-1] not in self.ranking_keys else None
 
     def add_computed_columns(self, frame: FrameT) -> FrameT:
         """Return the frame with computed columns.
@@ -385,7 +393,7 @@ class Request:
         Each expression is evaluated within each ranking, with all of its rows.
         """
         return frame.with_columns(
-            (expr if expr.meta.is_literal() else expr.over(self.keys)).alias(name)
+            (expr if expr.meta.is_literal() else expr.over(self.ranking_keys)).alias(name)
             for name, expr in self.computed.items()
         )
 
@@ -410,7 +418,7 @@ class Request:
             *((argument, [column]) for argument, column in self.inputs.items()),
         ):
             check_columns("frame", names, schema, argument=argument)
-        check_comparable([*self.keys, *(self.ties.columns or ()), *doc_columns], schema)
+        check_comparable([*self.ranking_keys, *(self.ties.columns or ()), *doc_columns], schema)
         check_grade(f"grade {self.grade!r}", schema[self.grade])
         for name, column in self.inputs.items():
             check_input_type(f"{name} {column!r}", name, schema[column])
@@ -435,7 +443,7 @@ class Request:
         eager frame, it must have a single value. In a lazy frame, the number of values is unknown,
         so the column is never allowed.
         """
-        used = {*self.keys, self.grade, *self.sort_columns}
+        used = {*self.ranking_keys, self.grade, *self.sort_columns}
         if "strategy" in used or "strategy" not in frame.collect_schema():
             return
         if isinstance(frame, pl.DataFrame):
@@ -455,9 +463,9 @@ class Request:
         """Return the schema of the result, given the schema of the frame."""
         keys: dict[str, Any] = {} if self.grader is None else {GRADER: pl.String()}
         keys |= {name: schema.get(name, pl.String()) for name in self.result_keys}
-        keys[self.key] = pl.String() if self.strategy is None else schema[self.strategy]
+        keys[self.strategy_key] = pl.String() if self.strategy is None else schema[self.strategy]
         values = {name: measure.definition.dtype for name, measure in self.measures.items()}
-        return pl.Schema(keys | values | dict.fromkeys(self.records, pl.String()))
+        return pl.Schema(keys | values | dict.fromkeys(self.record_columns, pl.String()))
 
     def with_fingerprint(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with its column of ids, or None without fingerprints.

@@ -138,7 +138,7 @@ def group_rows(
             parts = read_whole_queries(parts[0], first.query)
     for part in parts:
         rows = replace(first, computed=computed).add_computed_columns(part)
-        yield Groups.of(rows, first.keys, columns)
+        yield Groups.of(rows, first.ranking_keys, columns)
 
 
 def _find_adjacent_groups(keys: pl.DataFrame) -> Integers | None:

@@ -90,8 +90,8 @@ class PairRequest(Request):
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
         """Return the schema of the result for the schema of a frame."""
         keys = super().build_schema(schema)
-        pair = dict.fromkeys(PAIR_COLUMNS, keys.pop(self.key))
-        return pl.Schema({self.key: pl.String(), **pair, **keys})
+        pair = dict.fromkeys(PAIR_COLUMNS, keys.pop(self.strategy_key))
+        return pl.Schema({self.strategy_key: pl.String(), **pair, **keys})
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column found in a frame.
@@ -111,7 +111,7 @@ class PairRequest(Request):
             self.strategies.gather(indices).alias(name)
             for indices, name in zip(self.pairs, PAIR_COLUMNS, strict=True)
         )
-        pair = pl.format("{} and {}", *PAIR_COLUMNS).alias(self.key)
+        pair = pl.format("{} and {}", *PAIR_COLUMNS).alias(self.strategy_key)
         return names.select(pair, *PAIR_COLUMNS).with_row_index(PAIR_INDEX)
 
 

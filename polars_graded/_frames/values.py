@@ -148,7 +148,7 @@ class Part:
         return build_records(self.request, self.groups)
 
     @cached_property
-    def notes(self) -> dict[str, pl.Series]:
+    def shared_notes(self) -> dict[str, pl.Series]:
         """Return the notes that all entries of `by` share, by name."""
         return note_queries(self.request, self.groups, self.grades)
 
@@ -211,15 +211,17 @@ class Part:
     def list_keys(self, name: str) -> list[pl.Series]:
         """Return the columns of the strategy and of the queries."""
         request, keys = self.request, self.groups.keys
-        strategy = keys.get_column(request.key) if request.strategy else self.make_constant(name)
-        return [strategy.alias(request.key), *map(keys.get_column, request.query)]
+        strategy = (
+            keys.get_column(request.strategy_key) if request.strategy else self.make_constant(name)
+        )
+        return [strategy.alias(request.strategy_key), *map(keys.get_column, request.query)]
 
     def note_strategy(
         self, name: str, depends_on_ties: pl.Series, judged_share: pl.Series | None
     ) -> pl.DataFrame:
         """Return the notes of a strategy, with its keys."""
         scores = self.groups.lists(self.request.find_columns(name)[0])
-        notes = self.notes | note_scores(scores, self.grades)
+        notes = self.shared_notes | note_scores(scores, self.grades)
         notes["judged_share_of_first_ten"] = (
             self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
         )
@@ -277,7 +279,7 @@ class Gathered:
                 values, on=request.strategy, nulls_equal=True, maintain_order="left_right"
             )
         return pl.concat(
-            values.select(pl.lit(name).alias(request.key), pl.all())
+            values.select(pl.lit(name).alias(request.strategy_key), pl.all())
             for name, values in zip(request.by, strategies, strict=True)
         )
 
@@ -316,5 +318,5 @@ def _finish_request(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
         pl.lit(request.grader).alias(GRADER),
         *request.result_keys,
         *(pl.when(IS_JUDGED).then(pl.col(name)).alias(name) for name in request.measures),
-        *request.records,
+        *request.record_columns,
     )

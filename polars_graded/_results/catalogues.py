@@ -132,7 +132,7 @@ def catalogue(
         descending=descending,
         doc=doc,
     )
-    key = request.key
+    key = request.strategy_key
     check_free_names(("measure", "queries", "mean"), strategy=key)
     schema = {"measure": pl.String, key: pl.String, "queries": pl.UInt32, "mean": pl.Float64}
     tables = [pl.DataFrame(schema=schema)]
