@@ -6,14 +6,14 @@ A ranking must not contain a document twice, and a document must not have two gr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import did_you_mean, first_few
-from polars_graded._frames.request import Request
+from polars_graded._frames.request import RANK, Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.tables import describe_nulls, hash_keys
 from polars_graded._measuring.document_columns import may_identify_documents, may_identify_queries
@@ -54,15 +54,15 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
     return rows, keywords
 
 
+@dataclass
 class Directions:
     """Facts about sort columns that may hold ranks, collected from the parts of a frame."""
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.facts: dict[tuple[str, str], list[pl.DataFrame]] = {}
-        """For each entry of `by` and each of its columns, the facts of every part."""
-        self.strategies: dict[str, None] = {}
-        """Stacked strategies, in the order of their first rows."""
+    request: Request
+    facts: dict[tuple[str, str], list[pl.DataFrame]] = field(default_factory=dict)
+    """For each entry of `by` and each of its columns, the facts of every part."""
+    strategies: dict[str, None] = field(default_factory=dict)
+    """Stacked strategies, in the order of their first rows."""
 
     def add(self, groups: Groups) -> None:
         """Add the facts of a part, in which each query is complete."""
@@ -124,8 +124,8 @@ class Directions:
         """
         request, clauses = self.request, {}
         for (name, column), facts in self.facts.items():
-            is_first = column == request.by[name][0]
-            for stacked, clause in find_rank_strategies(facts, column if is_first else "").items():
+            is_named_rank = column == RANK and column == request.by[name][0]
+            for stacked, clause in find_rank_strategies(facts, is_named_rank=is_named_rank).items():
                 strategy = name if request.strategy is None else str(stacked)
                 if strategy not in request.stacked_directions:
                     clauses[strategy, name, column] = clause

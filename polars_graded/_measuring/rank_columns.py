@@ -26,7 +26,7 @@ MIN_SHARE = 0.98
 MAX_RATIO = 4
 """Maximum ratio of the highest value to the length of the longest ranking."""
 
-STRATEGY, QUERY, RANK_NAME = "strategy", "query", "rank"
+STRATEGY, QUERY = "strategy", "query"
 
 
 def collect_rank_facts(
@@ -88,13 +88,15 @@ def _combine(facts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def find_rank_strategies(facts: Iterable[pl.DataFrame], column: str = "") -> dict[Any, str]:
+def find_rank_strategies(
+    facts: Iterable[pl.DataFrame], *, is_named_rank: bool = False
+) -> dict[Any, str]:
     """Return the strategies whose values look like ranks.
 
     `facts` has a frame for each part of the column. The values of the result are clauses that
     follow the name of the column. A column `rank` has ranks by definition, so one query suffices.
     """
-    min_queries = 1 if column == RANK_NAME else MIN_QUERIES
+    min_queries = 1 if is_named_rank else MIN_QUERIES
     looks_like_ranks = (
         pl.col("are_whole")
         & (pl.col("lowest") == 1)
