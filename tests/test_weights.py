@@ -201,7 +201,7 @@ def test_wrong_weights_are_refused_everywhere(name, searches, error, sentence):
 
 
 def test_a_missing_column_and_a_test_without_weights_are_refused():
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="weights= names the column"):
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="has no column 'visits'"):
         compare(world(0), "ap", weights="visits")
     with pytest.raises(ValueError, match="'t' or 'permutation' if `weights` differ"):
         compare(world(0), "ap", weights="searches", test="randomised_tukey")

@@ -20,16 +20,12 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS
 from polars_graded._frames.strategies import find_index
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.measures import Measure
 from polars_graded._results.measure_values import name_pairs
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
-from polars_graded._results.results import (
-    Results,
-    check_one_grader,
-    order_strategies,
-    split_by_grader,
-)
+from polars_graded._results.results import Results, check_one_grader, order_strategies
 from polars_graded._sentences import format_count
 
 Change: TypeAlias = Literal["same", "changed"]
@@ -103,11 +99,9 @@ def _pair_with_results(
     columns = [*dict.fromkeys([*key_columns, *weights, *results.measures])]
     older = _join_query_columns(older, rows, identity, [*clusters, *weights])
     older = cast_measures(older, results.measures, key_columns)
-    check_one_grader(
-        "baseline",
-        [*split_by_grader(older, keys, results.measures)],
-        ".filter(grader={!r}) of the frame selects the results of one grader",
-    )
+    if GRADER in older.columns and GRADER not in key_columns:
+        hint = ".filter(grader={!r}) of the frame selects the results of one grader"
+        check_one_grader("baseline", older[GRADER].unique(maintain_order=True).to_list(), hint)
     check_columns("baseline", columns, older.schema)
     rows, older = unify_keys(rows, older, key_columns)
     new_names, older_names = strategies.cast(rows.schema[name]), order_strategies(older[name])

@@ -22,7 +22,7 @@ from polars_graded._checks import check_column_name
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.measures import ALL_DEFINITIONS, Measure
-from polars_graded._results.keys import CLUSTER, WEIGHT
+from polars_graded._results.keys import CLUSTER, WEIGHT, check_named_once
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
 """The name of a column, or a mapping with the measure or the best value of each column. An example
@@ -588,10 +588,12 @@ def find_best_of_rows(rows: pl.DataFrame) -> Best:
     return find_best(rows["measure"][0]) or "highest"
 
 
-def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
-    """Return the columns that `measures` names."""
-    name_lists = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
-    return [check_column_name("measures", name) for names in name_lists for name in names]
+def collect_measures(measures: Sequence[MeasureColumns]) -> dict[str, str | None]:
+    """Return the columns that the caller named, each with its measure or best value, if passed."""
+    mappings = [each if isinstance(each, Mapping) else {each: None} for each in measures]
+    names = [check_column_name("measures", name) for each in mappings for name in each]
+    check_named_once(names)
+    return {name: text for each in mappings for name, text in each.items()}
 
 
 def parse_best(text: str) -> Best:

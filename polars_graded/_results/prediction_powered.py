@@ -26,7 +26,6 @@ from polars_graded._results.results import (
     Missing,
     Results,
     ResultsByGrader,
-    check_grader,
     check_same_strategies,
     make_measure_table,
     open_results,
@@ -306,10 +305,9 @@ def _estimate_values(
 
     For differences, `compared` contains the baseline and the correction. For means, it is None.
     """
-    check_grader("trusted", trusted, results.by_grader)
+    judged = results.get(trusted, "trusted")
     if model_name is not None:
-        check_grader("grader", model_name, results.by_grader)
-    judged = results.by_grader[trusted]
+        results.get(model_name)
     hint = "\n\nHint: judge and average the queries that belong together"
     check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
     graders = {

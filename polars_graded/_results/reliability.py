@@ -26,9 +26,9 @@ from polars_graded._results.measure_values import (
     MeasureColumns,
     MeasureValues,
     Pairs,
+    collect_measures,
     compute_central_interval,
     compute_mean,
-    list_named_columns,
     split_into_parts,
 )
 from polars_graded._results.results import (
@@ -418,7 +418,7 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    is_further = reference not in list_named_columns(measures)
+    is_further = reference not in collect_measures(measures)
     if reference is not None and reference in per_query.collect_schema() and measures:
         measures = (*measures, reference) if is_further else measures
     keys = PassedKeys(query, strategy)
