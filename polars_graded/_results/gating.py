@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_level, check_number
+from polars_graded._checks import check_choice, check_level, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.measures import Measure
-from polars_graded._results.baselines import Change, Matched, pair_with_baseline
+from polars_graded._results.baselines import Matched, pair_with_baseline
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     ROUNDING,
@@ -42,6 +42,8 @@ from polars_graded._sentences.gates import (
 )
 
 __all__ = ["assert_no_worse", "gate"]
+
+Change: TypeAlias = Literal["same", "changed"]
 
 FAILING_VERDICTS = ("worse", BEYOND, "undecided")
 """Verdicts that do not pass, the worst first."""
@@ -166,10 +168,14 @@ def gate(
     └──────────┴────────────┴───────────┴──────────┴──────────┘
     """
     check_level(confidence)
-    changes = {"judgments": judgments, "formulas": formulas, "scale": scale, "missing": missing}
+    changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
+    for argument, change in changes.items():
+        check_choice(argument, change, get_args(Change))
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader, "refuse")
-    matched = pair_with_baseline(results.only.with_best_values(), baseline, changes)
+    matched = pair_with_baseline(
+        results.only.with_best_values(), baseline, {**changes, "missing": missing}
+    )
     return decide_verdicts(matched, margin, confidence)
 
 
