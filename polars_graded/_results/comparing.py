@@ -335,8 +335,8 @@ def _compute_statistics(
         low, high = outcome.interval(np.full(len(segment), options.level))
         better = segment.results.higher_is_better
         statistics = {
-            "queries": np.full(len(segment), segment.n),
-            **count_units(segment.results, len(segment)),
+            "queries": segment.n,
+            **count_units(segment.results),
             "best": segment.results.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
@@ -525,7 +525,7 @@ def compute_interactions(
             f, df, p = _compute_welch(effective, mean, std * np.sqrt(effective / n))
         means = mean if segments else np.full((1, len(a)), np.nan)
         statistics = {
-            "segments": np.full(len(a), len(segments)),
+            "segments": len(segments),
             "queries": sum(pairs.n for pairs in segments),
             **({} if clusters is None else {"clusters": len(clusters)}),
             **_count_effective(results, measure),

@@ -321,16 +321,16 @@ def _compute_verdicts(
     counts: dict[str, Any] = {}
     if pairs.results.clusters is not None:
         counts = {
-            "clusters": np.full(len(pairs), pairs.units.n),
+            "clusters": pairs.units.n,
             "changed_clusters": pairs.changed_units,
         }
     if pairs.results.weights is not None:
         counts |= {
-            EFFECTIVE: np.full(len(pairs), float(pairs.results.effective_number)),
+            EFFECTIVE: float(pairs.results.effective_number),
             EFFECTIVE_CHANGED: pairs.count_effective_changes(),
         }
     return {
-        "queries": np.full(len(pairs), pairs.n),
+        "queries": pairs.n,
         "strategy_queries": has_value[pairs.a].sum(axis=1),
         "baseline_queries": has_value[pairs.b].sum(axis=1),
         "lost": lost,

@@ -152,12 +152,12 @@ def _compute_summary(results: MeasureValues, confidence: float) -> dict[str, Any
     else:
         median, log_mean = compute_weighted_medians(samples, shares), logarithms @ shares
     return {
-        "queries": np.full(len(values), n),
-        **count_units(results, len(values)),
+        "queries": n,
+        **count_units(results),
         "median": median,
         "geometric_mean": np.exp(log_mean),
-        "best": [results.best] * len(values),
-        "confidence": np.full(len(values), confidence),
+        "best": results.best,
+        "confidence": confidence,
         "mean": mean,
         "std": compute_mean_and_std(values, shares)[1],
         "ci_low": low,

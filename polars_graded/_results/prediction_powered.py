@@ -337,7 +337,7 @@ def _estimate_values(
             y, _, other = shared.results
             worth = y.n * (means.trusted.error / means.both.error) ** 2 - y.n
             columns = {
-                "queries": np.full(len(means.weight), y.n),
+                "queries": y.n,
                 "model_queries": other.n,
                 "best": y.best,
                 **_make_interval_columns(f"trusted_{what}", "trusted", means.trusted, level),

@@ -435,7 +435,7 @@ def rank_correlation(
         {
             "measure": [name for name, _ in pairs],
             "reference": [name for _, name in pairs],
-            "strategies": [len(only.strategies)] * len(pairs),
+            "strategies": len(only.strategies),
             "tau": [_correlate_orders(order[x], order[y], reference, method) for x, y in pairs],
         }
     )
@@ -672,7 +672,7 @@ def _compute_needs(
     columns = {
         "measure": [results.measure],
         "queries": results.n,
-        **count_units(results, 1),
+        **count_units(results),
         "std": std,
         "difference": difference,
         needed: find_min_queries(effect, power, level),

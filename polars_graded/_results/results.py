@@ -527,30 +527,32 @@ def make_table(
 
 
 def make_measure_table(
-    measure: str,
-    segment: pl.DataFrame,
-    names: Sequence[pl.Series],
-    statistics: Mapping[str, Any],
-    **dtypes: pl.DataType,
+    measure: str, segment: pl.DataFrame, names: Sequence[pl.Series], statistics: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Return the statistics of a measure in a segment, preceded by key columns."""
+    """Return the statistics of a measure in a segment, preceded by key columns.
+
+    A statistic is an array, or one value for all rows.
+    """
     strategy, *others = (each.name for each in names)
     reserved = ["measure", *others, *statistics]
     check_free_names(reserved, strategy=strategy, segments=segment.columns or None)
-    columns = make_table(statistics, **dtypes)
+    height = len(names[0])
+    columns = {
+        name: pl.repeat(value, height, eager=True) if np.ndim(value) == 0 else value
+        for name, value in statistics.items()
+    }
     first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
-    repeated = first[[0] * columns.height].get_columns()
-    return pl.DataFrame([*repeated, *names, *columns])
+    return pl.DataFrame([*first[[0] * height], *names, *make_table(columns)])
 
 
-def count_units(results: MeasureValues, length: int) -> dict[str, Any]:
-    """Return the columns `clusters` and `effective_queries` of a table with `length` rows.
+def count_units(results: MeasureValues) -> dict[str, float]:
+    """Return the columns `clusters` and `effective_queries` of a table.
 
     Without clusters or weights, the column is left out.
     """
-    counts: dict[str, Any] = {}
+    counts: dict[str, float] = {}
     if results.clusters is not None:
-        counts["clusters"] = np.full(length, len(results.cluster_sizes))
+        counts["clusters"] = len(results.cluster_sizes)
     if results.weights is not None:
-        counts[EFFECTIVE] = np.full(length, float(results.effective_number))
+        counts[EFFECTIVE] = float(results.effective_number)
     return counts
