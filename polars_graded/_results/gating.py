@@ -322,12 +322,12 @@ def _compute_verdicts(
     if pairs.results.clusters is not None:
         counts = {
             "clusters": pairs.units.n,
-            "changed_clusters": pairs.changed_units,
+            "changed_clusters": pairs.changes.units,
         }
     if pairs.results.weights is not None:
         counts |= {
             EFFECTIVE: float(pairs.results.effective_number),
-            EFFECTIVE_CHANGED: pairs.count_effective_changes(),
+            EFFECTIVE_CHANGED: pairs.changes.effective,
         }
     return {
         "queries": pairs.n,
@@ -357,7 +357,7 @@ def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
     # A loss of exactly the margin may exceed it by a rounding error, as 0.8 - 0.7 exceeds 0.1.
     rounding = ROUNDING * max(limits.margin, pairs.results.floor)
     verdicts = {
-        UNCHANGED: (pairs.changed_units == 0) & (pairs.n > 0),
+        UNCHANGED: (pairs.changes.units == 0) & (pairs.n > 0),
         "better": lowest_gain > 0,
         "worse": highest_gain < -limits.margin - rounding,
         WITHIN: (highest_gain < 0) & (lowest_gain > -limits.margin + rounding),
@@ -408,7 +408,7 @@ def compute_careful_intervals(
     weights, the effective number of changed queries decides whether few have a difference, and
     Stringer's interval is that of the effective number of queries.
     """
-    units, n_changed = pairs.units, pairs.changed_units
+    units = pairs.units
     mean, std, *_ = units.statistics
     low, high = estimate_differences(pairs).compute_ends(level)
     if units.n > 1:
@@ -422,7 +422,7 @@ def compute_careful_intervals(
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
-    is_sparse = (pairs.count_effective_changes() < MIN_CHANGED_QUERIES) | (std == 0)
+    is_sparse = (pairs.changes.effective < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and units.n and is_sparse.any():
         sparse = np.flatnonzero(is_sparse)
@@ -431,7 +431,7 @@ def compute_careful_intervals(
         )
     if max_difference is not None:
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
-    is_unchanged = (n_changed == 0) & (pairs.n > 0)
+    is_unchanged = (pairs.changes.units == 0) & (pairs.n > 0)
     low[is_unchanged] = high[is_unchanged] = 0
     return low, high
 

@@ -104,7 +104,7 @@ class MeasureValues:
         """
         if not self.has_units:
             return replace(self, clusters=None, weights=None)
-        mean = self.compute_means(self.values)[:, np.newaxis]
+        mean = self.means[:, np.newaxis]
         return self._merge(mean + len(self.cluster_sizes) * self.linearise(self.values - mean))
 
     @property
@@ -141,9 +141,10 @@ class MeasureValues:
             return len(self.cluster_sizes)
         return compute_effective_number(self.unit_shares)
 
-    def compute_means(self, values: Floats) -> Floats:
-        """Return the mean of each row of an array with one column per query."""
-        return compute_mean_and_std(values, self.shares)[0]
+    @cached_property
+    def means(self) -> Floats:
+        """Return the mean of each strategy."""
+        return compute_mean_and_std(self.values, self.shares)[0]
 
     @cached_property
     def totals(self) -> MeasureValues:
@@ -151,11 +152,8 @@ class MeasureValues:
 
         With weights, values are multiplied by weights of mean 1.
         """
-        if self.shares is not None:
-            return self._merge(self.sum_clusters(self.n * self.shares * self.values))
-        if not self.has_clusters:
-            return replace(self, clusters=None, weights=None)
-        return self._merge(self.sum_clusters(self.values))
+        values = self.values if self.shares is None else self.n * self.shares * self.values
+        return self._merge(self.sum_clusters(values))
 
     def sum_clusters(self, values: Any) -> Any:
         """Return sums of an array with one column per query: one column per cluster."""
@@ -218,7 +216,7 @@ class MeasureValues:
 
         Means that are equal up to rounding share a number. Without queries, all numbers are NaN.
         """
-        means = pl.Series(self.compute_means(self.values))
+        means = pl.Series(self.means)
         places: Floats = find_places(means).to_numpy() * self.sign
         return places
 
@@ -303,14 +301,6 @@ def divide(above: Floats, below: Floats) -> Floats:
     return result
 
 
-def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
-    """Return half the width of Student's interval of a mean; NaN for fewer than two values."""
-    from scipy.special import stdtrit
-
-    t = stdtrit(np.maximum(n - 1, 1), (1 + confidence) / 2)
-    return np.where(np.asarray(n) >= MIN_VALUES, t * std / np.sqrt(n), np.nan)
-
-
 def compute_margin(
     deviations: Floats, counts: Floats, level: float, scale: float = 1.0
 ) -> float | None:
@@ -389,11 +379,13 @@ def compute_mean_intervals(
     The standard error is that of all units, and Student's quantile that of their effective number.
     The ends are NaN if there are fewer than two units, or if all values are equal.
     """
-    mean = results.compute_means(results.values)
+    from scipy.special import stdtrit
+
+    mean, n = results.means, results.effective_number
     _, std = compute_mean_and_std(results.units.values)
-    effective = results.effective_number
-    std *= np.sqrt(effective / max(1, results.units.n))
-    margin = compute_mean_margin(np.where(std > 0, std, np.nan), effective, confidence)
+    std *= np.sqrt(n / max(1, results.units.n))
+    std[(std == 0) | (n < MIN_VALUES)] = np.nan
+    margin = stdtrit(max(n - 1, 1), (1 + confidence) / 2) * std / np.sqrt(n)
     return mean, mean - margin, mean + margin
 
 
@@ -424,7 +416,7 @@ def average_points(
         if confidence is not None:
             averages[:, places] = compute_mean_intervals(results, confidence)
         elif results.n:
-            averages[0, places] = results.compute_means(results.values)
+            averages[0, places] = results.means
     mean, low, high = averages
     return mean, low, high
 
@@ -439,6 +431,14 @@ class Statistics(NamedTuple):
     std: Floats
     higher: Integers
     lower: Integers
+
+
+class Changes(NamedTuple):
+    """Numbers of units with a difference, for each pair."""
+
+    units: Integers
+    effective: Floats
+    """With weights, the effective numbers; otherwise the same numbers."""
 
 
 @dataclass(frozen=True)
@@ -492,33 +492,21 @@ class Pairs:
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     @cached_property
-    def changed_units(self) -> Integers:
+    def changes(self) -> Changes:
         """Return each pair's number of clusters, or of queries, with a difference."""
-        if not self.results.has_clusters:
-            return self.statistics.higher + self.statistics.lower
-        counts = np.zeros(len(self), dtype=np.int64)
+        units, effective = np.zeros(len(self), dtype=np.int64), np.zeros(len(self))
+        weights = 1 if self.results.shares is None else self.results.unit_sizes
         for part in self.split(self.n):
-            is_changed = self.compute_differences(part) != 0
-            per_cluster = self.results.sum_clusters(is_changed.astype(np.int64))
-            counts[part] = np.count_nonzero(per_cluster, axis=1)
-        return counts
-
-    def count_effective_changes(self) -> Floats:
-        """Return each pair's number of changed units; with weights, their effective number."""
-        if self.results.shares is None:
-            return self.changed_units.astype(np.float64)
-        counts = np.zeros(len(self))
-        for part in self.split(self.n):
-            is_changed = (self.compute_differences(part) != 0).astype(np.float64)
-            sizes = self.results.unit_sizes * (self.results.sum_clusters(is_changed) > 0)
-            counts[part] = divide(sizes.sum(axis=1) ** 2, (sizes**2).sum(axis=1))
-        return np.nan_to_num(counts)
+            is_changed = self.results.sum_clusters(self.compute_differences(part) != 0) > 0
+            sizes = weights * is_changed.astype(np.float64)
+            units[part] = np.count_nonzero(is_changed, axis=1)
+            effective[part] = divide(sizes.sum(axis=1) ** 2, (sizes**2).sum(axis=1))
+        return Changes(units, np.nan_to_num(effective))
 
     @property
     def means(self) -> tuple[Floats, Floats]:
         """Return the means of both strategies of each pair."""
-        means = self.results.compute_means(self.results.values)
-        return means[self.a], means[self.b]
+        return self.results.means[self.a], self.results.means[self.b]
 
     @cached_property
     def statistics(self) -> Statistics:
