@@ -121,15 +121,8 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
         msg = f"`test` must be 't' or 'permutation' if {condition}, got {options.test!r}"
         raise ValueError(msg)
     if pairs.units.n < 2:  # noqa: PLR2004
-        unknown = np.full(len(pairs), np.nan)
-        return Outcome(unknown, _make_unknown_intervals, _make_unknown_intervals)
+        return _run_t(pairs, options)
     return TESTS[options.test].run(pairs, options)
-
-
-def _make_unknown_intervals(levels: Floats) -> Ends:
-    """Return intervals with NaN for both ends."""
-    low, high = np.full((2, len(levels)), np.nan)
-    return low, high
 
 
 # Tests
@@ -476,18 +469,25 @@ def _draw_ranges(results: MeasureValues, options: Options) -> Floats:
 class Correction:
     """Correction of p values, and the intervals that agree with it."""
 
+    name: str
+    """Name in a title."""
     correct: Callable[[Floats], Floats]
     compute_levels: Callable[[Floats, float], Floats]
     """Function that takes uncorrected p values and a level α, and returns a level per p value. The
     interval at the returned level excludes 0 if and only if the corrected p value is at most α."""
-    words: str
-    """Description of the p values in a sentence, such as "corrected by Holm's method"."""
-    name: str
-    """Name in a title."""
     is_joint: bool = False
     """True if the agreeing intervals hold simultaneously."""
     bounds_any_error: bool = False
     """True if the probability of any false finding is at most the level."""
+
+    @property
+    def words(self) -> str:
+        """Describe the p values in a sentence, such as "corrected by Holm's method"."""
+        return self.name if self.name == NO_CORRECTION else f"corrected by {self.name}'s method"
+
+
+NO_CORRECTION = "not corrected"
+"""Name of the correction that changes no p value."""
 
 
 def _correct_bonferroni(p: Floats) -> Floats:
@@ -544,29 +544,19 @@ def _compute_benjamini_hochberg_levels(p: Floats, level: float) -> Floats:
 
 
 CORRECTIONS: Mapping[CorrectionName, Correction] = {
-    "none": Correction(
-        lambda p: p, lambda p, level: np.full(len(p), level), "not corrected", "not corrected"
-    ),
+    "none": Correction(NO_CORRECTION, lambda p: p, lambda p, level: np.full(len(p), level)),
     "bonferroni": Correction(
+        "Bonferroni",
         _correct_bonferroni,
         _compute_bonferroni_levels,
-        "corrected by Bonferroni's method",
-        "Bonferroni",
         is_joint=True,
         bounds_any_error=True,
     ),
-    "holm": Correction(
-        _correct_holm,
-        _compute_holm_levels,
-        "corrected by Holm's method",
-        "Holm",
-        bounds_any_error=True,
-    ),
+    "holm": Correction("Holm", _correct_holm, _compute_holm_levels, bounds_any_error=True),
     "benjamini_hochberg": Correction(
+        "Benjamini and Hochberg",
         _correct_benjamini_hochberg,
         _compute_benjamini_hochberg_levels,
-        "corrected by Benjamini and Hochberg's method",
-        "Benjamini and Hochberg",
     ),
 }
 
