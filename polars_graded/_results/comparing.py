@@ -278,17 +278,17 @@ def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
     # Values that other strategies lack do not matter.
     results = results.replace(rows=results.rows.filter(pl.col(keys.strategy).is_in(both.implode())))
     i, j = (find_index(results.strategies, name) for name in (a, b))
-    values = results.get_results(results.measures[0])
-    [difference] = values.compute_differences(np.array([i]), np.array([j]))
-    better = np.sign(difference) * values.sign
+    matrix = results.get_matrix(results.measures[0])
+    [difference] = matrix.compute_differences(np.array([i]), np.array([j]))
+    better = np.sign(difference) * matrix.sign
     # The sign is an index into this list: 0 gives None (a tie), 1 gives i, -1 (the last item) j.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
-    several = values.queries.dtype == pl.Struct
+    several = matrix.queries.dtype == pl.Struct
     table = pl.DataFrame(
         [
-            *(values.queries.struct.unnest() if several else [values.queries]),
-            pl.Series("value_a", values.values[i]),
-            pl.Series("value_b", values.values[j]),
+            *(matrix.queries.struct.unnest() if several else [matrix.queries]),
+            pl.Series("value_a", matrix.values[i]),
+            pl.Series("value_b", matrix.values[j]),
             pl.Series("difference", difference),
             results.strategies.gather(winner).alias("winner"),
         ]
@@ -307,54 +307,55 @@ def compare_results(
 ) -> pl.DataFrame:
     """Return the result of `compare` for one grader."""
     a, b = find_pairs(results.strategies, baseline)
-    names = name_pairs(results.strategies, a, b)
+    pair_columns = name_pairs(results.strategies, a, b)
     tables, messages = [], dict[str, None]()
     for measure in results.measures:
-        segments, values_of_segments = zip(*results.split_segments(measure), strict=True)
-        pairs = [Pairs(values, a, b) for values in values_of_segments]
-        statistics = _compute_statistics(pairs, options, rope)
+        segments, matrices = zip(*results.split_segments(measure), strict=True)
+        pairs_of_segments = [Pairs(matrix, a, b) for matrix in matrices]
+        statistics = _compute_statistics(pairs_of_segments, options, rope)
         tables += [
-            make_measure_table(measure, segment, names, columns)
+            make_measure_table(measure, pair_columns, segment, columns)
             for segment, columns in zip(segments, statistics, strict=True)
         ]
-        messages |= dict.fromkeys(find_weak_tests(pairs, options))
+        messages |= dict.fromkeys(find_weak_tests(pairs_of_segments, options))
     for message in messages:
         warn_the_caller(DataWarning.tests, message)
     return pl.concat(tables)
 
 
 def _compute_statistics(
-    pairs: Sequence[Pairs], options: Options, rope: float | None
+    pairs_of_segments: Sequence[Pairs], options: Options, rope: float | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of the pairs of each segment, with the main results last."""
-    outcomes = [run_test(segment, options) for segment in pairs]
+    outcomes = [run_test(pairs, options) for pairs in pairs_of_segments]
     tests = compute_tests(outcomes, options.correction, options.level)
-    for segment, outcome, test_columns in zip(pairs, outcomes, tests, strict=True):
-        difference, std, higher, lower = segment.statistics
-        mean, baseline_mean = segment.means
-        low, high = outcome.interval(np.full(len(segment), options.level))
-        better = segment.results.higher_is_better
-        statistics = {
-            "queries": segment.n,
-            **count_units(segment.results),
-            "best": segment.results.best,
+    for pairs, outcome, columns_of_test in zip(pairs_of_segments, outcomes, tests, strict=True):
+        difference, std, higher, lower = pairs.statistics
+        mean, baseline_mean = pairs.means
+        low, high = outcome.interval(np.full(len(pairs), options.level))
+        wins, losses = (higher, lower) if pairs.matrix.higher_is_better else (lower, higher)
+        p_corrected = columns_of_test.pop("p_corrected")
+        yield {
+            "queries": pairs.n,
+            **count_units(pairs.matrix),
+            "best": pairs.matrix.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
             "relative_difference": divide(difference, baseline_mean),
             "d_z": divide(difference, std),
-            "wins": higher if better else lower,
-            "ties": segment.n - higher - lower,
-            "losses": lower if better else higher,
-            **({} if rope is None else _compute_equivalence(segment, rope)),
+            "wins": wins,
+            "ties": pairs.n - higher - lower,
+            "losses": losses,
+            **({} if rope is None else _compute_equivalence(pairs, rope)),
             "test": options.test,
             "correction": options.correction,
-            **test_columns,
+            **columns_of_test,
             "confidence": options.confidence,
             "difference": difference,
             "ci_low": low,
             "ci_high": high,
+            "p_corrected": p_corrected,
         }
-        yield statistics | {"p_corrected": statistics.pop("p_corrected")}
 
 
 def _compute_equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
@@ -365,7 +366,7 @@ def _compute_equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
     estimate = estimate_differences(pairs)
     # If all queries tie, the difference is certain to be 0.
     error, ties = estimate.error, (std == 0) & (mean == 0)
-    up = mean * pairs.results.sign
+    up = mean * pairs.matrix.sign
     better, worse = (
         np.where(ties, 0, stdtr(estimate.n - 1, (gain - rope) / error)) for gain in (up, -up)
     )
@@ -499,25 +500,20 @@ def compute_interactions(
 ) -> pl.DataFrame:
     """Return the table of `compare_segments` for one grader, with segments."""
     a, b = find_pairs(results.strategies, baseline)
-    tables = []
+    pair_columns, tables = name_pairs(results.strategies, a, b), []
     for measure in results.measures:
         segments = [
-            Pairs(values, a, b)
-            for _, values in results.split_segments(measure)
-            if values.effective_number >= MIN_VALUES
+            Pairs(matrix, a, b)
+            for _, matrix in results.split_segments(measure)
+            if matrix.effective_number >= MIN_VALUES
         ]
-        n, effective = (
-            np.array(numbers, dtype=np.float64)[:, np.newaxis]
-            for numbers in (
-                [pairs.units.n for pairs in segments],
-                [pairs.results.effective_number for pairs in segments],
-            )
-        )
         shape = len(segments), len(a)
         mean, std = (
             np.reshape([getattr(pairs.units.statistics, name) for pairs in segments], shape)
             for name in ("mean", "std")
         )
+        n = np.reshape([pairs.units.n for pairs in segments], (-1, 1))
+        effective = np.reshape([pairs.matrix.effective_number for pairs in segments], (-1, 1))
         clusters = _list_clusters(segments)
         if clusters is not None and len(clusters) < n.sum():
             f, df, p = _compute_hotelling(segments, clusters, mean, std)
@@ -527,8 +523,8 @@ def compute_interactions(
         statistics = {
             "segments": len(segments),
             "queries": sum(pairs.n for pairs in segments),
-            **({} if clusters is None else {"clusters": len(clusters)}),
-            **_count_effective(results, measure),
+            "clusters": None if clusters is None else len(clusters),
+            EFFECTIVE: count_units(results.get_matrix(measure)).get(EFFECTIVE),
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
             "f": f,
@@ -536,21 +532,15 @@ def compute_interactions(
             "p_value": p,
             "p_corrected": correct_p_values(correction, p),
         }
-        names = name_pairs(results.strategies, a, b)
-        tables.append(make_measure_table(measure, ALL_QUERIES, names, statistics))
+        # Columns of counts are left out without clusters or weights.
+        known = {name: values for name, values in statistics.items() if values is not None}
+        tables.append(make_measure_table(measure, pair_columns, ALL_QUERIES, known))
     return pl.concat(tables)
-
-
-def _count_effective(results: Results, measure: str) -> dict[str, float]:
-    """Return the column of the effective number of all queries; nothing without weights."""
-    if results.weights is None:
-        return {}
-    return {EFFECTIVE: float(results.get_results(measure).effective_number)}
 
 
 def _list_clusters(segments: Sequence[Pairs]) -> Any:
     """Return the numbers of all clusters of some segments; None without clusters."""
-    numbers = [pairs.results.clusters for pairs in segments if pairs.results.clusters is not None]
+    numbers = [pairs.matrix.clusters for pairs in segments if pairs.matrix.clusters is not None]
     return np.unique(np.concatenate(numbers)) if numbers else None
 
 
@@ -568,15 +558,15 @@ def _compute_hotelling(
     # Each cluster adds its share to the error of the mean difference of each segment.
     shares = np.zeros((n_pairs, k, len(clusters)))
     for place, pairs in enumerate(segments):
-        columns = np.searchsorted(clusters, _list_clusters([pairs]))
+        own_clusters = np.searchsorted(clusters, _list_clusters([pairs]))
         for part in pairs.split(pairs.n):
             deviations = pairs.compute_differences(part) - mean[place, part, np.newaxis]
-            shares[part, place, columns] = pairs.results.linearise(deviations)
+            shares[part, place, own_clusters] = pairs.matrix.linearise(deviations)
     # All segments are compared with the first one, in units of the smallest standard deviation.
     unit = np.where(std.min(axis=0) > 0, std.min(axis=0), np.nan)
     effects = (mean[1:] - mean[0]).T / unit[:, np.newaxis]
     contrasts = (shares[:, 1:] - shares[:, :1]) / unit[:, np.newaxis, np.newaxis]
-    size, smallest = len(clusters), min(pairs.results.effective_number for pairs in segments)
+    size, smallest = len(clusters), min(pairs.matrix.effective_number for pairs in segments)
     covariances = size / (size - 1) * contrasts @ contrasts.swapaxes(1, 2)
     f, df, p = np.full((3, n_pairs), np.nan)
     for index in np.flatnonzero(~np.isnan(unit) & (smallest >= k)):
@@ -596,8 +586,8 @@ def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats
     """
     from scipy.special import fdtrc
 
-    k, pairs = mean.shape
-    f, df, p = np.full((3, pairs), np.nan)
+    k, n_pairs = mean.shape
+    f, df, p = np.full((3, n_pairs), np.nan)
     is_varied = (std > 0).all(axis=0) & (k > 1)
     if is_varied.any():
         mean, std = mean[:, is_varied], std[:, is_varied]
@@ -731,21 +721,22 @@ def rank_strategies(
 def rank_results(results: Results, options: Options) -> pl.DataFrame:
     """Return the ranks of strategies by all pairwise comparisons."""
     means = summarise_results(results, options.confidence)
-    pairs = compare_results(results, options)
-    both = zip(
-        *(each.partition_by("measure", *results.keys.segments) for each in (means, pairs)),
-        strict=True,
-    )
-    strategy = results.strategies.name
-    check_free_names(RANK_COLUMNS, strategy=strategy, segments=results.keys.segments or None)
+    comparison = compare_results(results, options)
+    strategy, segments = results.strategies.name, results.keys.segments
+    check_free_names(RANK_COLUMNS, strategy=strategy, segments=segments or None)
+    parts = (table.partition_by("measure", *segments) for table in (means, comparison))
     return pl.concat(
-        _rank_segment(of_strategies, of_pairs, results.keys.segments, strategy, options.level)
-        for of_strategies, of_pairs in both
+        _rank_segment(means_of_part, comparison_of_part, segments, strategy, options.level)
+        for means_of_part, comparison_of_part in zip(*parts, strict=True)
     )
 
 
 def _rank_segment(
-    means: pl.DataFrame, pairs: pl.DataFrame, segments: Sequence[str], strategy: str, alpha: float
+    means: pl.DataFrame,
+    comparison: pl.DataFrame,
+    segments: Sequence[str],
+    strategy: str,
+    level: float,
 ) -> pl.DataFrame:
     """Return the ranked strategies of one measure and segment, best first."""
     best = means["best"][0]
@@ -753,18 +744,19 @@ def _rank_segment(
     # Means that differ only by rounding errors share a rank.
     rank = find_places(means["mean"]).rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
-    is_apart = pairs.select(is_significant(alpha)).to_series().to_numpy()
+    is_apart = comparison.select(is_significant(level)).to_series().to_numpy()
     is_better = np.zeros((means.height, means.height), dtype=bool)
     """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""
     ranks = rank.fill_null(0).to_numpy()
     is_better[a, b] = is_apart & (ranks[a] < ranks[b])
     is_better[b, a] = is_apart & (ranks[b] < ranks[a])
     order = np.argsort(ranks, kind="stable")
-    in_order = is_better[np.ix_(order, order)]
+    is_better_in_order = is_better[np.ix_(order, order)]
+    is_apart_in_order = is_better_in_order | is_better_in_order.T
     ranked = means.select(
         *("measure", *segments, strategy),
         *(name for name in ("queries", "clusters", EFFECTIVE, "best") if name in means.columns),
-        *(pl.lit(pairs[name][0]).alias(name) for name in ("test", "correction") if pairs.height),
+        *(pl.lit(comparison[name][0]).alias(name) for name in ("test", "correction")),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
         # rank_low = 1 + |B|, rank_high = N - |W| (Al Mohamad, Goeman, van Zwet 2021).
@@ -772,7 +764,7 @@ def _rank_segment(
         rank_high=pl.Series(len(is_better) - is_better.sum(axis=1), dtype=pl.UInt32),
     )
     return ranked[order].with_columns(
-        group=pl.Series(name_sets(find_cliques(in_order | in_order.T), len(in_order)))
+        group=pl.Series(name_sets(find_cliques(is_apart_in_order), means.height))
     )
 
 

@@ -25,7 +25,7 @@ from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     ROUNDING,
     MeasureColumns,
-    MeasureValues,
+    MeasureMatrix,
     Pairs,
     check_has_best,
     compute_effective_number,
@@ -189,14 +189,14 @@ def decide_verdicts(
     level = check_level(confidence) / n_verdicts
     for measure in results.measures:
         check_has_best(measure, results.best[measure], "decide which strategy is worse")
-        given = results.get_given_values(measure)
+        given = results.get_given_matrix(measure)
         maximum = find_maximum(results.formulas.get(measure, measure), given.values)
         limits = Limits(_check_margin(measure, margin, maximum), level, maximum)
         parts = zip(results.split_segments(measure), results.segments, strict=True)
         for (segment, values), (_, places) in parts:
             pairs = Pairs(values, matched.a, matched.b)
             columns = _compute_verdicts(pairs, given.select(places), limits, confidence)
-            tables.append(make_measure_table(measure, segment, matched.names, columns))
+            tables.append(make_measure_table(measure, matched.names, segment, columns))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
         pl.lit(matched.notes).alias("notes"),
@@ -301,7 +301,7 @@ class Limits(NamedTuple):
 
 
 def _compute_verdicts(
-    pairs: Pairs, with_missing: MeasureValues, limits: Limits, confidence: float
+    pairs: Pairs, with_missing: MeasureMatrix, limits: Limits, confidence: float
 ) -> dict[str, Any]:
     """Return statistics and verdicts of pairs of strategy and baseline."""
     mean, _, higher, lower = pairs.statistics
@@ -319,14 +319,14 @@ def _compute_verdicts(
     verdict[is_overturned] = "undecided"
     means, baseline_means = pairs.means
     counts: dict[str, Any] = {}
-    if pairs.results.clusters is not None:
+    if pairs.matrix.clusters is not None:
         counts = {
             "clusters": pairs.units.n,
             "changed_clusters": pairs.changes.units,
         }
-    if pairs.results.weights is not None:
+    if pairs.matrix.weights is not None:
         counts |= {
-            EFFECTIVE: float(pairs.results.effective_number),
+            EFFECTIVE: float(pairs.matrix.effective_number),
             EFFECTIVE_CHANGED: pairs.changes.effective,
         }
     return {
@@ -336,7 +336,7 @@ def _compute_verdicts(
         "lost": lost,
         "undefined": (~has_value[pairs.a] & ~has_value[pairs.b]).sum(axis=1),
         "changed": higher + lower,
-        "best": pairs.results.best,
+        "best": pairs.matrix.best,
         "baseline_mean": baseline_means,
         "mean": means,
         **counts,
@@ -353,9 +353,9 @@ def _compute_verdicts(
 def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
     """Return each pair's interval and verdict."""
     low, high = compute_careful_intervals(pairs, limits.level, limits.maximum)
-    lowest_gain, highest_gain = (low, high) if pairs.results.higher_is_better else (-high, -low)
+    lowest_gain, highest_gain = (low, high) if pairs.matrix.higher_is_better else (-high, -low)
     # A loss of exactly the margin may exceed it by a rounding error, as 0.8 - 0.7 exceeds 0.1.
-    rounding = ROUNDING * max(limits.margin, pairs.results.floor)
+    rounding = ROUNDING * max(limits.margin, pairs.matrix.floor)
     verdicts = {
         UNCHANGED: (pairs.changes.units == 0) & (pairs.n > 0),
         "better": lowest_gain > 0,
@@ -369,7 +369,7 @@ def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
 
 
 def _fill_with_worst(
-    pairs: Pairs, with_missing: MeasureValues, place: int, maximum: float | None
+    pairs: Pairs, with_missing: MeasureMatrix, place: int, maximum: float | None
 ) -> Pairs:
     """Return a pair whose missing values are filled unfavourably.
 
@@ -384,10 +384,10 @@ def _fill_with_worst(
         if maximum is not None
         else (np.nanmin(with_missing.values), np.nanmax(with_missing.values))
     )
-    worst, best = value_range if pairs.results.higher_is_better else value_range[::-1]
-    filled = np.where(has_value, values, [[worst], [best]])[:, has_either]
-    results = with_missing.select(np.flatnonzero(has_either))
-    return Pairs(replace(results, values=filled), np.array([0]), np.array([1]))
+    worst_value, best_value = value_range if pairs.matrix.higher_is_better else value_range[::-1]
+    filled = np.where(has_value, values, [[worst_value], [best_value]])[:, has_either]
+    matrix = with_missing.select(np.flatnonzero(has_either))
+    return Pairs(replace(matrix, values=filled), np.array([0]), np.array([1]))
 
 
 # Cautious intervals
@@ -413,11 +413,11 @@ def compute_careful_intervals(
     low, high = estimate_differences(pairs).compute_ends(level)
     if units.n > 1:
         for part in units.split(units.n):
-            is_weighted = pairs.results.shares is not None
+            is_weighted = pairs.matrix.shares is not None
             skewness = _compute_weighted_skewness(pairs, part) if is_weighted else None
             differences = units.compute_differences(part)
             johnson = compute_johnson_interval(
-                differences, level, pairs.results.effective_number, skewness
+                differences, level, pairs.matrix.effective_number, skewness
             )
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
@@ -440,16 +440,16 @@ def _compute_sparse_intervals(
     pairs: Pairs, sparse: Integers, means: Floats, level: float, max_difference: float
 ) -> Floats:
     """Return Stringer's interval of some pairs, with a value per unit."""
-    results = pairs.results
-    if results.shares is None:
-        units, sizes, shares = pairs.units.results, 1, None
+    matrix = pairs.matrix
+    if matrix.shares is None:
+        units, sizes, shares = pairs.units.matrix, 1, None
         # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its
-        # mean difference and d that of all queries (see `MeasureValues.units`).
-        ratio = results.unit_sizes.max() * units.n / pairs.n
+        # mean difference and d that of all queries (see `MeasureMatrix.units`).
+        ratio = matrix.unit_sizes.max() * units.n / pairs.n
         reach = ratio * max_difference + (ratio - 1) * np.abs(means)
     else:
         # With weights, a unit has its mean difference and its share in the sum of weights.
-        units, sizes, shares = pairs.totals.results, results.unit_sizes, results.unit_shares
+        units, sizes, shares = pairs.totals.matrix, matrix.unit_sizes, matrix.unit_shares
         reach = np.full(len(sparse), max_difference)
     selected = Pairs(units, pairs.a[sparse], pairs.b[sparse])
     ends = [
@@ -527,8 +527,8 @@ def _compute_weighted_skewness(pairs: Pairs, part: slice) -> Floats:
     A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
     of all units alike is used, because the few units of large weight do not show it.
     """
-    shares = pairs.results.unit_shares
-    means = pairs.totals.compute_differences(part) / pairs.results.unit_sizes
+    shares = pairs.matrix.unit_shares
+    means = pairs.totals.compute_differences(part) / pairs.matrix.unit_sizes
     skewness: Floats = compute_skewness(means) * (shares**3).sum() / (shares**2).sum() ** 1.5
     return skewness
 

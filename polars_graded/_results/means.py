@@ -18,7 +18,7 @@ from polars_graded._measuring.measures import Measure
 from polars_graded._results.keys import WEIGHT, Keys, PassedKeys, check_segment_columns, read_units
 from polars_graded._results.measure_values import (
     MeasureColumns,
-    MeasureValues,
+    MeasureMatrix,
     compute_mean_and_std,
     compute_mean_intervals,
     compute_weighted_medians,
@@ -133,17 +133,17 @@ def summarise_results(results: Results, confidence: float) -> pl.DataFrame:
     """Return the table of `summarise` for one grader."""
     return pl.concat(
         make_measure_table(
-            measure, segment, [results.strategies], _compute_summary(values, confidence)
+            measure, [results.strategies], segment, _compute_summary(matrix, confidence)
         )
         for measure in results.measures
-        for segment, values in results.split_segments(measure)
+        for segment, matrix in results.split_segments(measure)
     )
 
 
-def _compute_summary(results: MeasureValues, confidence: float) -> dict[str, Any]:
+def _compute_summary(matrix: MeasureMatrix, confidence: float) -> dict[str, Any]:
     """Return the statistics of each strategy."""
-    values, n, shares = results.values, results.n, results.shares
-    mean, low, high = compute_mean_intervals(results, confidence)
+    values, n, shares = matrix.values, matrix.n, matrix.shares
+    mean, low, high = compute_mean_intervals(matrix, confidence)
     # numpy warns if it averages no values. So without queries, average a NaN: the result is NaN.
     samples = values if n else np.full((len(values), 1), np.nan)
     logarithms = np.log(np.maximum(samples, GEOMETRIC_FLOOR))
@@ -153,10 +153,10 @@ def _compute_summary(results: MeasureValues, confidence: float) -> dict[str, Any
         median, log_mean = compute_weighted_medians(samples, shares), logarithms @ shares
     return {
         "queries": n,
-        **count_units(results),
+        **count_units(matrix),
         "median": median,
         "geometric_mean": np.exp(log_mean),
-        "best": results.best,
+        "best": matrix.best,
         "confidence": confidence,
         "mean": mean,
         "std": compute_mean_and_std(values, shares)[1],

@@ -1,7 +1,7 @@
 """Values of one measure as an array, their means and the differences of pairs of strategies.
 
 A row of the array is a strategy, and a column is a query. Independent units are queries, or
-clusters of queries. `MeasureValues.units` replaces the values of queries by one value per unit: by
+clusters of queries. `MeasureMatrix.units` replaces the values of queries by one value per unit: by
 linearised values, whose plain mean is the (weighted) mean, and whose plain standard error is that
 of this mean. So every statistic of units is right for clusters and weights.
 """
@@ -39,7 +39,7 @@ MAX_PART_NUMBERS = 2**16
 
 
 @dataclass(frozen=True)
-class MeasureValues:
+class MeasureMatrix:
     """Values of one measure: a row per strategy and a column per query."""
 
     measure: str
@@ -57,7 +57,7 @@ class MeasureValues:
         """Return the number of queries."""
         return len(self.queries)
 
-    def select(self, indices: Integers) -> MeasureValues:
+    def select(self, indices: Integers) -> MeasureMatrix:
         """Return the values of the queries at these indices."""
         return replace(
             self,
@@ -88,7 +88,7 @@ class MeasureValues:
         return len(self.cluster_sizes) < self.n
 
     @cached_property
-    def units(self) -> MeasureValues:
+    def units(self) -> MeasureMatrix:
         r"""Return one value per independent unit: a cluster, or a query without clusters.
 
         The units have neither clusters nor weights. Let G be the number of clusters, and n the
@@ -147,7 +147,7 @@ class MeasureValues:
         return compute_mean_and_std(self.values, self.shares)[0]
 
     @cached_property
-    def totals(self) -> MeasureValues:
+    def totals(self) -> MeasureMatrix:
         """Return the sum of each cluster, or the value of each query without clusters.
 
         With weights, values are multiplied by weights of mean 1.
@@ -167,12 +167,12 @@ class MeasureValues:
         """Return the indices of queries, sorted by cluster."""
         return np.argsort(self.clusters, kind="stable")  # type: ignore[arg-type]
 
-    def _merge(self, values: Floats) -> MeasureValues:
+    def _merge(self, values: Floats) -> MeasureMatrix:
         """Return results with one value per cluster."""
         numbers = pl.Series(np.arange(values.shape[1]))
         return replace(self, queries=numbers, values=values, clusters=None, weights=None)
 
-    def restrict(self, queries: pl.Series, *, inside: bool = True) -> MeasureValues:
+    def restrict(self, queries: pl.Series, *, inside: bool = True) -> MeasureMatrix:
         """Keep only the given queries, or drop them if `inside` is False."""
         is_selected = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
         return self.select(is_selected.arg_true().to_numpy())
@@ -362,17 +362,17 @@ def compute_weighted_medians(values: Floats, shares: Floats) -> Floats:
     return medians
 
 
-def make_results(values: Floats, rows: pl.DataFrame) -> MeasureValues:
+def make_matrix(values: Floats, rows: pl.DataFrame) -> MeasureMatrix:
     """Return values with the units in `rows`: a row of values per mean, and a column per query."""
     clusters, weights = (
         rows[name].to_numpy() if name in rows.columns else None for name in (CLUSTER, WEIGHT)
     )
     numbers = pl.Series(np.arange(values.shape[1]))
-    return MeasureValues("", numbers, values, clusters=clusters, weights=weights)
+    return MeasureMatrix("", numbers, values, clusters=clusters, weights=weights)
 
 
 def compute_mean_intervals(
-    results: MeasureValues, confidence: float
+    matrix: MeasureMatrix, confidence: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the mean of each row of values, and both ends of its interval.
 
@@ -381,9 +381,9 @@ def compute_mean_intervals(
     """
     from scipy.special import stdtrit
 
-    mean, n = results.means, results.effective_number
-    _, std = compute_mean_and_std(results.units.values)
-    std *= np.sqrt(n / max(1, results.units.n))
+    mean, n = matrix.means, matrix.effective_number
+    _, std = compute_mean_and_std(matrix.units.values)
+    std *= np.sqrt(n / max(1, matrix.units.n))
     std[(std == 0) | (n < MIN_VALUES)] = np.nan
     margin = stdtrit(max(n - 1, 1), (1 + confidence) / 2) * std / np.sqrt(n)
     return mean, mean - margin, mean + margin
@@ -393,8 +393,8 @@ def compute_mean_interval(
     column: str, rows: pl.DataFrame, confidence: float = 0.95
 ) -> tuple[float, float | None, float | None]:
     """Return the mean of a column and its interval; the ends are None if there is no interval."""
-    results = make_results(rows[column].to_numpy()[np.newaxis], rows)
-    mean, low, high = (ends.item() for ends in compute_mean_intervals(results, confidence))
+    matrix = make_matrix(rows[column].to_numpy()[np.newaxis], rows)
+    mean, low, high = (ends.item() for ends in compute_mean_intervals(matrix, confidence))
     return mean, None if np.isnan(low) else low, None if np.isnan(high) else high
 
 
@@ -412,11 +412,11 @@ def average_points(
     for place, mask in enumerate(is_known):
         groups.setdefault(mask.tobytes(), []).append(place)
     for places in groups.values():
-        results = make_results(points[places], rows).select(np.flatnonzero(is_known[places[0]]))
+        matrix = make_matrix(points[places], rows).select(np.flatnonzero(is_known[places[0]]))
         if confidence is not None:
-            averages[:, places] = compute_mean_intervals(results, confidence)
-        elif results.n:
-            averages[0, places] = results.means
+            averages[:, places] = compute_mean_intervals(matrix, confidence)
+        elif matrix.n:
+            averages[0, places] = matrix.means
     mean, low, high = averages
     return mean, low, high
 
@@ -448,14 +448,14 @@ class Pairs:
     `a` contains the indices of the strategies, `b` those of their baselines.
     """
 
-    results: MeasureValues
+    matrix: MeasureMatrix
     a: Integers
     b: Integers
 
     @property
     def n(self) -> int:
         """Return the number of queries."""
-        return self.results.n
+        return self.matrix.n
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -464,12 +464,12 @@ class Pairs:
     @cached_property
     def units(self) -> Pairs:
         """Return the pairs with one value per independent unit: a cluster or a query."""
-        return replace(self, results=self.results.units) if self.results.has_units else self
+        return replace(self, matrix=self.matrix.units) if self.matrix.has_units else self
 
     @property
     def totals(self) -> Pairs:
         """Return the pairs with one sum per cluster, or one value per query."""
-        return replace(self, results=self.results.totals)
+        return replace(self, matrix=self.matrix.totals)
 
     def split(self, per_pair: int, max_numbers: int = MAX_PART_NUMBERS) -> Iterator[slice]:
         """Yield slices of the pairs with at most `max_numbers` numbers each.
@@ -481,7 +481,7 @@ class Pairs:
 
     def compute_differences(self, part: slice) -> Floats:
         """Return the differences of some pairs, with one row per pair."""
-        return self.results.compute_differences(self.a[part], self.b[part])
+        return self.matrix.compute_differences(self.a[part], self.b[part])
 
     def compute_tolerances(self, part: slice) -> Floats:
         """Return the tolerances of the differences of some pairs.
@@ -489,15 +489,15 @@ class Pairs:
         A difference within its tolerance may be a rounding error, so `compute_differences` returns
         exactly 0 for it. This 0 has no rounding error, so its tolerance is 0 here.
         """
-        return self.results.compute_tolerances(self.a[part], self.b[part])
+        return self.matrix.compute_tolerances(self.a[part], self.b[part])
 
     @cached_property
     def changes(self) -> Changes:
         """Return each pair's number of clusters, or of queries, with a difference."""
         units, effective = np.zeros(len(self), dtype=np.int64), np.zeros(len(self))
-        weights = 1 if self.results.shares is None else self.results.unit_sizes
+        weights = 1 if self.matrix.shares is None else self.matrix.unit_sizes
         for part in self.split(self.n):
-            is_changed = self.results.sum_clusters(self.compute_differences(part) != 0) > 0
+            is_changed = self.matrix.sum_clusters(self.compute_differences(part) != 0) > 0
             sizes = weights * is_changed.astype(np.float64)
             units[part] = np.count_nonzero(is_changed, axis=1)
             effective[part] = divide(sizes.sum(axis=1) ** 2, (sizes**2).sum(axis=1))
@@ -506,7 +506,7 @@ class Pairs:
     @property
     def means(self) -> tuple[Floats, Floats]:
         """Return the means of both strategies of each pair."""
-        return self.results.means[self.a], self.results.means[self.b]
+        return self.matrix.means[self.a], self.matrix.means[self.b]
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -515,15 +515,15 @@ class Pairs:
         higher, lower = np.zeros((2, len(self)), dtype=np.int64)
         for part in self.split(self.n) if self.n else ():
             differences = self.compute_differences(part)
-            mean[part], std[part] = compute_mean_and_std(differences, self.results.shares)
+            mean[part], std[part] = compute_mean_and_std(differences, self.matrix.shares)
             if self.n > 1:
                 # The standard deviation becomes 0 if the spread of a pair's differences is within
                 # their largest tolerance. No tolerance exceeds the maximum of `rounding`, so
                 # tolerances are computed only for pairs whose spread is at most this maximum.
                 spread = np.ptp(differences, axis=1)
-                near = np.flatnonzero(spread <= self.results.rounding.max())
+                near = np.flatnonzero(spread <= self.matrix.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]
-                same = spread[near] <= self.results.compute_tolerances(a, b).max(axis=1, initial=0)
+                same = spread[near] <= self.matrix.compute_tolerances(a, b).max(axis=1, initial=0)
                 std[part][near[same]] = 0
             higher[part] = np.count_nonzero(differences > 0, axis=1)
             lower[part] = np.count_nonzero(differences < 0, axis=1)

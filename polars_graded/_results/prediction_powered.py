@@ -18,7 +18,7 @@ from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import PassedKeys, check_independence
 from polars_graded._results.measure_values import (
     MeasureColumns,
-    MeasureValues,
+    MeasureMatrix,
     compute_mean_and_std,
     name_pairs,
 )
@@ -324,7 +324,7 @@ def _estimate_values(
             names = name_pairs(strategies, a, b)
             rows_of_segments = [shared.compare_pairs(a, b) for shared in segments]
         corrected = [
-            compute_corrected_means(*(each.values for each in shared.results))
+            compute_corrected_means(*(each.values for each in shared.matrices))
             for shared in rows_of_segments
         ]
         _warn_of_selection(trusted, model, rows_of_segments)
@@ -334,7 +334,7 @@ def _estimate_values(
             outcomes = [means.both.outcome for means in corrected]
             tests = [names_of_test | each for each in compute_tests(outcomes, compared[1], level)]
         for shared, means, test_columns in zip(rows_of_segments, corrected, tests, strict=True):
-            y, _, other = shared.results
+            y, _, other = shared.matrices
             worth = y.n * (means.trusted.error / means.both.error) ** 2 - y.n
             columns = {
                 "queries": y.n,
@@ -350,7 +350,7 @@ def _estimate_values(
                 **_make_interval_columns(what, "ci", means.both, level),
                 "note": _describe_values(trusted, shared, worth),
             }
-            rows = make_measure_table(y.measure, shared.segment, names, columns)
+            rows = make_measure_table(y.measure, names, shared.segment, columns)
             tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
     return pl.concat(tables)
 
@@ -368,7 +368,7 @@ class SharedValues(NamedTuple):
 
     segment: pl.DataFrame
     """Value of each column of segments, in one row."""
-    results: tuple[MeasureValues, ...]
+    matrices: tuple[MeasureMatrix, ...]
     """Three sets of values. The first two contain the trusted values and the model's values for the
     queries that both judged. The third contains the model's values for all other queries."""
     n_trusted_only: int
@@ -376,8 +376,8 @@ class SharedValues(NamedTuple):
 
     def compare_pairs(self, a: Integers, b: Integers) -> SharedValues:
         """Return a copy with one row of differences per pair of strategies."""
-        results = (replace(each, values=each.compute_differences(a, b)) for each in self.results)
-        return self._replace(results=tuple(results))
+        matrices = (replace(each, values=each.compute_differences(a, b)) for each in self.matrices)
+        return self._replace(matrices=tuple(matrices))
 
 
 def _find_shared_values(
@@ -396,7 +396,7 @@ def _find_shared_values(
         order = check_same_strategies(model, trusted, results.strategies, judged.strategies)
         for measure in results.measures:
             of_segments = {tuple(key.rows()): y for key, y in judged.split_segments(measure)}
-            none_judged = judged.get_results(measure).select(np.arange(0))
+            none_judged = judged.get_matrix(measure).select(np.arange(0))
             shared = []
             for segment, f in results.split_segments(measure):
                 y = of_segments.get(tuple(segment.rows()), none_judged)
@@ -405,7 +405,7 @@ def _find_shared_values(
                 values = is_shared, f.restrict(y.queries), f.restrict(y.queries, inside=False)
                 if segment.height:
                     shared.append(SharedValues(segment, values, y.n - is_shared.n))
-            if not any(each.results[0].n for each in shared):
+            if not any(each.matrices[0].n for each in shared):
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
             yield model, results.strategies, shared
@@ -421,13 +421,13 @@ def _warn_of_selection(trusted: str, model: str, segments: list[SharedValues]) -
     from scipy.stats import mannwhitneyu
 
     p_values = []
-    for _, (_, f, other_results), _ in segments:
-        if f.n >= MIN_COMPARED_QUERIES and other_results.n >= MIN_COMPARED_QUERIES:
-            p = mannwhitneyu(f.values, other_results.values, axis=1).pvalue
+    for _, (_, f, other), _ in segments:
+        if f.n >= MIN_COMPARED_QUERIES and other.n >= MIN_COMPARED_QUERIES:
+            p = mannwhitneyu(f.values, other.values, axis=1).pvalue
             p_values += np.nan_to_num(p, nan=1.0).tolist()
     smallest_p = min(p_values, default=1.0) * len(p_values)
     if p_values and smallest_p <= MAX_SELECTION_P:
-        measure = segments[0].results[0].measure
+        measure = segments[0].matrices[0].measure
         warn_the_caller(
             DataWarning.selection,
             f"queries that {trusted!r} judged are hardly a random sample: {model!r} has other "
@@ -439,7 +439,7 @@ def _warn_of_selection(trusted: str, model: str, segments: list[SharedValues]) -
 
 def _describe_values(trusted: str, shared: SharedValues, worths: Floats) -> list[str | None]:
     """Return one text per row with its notes; None for a row without notes."""
-    y, _, other_results = shared.results
+    y, _, other = shared.matrices
     texts = []
     if y.n < MIN_TRUSTED_QUERIES:
         count = format_count(y.n, "queries")
@@ -447,7 +447,7 @@ def _describe_values(trusted: str, shared: SharedValues, worths: Floats) -> list
     if shared.n_trusted_only:
         count = format_count(shared.n_trusted_only, "queries")
         texts.append(f"left out: {count} that the model did not judge")
-    if not other_results.n:
+    if not other.n:
         texts.append("the model judged no other queries, so it adds nothing")
     imprecise = [*texts, "the model makes the estimate less precise"]
     return ["; ".join(imprecise if worth < 0 else texts) or None for worth in worths]

@@ -36,7 +36,7 @@ from polars_graded._results.keys import (
 )
 from polars_graded._results.measure_values import (
     MeasureColumns,
-    MeasureValues,
+    MeasureMatrix,
     check_best,
     collect_measures,
     find_best,
@@ -78,12 +78,12 @@ class ResultsByGrader:
         ]
         return pl.concat(tables, how="vertical_relaxed")
 
-    def stack_measures(self, function: Callable[[MeasureValues], pl.DataFrame]) -> pl.DataFrame:
+    def stack_measures(self, function: Callable[[MeasureMatrix], pl.DataFrame]) -> pl.DataFrame:
         """Call a function for the values of each measure of each grader, and stack its frames.
 
         Raise if there are too few strategies or queries.
         """
-        return self.stack(lambda each: pl.concat(map(function, each.list_results())))
+        return self.stack(lambda each: pl.concat(map(function, each.list_matrices())))
 
     def get(self, grader: str, argument: str = "grader") -> Results:
         """Return the results of a grader; raise if there are none."""
@@ -334,45 +334,45 @@ class Results:
         """Return the numbers of strategies and queries."""
         return len(self.strategies), len(self.queries)
 
-    def get_results(self, measure: str) -> MeasureValues:
+    def get_matrix(self, measure: str) -> MeasureMatrix:
         """Return a measure's values, without queries that have a missing value."""
-        results, is_complete = self._read_values(measure)
-        return results.select(np.flatnonzero(is_complete))
+        matrix, is_complete = self._read_values(measure)
+        return matrix.select(np.flatnonzero(is_complete))
 
-    def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, MeasureValues]]:
+    def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, MeasureMatrix]]:
         """Return the key of each segment, and the values of its queries.
 
         A query is left out if a strategy has no value for the query.
         """
-        results, is_complete = self._read_values(measure)
-        return [(key, results.select(places[is_complete[places]])) for key, places in self.segments]
+        matrix, is_complete = self._read_values(measure)
+        return [(key, matrix.select(places[is_complete[places]])) for key, places in self.segments]
 
-    def list_results(self) -> Iterator[MeasureValues]:
+    def list_matrices(self) -> Iterator[MeasureMatrix]:
         """Yield the values of each measure; raise if there are too few strategies or queries."""
         if len(self.strategies) < 2:  # noqa: PLR2004
             msg = f"there must be at least 2 strategies, got {len(self.strategies)}"
             raise ValueError(msg)
         for measure in self.measures:
-            results = self.get_results(measure)
-            if (n := len(results.cluster_sizes)) < 2:  # noqa: PLR2004
+            matrix = self.get_matrix(measure)
+            if (n := len(matrix.cluster_sizes)) < 2:  # noqa: PLR2004
                 units = "queries" if self.clusters is None else "clusters"
                 msg = f"measure {measure!r} must have at least 2 {units}, got {n}"
                 raise ValueError(msg)
-            yield results
+            yield matrix
 
-    def get_given_values(self, measure: str) -> MeasureValues:
+    def get_given_matrix(self, measure: str) -> MeasureMatrix:
         """Return the values of all queries as they are given; NaN if missing."""
         values = self.frame[measure].cast(pl.Float64).to_numpy().reshape(self.shape)
         best = self.best[measure]
-        return MeasureValues(measure, self.queries, values, best, self.clusters, self.weights)
+        return MeasureMatrix(measure, self.queries, values, best, self.clusters, self.weights)
 
-    def _read_values(self, measure: str) -> tuple[MeasureValues, Mask]:
+    def _read_values(self, measure: str) -> tuple[MeasureMatrix, Mask]:
         """Return the checked values of a measure, and the mask of queries without a missing one.
 
         With `missing="zero"`, missing values are 0. This is an error if the lowest value is best,
         since 0 would be a good value, or if it is unknown which value is best.
         """
-        given = self.get_given_values(measure)
+        given = self.get_given_matrix(measure)
         is_missing = np.isnan(given.values)
         self._check(np.isinf(given.values), f"measure {measure!r}", "must be finite, got infinity")
         if self.missing == "zero" and is_missing.any():
@@ -527,32 +527,35 @@ def make_table(
 
 
 def make_measure_table(
-    measure: str, segment: pl.DataFrame, names: Sequence[pl.Series], statistics: Mapping[str, Any]
+    measure: str,
+    strategy_columns: Sequence[pl.Series],
+    segment: pl.DataFrame,
+    statistics: Mapping[str, Any],
 ) -> pl.DataFrame:
     """Return the statistics of a measure in a segment, preceded by key columns.
 
     A statistic is an array, or one value for all rows.
     """
-    strategy, *others = (each.name for each in names)
+    strategy, *others = (each.name for each in strategy_columns)
     reserved = ["measure", *others, *statistics]
     check_free_names(reserved, strategy=strategy, segments=segment.columns or None)
-    height = len(names[0])
+    height = len(strategy_columns[0])
     columns = {
         name: pl.repeat(value, height, eager=True) if np.ndim(value) == 0 else value
         for name, value in statistics.items()
     }
     first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
-    return pl.DataFrame([*first[[0] * height], *names, *make_table(columns)])
+    return pl.DataFrame([*first[[0] * height], *strategy_columns, *make_table(columns)])
 
 
-def count_units(results: MeasureValues) -> dict[str, float]:
+def count_units(matrix: MeasureMatrix) -> dict[str, float]:
     """Return the columns `clusters` and `effective_queries` of a table.
 
     Without clusters or weights, the column is left out.
     """
     counts: dict[str, float] = {}
-    if results.clusters is not None:
-        counts["clusters"] = len(results.cluster_sizes)
-    if results.weights is not None:
-        counts[EFFECTIVE] = float(results.effective_number)
+    if matrix.clusters is not None:
+        counts["clusters"] = len(matrix.cluster_sizes)
+    if matrix.weights is not None:
+        counts[EFFECTIVE] = float(matrix.effective_number)
     return counts

@@ -21,7 +21,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.measure_values import (
     MIN_VALUES,
-    MeasureValues,
+    MeasureMatrix,
     Pairs,
     find_best_of_rows,
     split_into_parts,
@@ -115,8 +115,8 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
 
     The independent units are queries, or clusters of queries.
     """
-    if TESTS[options.test].simultaneous and pairs.results.has_units:
-        has_clusters = pairs.results.has_clusters
+    if TESTS[options.test].simultaneous and pairs.matrix.has_units:
+        has_clusters = pairs.matrix.has_clusters
         condition = "a `cluster` has several queries" if has_clusters else "`weights` differ"
         msg = f"`test` must be 't' or 'permutation' if {condition}, got {options.test!r}"
         raise ValueError(msg)
@@ -186,7 +186,7 @@ def estimate_differences(pairs: Pairs) -> Estimate:
     linearised.
     """
     mean, std, *_ = pairs.units.statistics
-    return Estimate.of(mean, std, pairs.units.n, pairs.results.effective_number)
+    return Estimate.of(mean, std, pairs.units.n, pairs.matrix.effective_number)
 
 
 def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
@@ -201,7 +201,7 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     of the kept queries, and t the mean of the original differences of the turned queries. The
     vector is at least as extreme as the data if and only if δ lies between k and t (Hartigan 1969).
     """
-    student, sizes, pairs = estimate_differences(pairs), pairs.results.unit_sizes, pairs.totals
+    student, sizes, pairs = estimate_differences(pairs), pairs.matrix.unit_sizes, pairs.totals
     n, units = sizes.sum(), pairs.n
     is_exact = 2**units <= options.resamples
     flips = Resamples(2**units if is_exact else options.resamples, is_exact=is_exact)
@@ -250,7 +250,7 @@ def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
     It shuffles the values of each query among the strategies.
     """
     shuffles = Resamples(options.resamples, is_exact=False)
-    ranges = np.sort(_draw_ranges(pairs.results, options))
+    ranges = np.sort(_draw_ranges(pairs.matrix, options))
     mean = pairs.statistics.mean
     tolerances = [pairs.compute_tolerances(part).mean(axis=1) for part in pairs.split(pairs.n)]
     rounding = np.concatenate(tolerances)
@@ -319,14 +319,14 @@ TESTS: Mapping[TestName, PairedTest] = {
 def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
     """Yield warnings that p values cannot be small enough, or are too small."""
     test = TESTS[options.test]
-    noun = "clusters" if any(each.results.has_clusters for each in segments) else "queries"
+    noun = "clusters" if any(each.matrix.has_clusters for each in segments) else "queries"
     testable = [each.units for each in segments if each.units.n > 1]
     if not testable:
         return
     if options.test == "t":
         yield from _find_constant_differences(testable, noun)
     p_values = [
-        test.compute_min_p(each.n, len(each.results.values), options.resamples)
+        test.compute_min_p(each.n, len(each.matrix.values), options.resamples)
         for each in testable
         for _ in range(len(each))
     ]
@@ -358,7 +358,7 @@ def _find_constant_differences(segments: Sequence[Pairs], noun: str) -> Iterator
     if n:
         subject = f"{format_count(n, 'differences')} {'is' if n == 1 else 'are'}"
         yield (
-            f"{subject} the same in every {name_one(noun)} of {segments[0].results.measure!r}, so "
+            f"{subject} the same in every {name_one(noun)} of {segments[0].matrix.measure!r}, so "
             "that the t test has no p value and no interval\n\n"
             "Hint: test='permutation' has a p value"
         )
@@ -439,12 +439,12 @@ def _draw_signs(block: slice, n: int, rng: Generator) -> Floats:
     return (2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1).astype(np.float64)
 
 
-def _draw_ranges(results: MeasureValues, options: Options) -> Floats:
+def _draw_ranges(matrix: MeasureMatrix, options: Options) -> Floats:
     """Return the range of the strategies' means after each shuffle.
 
     A shuffle permutes the values of each query among the strategies.
     """
-    values = np.ascontiguousarray(results.values.T)
+    values = np.ascontiguousarray(matrix.values.T)
     n, strategies = values.shape
     rows_before = strategies * np.arange(n)[:, np.newaxis]
     bits = strategies.bit_length()
