@@ -26,9 +26,9 @@ from polars_graded._results.comparing import (
     compute_interactions,
     differences,
     rank_strategies,
+    summarise_results,
 )
 from polars_graded._results.keys import CLUSTER, WEIGHT
-from polars_graded._results.means import summarise_results
 from polars_graded._results.results import Results, ResultsByGrader
 from polars_graded._results.significance import TESTS, Options, describe_test
 from polars_graded._sentences import format_count, shorten_names

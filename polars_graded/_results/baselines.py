@@ -97,7 +97,7 @@ def _pair_with_results(
     baselines = older_names[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(baselines.implode()))
     conditions = compare_conditions(rows, older, results)
-    queries = compare_queries(rows, older, keys.queries)
+    queries = compare_coverage(rows, older, keys.queries)
     notes = check_conditions(chain(conditions, queries), changes)
     text = pl.col(name).cast(pl.String)
     both = [
@@ -264,7 +264,7 @@ def _parse_formulas(text: str) -> set[str]:
     return set() if measure is None else {measure.formula}
 
 
-def compare_queries(
+def compare_coverage(
     rows: pl.DataFrame, older: pl.DataFrame, on: Sequence[str]
 ) -> Iterator[Difference]:
     """Yield the queries that one of two results lacks.

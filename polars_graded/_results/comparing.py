@@ -1,4 +1,4 @@
-"""Comparisons of strategies in pairs, in segments and by query, and their ranks.
+"""Means of strategies, their comparisons in pairs, in segments and by query, and their ranks.
 
 Each measure in the frame that `evaluate` returns becomes an array with one row per strategy and one
 column per query. All statistics are computed from these arrays.
@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_number
+from polars_graded._checks import check_choice, check_level, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import PassedKeys, check_independence
-from polars_graded._results.means import summarise_results
 from polars_graded._results.measure_values import (
     MIN_VALUES,
     MeasureColumns,
+    MeasureMatrix,
     Pairs,
     check_has_best,
+    compute_mean_and_std,
+    compute_mean_intervals,
+    compute_weighted_medians,
     divide,
     find_places,
     name_pairs,
@@ -53,7 +56,7 @@ from polars_graded._results.significance import (
 )
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-__all__ = ["compare", "compare_segments", "differences", "rank_strategies"]
+__all__ = ["compare", "compare_segments", "differences", "rank_strategies", "summarise"]
 
 MAX_CONDITION = 1e12
 """Maximum condition number of covariances; with a larger one they count as singular."""
@@ -61,8 +64,143 @@ MAX_CONDITION = 1e12
 RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
 """Columns of `rank_strategies` that neither `summarise` nor `compare` has."""
 
+GEOMETRIC_FLOOR = 1e-5
+"""Value that replaces smaller ones in a geometric mean, as in trec_eval."""
+
 LETTERS = "abcdefghijklmnoprstuvwxyz"
 """Names of groups, and of strategies in a table. "q" is left out: it has no superscript form."""
+
+
+# Means of strategies
+
+
+@checks_call
+def summarise(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: MeasureColumns,
+    segments: str | Sequence[str] | None = None,
+    confidence: float = 0.95,
+    cluster: Columns | None = None,
+    weights: str | None = None,
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
+) -> pl.DataFrame:
+    r"""Summarise each strategy's results: mean, interval, median and deviation.
+
+    .. math:: \bar x = \frac{1}{n} \sum_q x_q \qquad
+        s^2 = \frac{1}{n - 1} \sum_q (x_q - \bar x)^2 \qquad
+        g = \exp \Big( \frac{1}{n} \sum_q \ln \max(x_q, 0.00001) \Big)
+
+    As text: ``mean = ∑ x(q) / n; s² = ∑ (x(q) - mean)² / (n - 1);
+    g = exp(∑ ln(max(x(q), 0.00001)) / n)``
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, segments, missing, grader, cluster
+        As for `compare`. With `cluster`, intervals use cluster-robust standard errors.
+    weights
+        The column that states how much each query counts, such as its number of searches. All
+        statistics are then weighted. A query of weight 0 is left out, and its weight must not be
+        null or negative. The page "Compare strategies" has the formulas.
+    confidence
+        The confidence of the interval, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, segment and strategy, in this order. Columns are Float64 unless stated
+        otherwise:
+
+        - `measure` (String), the segments, the strategy (under the name of its column), `queries`
+          and with `cluster` the number of `clusters` (UInt32), with `weights` Kish's effective
+          number of queries, `effective_queries`, and `median`;
+        - `geometric_mean` (:math:`g`), which for `ap` is GMAP; values below 0.00001 count as
+          0.00001, as in trec_eval, since a single 0 would otherwise make the result 0;
+        - `best` (String, null if unknown), which value is best, as for `compare`; `confidence`;
+        - `mean`, and `std` (:math:`s`, null for one query);
+        - `ci_low`, `ci_high`: Student's interval of the mean,
+          :math:`\bar x \pm t_{n-1} s / \sqrt n`, null if there are fewer than two queries or all
+          values are equal.
+
+    References
+    ----------
+    Robertson: On GMAP, and other transformations, 2006.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {"strategy": "bm25", "query": ["a", "b", "c"], "ap": [0.25, 0.5, 1.0]}
+    ... )
+    >>> summarise(per_query, "ap").select("strategy", "queries", "median", "geometric_mean")
+    shape: (1, 4)
+    ┌──────────┬─────────┬────────┬────────────────┐
+    │ strategy ┆ queries ┆ median ┆ geometric_mean │
+    │ ---      ┆ ---     ┆ ---    ┆ ---            │
+    │ str      ┆ u32     ┆ f64    ┆ f64            │
+    ╞══════════╪═════════╪════════╪════════════════╡
+    │ bm25     ┆ 3       ┆ 0.5    ┆ 0.5            │
+    └──────────┴─────────┴────────┴────────────────┘
+
+    The traffic of each query, joined to the results, gives its weight:
+
+    >>> traffic = pl.DataFrame({"query": ["a", "b", "c"], "searches": [200, 100, 100]})
+    >>> summarise(per_query.join(traffic, on="query"), "ap", weights="searches").select(
+    ...     "strategy", "queries", "effective_queries", "median", "mean"
+    ... )
+    shape: (1, 5)
+    ┌──────────┬─────────┬───────────────────┬────────┬──────┐
+    │ strategy ┆ queries ┆ effective_queries ┆ median ┆ mean │
+    │ ---      ┆ ---     ┆ ---               ┆ ---    ┆ ---  │
+    │ str      ┆ u32     ┆ f64               ┆ f64    ┆ f64  │
+    ╞══════════╪═════════╪═══════════════════╪════════╪══════╡
+    │ bm25     ┆ 3       ┆ 2.666667          ┆ 0.375  ┆ 0.5  │
+    └──────────┴─────────┴───────────────────┴────────┴──────┘
+    """
+    check_level(confidence)
+    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
+    return results.stack(lambda each: summarise_results(each, confidence))
+
+
+def summarise_results(results: Results, confidence: float) -> pl.DataFrame:
+    """Return the table of `summarise` for one grader."""
+    return pl.concat(
+        make_measure_table(
+            measure, [results.strategies], segment, _compute_summary(matrix, confidence)
+        )
+        for measure in results.measures
+        for segment, matrix in results.split_segments(measure)
+    )
+
+
+def _compute_summary(matrix: MeasureMatrix, confidence: float) -> dict[str, Any]:
+    """Return the statistics of each strategy."""
+    values, n, shares = matrix.values, matrix.n, matrix.shares
+    mean, low, high = compute_mean_intervals(matrix, confidence)
+    # numpy warns if it averages no values. So without queries, average a NaN: the result is NaN.
+    samples = values if n else np.full((len(values), 1), np.nan)
+    logarithms = np.log(np.maximum(samples, GEOMETRIC_FLOOR))
+    if shares is None:
+        median, log_mean = np.median(samples, axis=1), logarithms.mean(axis=1)
+    else:
+        median, log_mean = compute_weighted_medians(samples, shares), logarithms @ shares
+    return {
+        "queries": n,
+        **count_units(matrix),
+        "median": median,
+        "geometric_mean": np.exp(log_mean),
+        "best": matrix.best,
+        "confidence": confidence,
+        "mean": mean,
+        "std": compute_mean_and_std(values, shares)[1],
+        "ci_low": low,
+        "ci_high": high,
+    }
+
+
+# Differences of pairs
 
 
 @checks_call

@@ -34,6 +34,7 @@ from polars_graded._results.measure_values import (
 from polars_graded._results.results import (
     EFFECTIVE,
     Missing,
+    Results,
     ResultsByGrader,
     check_same_strategies,
     count_units,
@@ -139,9 +140,9 @@ def swap_rate(
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
     return results.stack_measures(
-        lambda values: pl.concat(
-            _count_swaps(values, size, draws, step, seed)
-            for size in _choose_sizes(sizes, values.units.n // 2)
+        lambda matrix: pl.concat(
+            _count_swaps(matrix, size, draws, step, seed)
+            for size in _choose_sizes(sizes, matrix.units.n // 2)
         )
     )
 
@@ -257,10 +258,10 @@ def order_stability(
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
     return results.stack_measures(
-        lambda values: make_table(
+        lambda matrix: make_table(
             [
-                _compute_stability(values, size, draws, confidence, seed)
-                for size in _choose_sizes(sizes, values.units.n)
+                _compute_stability(matrix, size, draws, confidence, seed)
+                for size in _choose_sizes(sizes, matrix.units.n)
             ]
         )
     )
@@ -419,26 +420,26 @@ def rank_correlation(
     """
     check_choice("method", method, ("kendall", "ap"))
     is_further = reference not in collect_measures(measures)
-    if reference is not None and reference in per_query.collect_schema() and measures:
-        measures = (*measures, reference) if is_further else measures
+    if measures and is_further and reference in per_query.collect_schema():
+        measures = (*measures, str(reference))
     keys = PassedKeys(query, strategy)
     results = open_results(per_query, measures, keys, missing, grader, "ignore")
     if len(results.by_grader) > 1:
         return _correlate_graders(results, reference, method)
-    only = results.only
-    order = {measure: only.get_matrix(measure).order for measure in only.measures}
+    return _correlate_measures(results.only, reference, method)
+
+
+def _correlate_measures(results: Results, reference: str | None, method: str) -> pl.DataFrame:
+    """Return a row for each pair of measures."""
+    order = {measure: results.get_matrix(measure).order for measure in results.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
-    pairs = _pair_names([*order], reference)
-    return make_table(
-        {
-            "measure": [name for name, _ in pairs],
-            "reference": [name for _, name in pairs],
-            "strategies": len(only.strategies),
-            "tau": [_correlate_orders(order[x], order[y], reference, method) for x, y in pairs],
-        }
-    )
+    rows = []
+    for x, y in _pair_names([*order], reference):
+        row = {"measure": x, "reference": y, "strategies": len(results.strategies)}
+        rows.append(row | {"tau": _correlate_orders(order[x], order[y], reference, method)})
+    return make_table(rows)
 
 
 def _correlate_graders(
@@ -652,7 +653,7 @@ def queries_needed(
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
     return results.stack_measures(
-        lambda values: _compute_needs(values, target, target_power, level)
+        lambda matrix: _compute_needs(matrix, target, target_power, level)
     )
 
 
@@ -754,7 +755,7 @@ def power_curve(
     ]
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(lambda values: _list_powers(values, numbers, target, level))
+    return results.stack_measures(lambda matrix: _list_powers(matrix, numbers, target, level))
 
 
 def _list_powers(
