@@ -40,7 +40,7 @@ class Matched(NamedTuple):
     """Indices of the strategies in the results."""
     b: Integers
     """Indices of their baselines."""
-    names: Sequence[pl.Series]
+    pair_columns: Sequence[pl.Series]
     """Names of the strategies, and names of their baselines, as in the given results."""
     notes: str
     """Differences that an argument allowed, and conditions that could not be checked."""
@@ -67,8 +67,8 @@ def pair_with_baseline(results: Results, baseline: Any, changes: Mapping[str, st
     # Strategies in one frame were measured together, so that nothing is noted as not checked.
     differences = (each for each in compare_conditions(*both, results) if each.argument is not None)
     b = np.full(len(a), index)
-    names = name_pairs(strategies, a, b)
-    return Matched(results, a, b, names, check_conditions(differences, changes))
+    pair_columns = name_pairs(strategies, a, b)
+    return Matched(results, a, b, pair_columns, check_conditions(differences, changes))
 
 
 def _pair_with_results(
@@ -300,7 +300,7 @@ def compare_coverage(
 
 
 def unify_keys(
-    rows: pl.DataFrame, older: pl.DataFrame, keys: Sequence[str]
+    rows: pl.DataFrame, older: pl.DataFrame, key_columns: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Cast each key column to one type in both results.
 
@@ -308,7 +308,7 @@ def unify_keys(
     the other side becomes text too. Raise if types differ otherwise.
     """
     casts: list[pl.Expr] = []
-    for key in keys:
+    for key in key_columns:
         now, then = rows.schema[key], older.schema[key]
         if now == then:
             continue

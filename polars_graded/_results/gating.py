@@ -193,15 +193,15 @@ def decide_verdicts(
         maximum = find_maximum(results.formulas.get(measure, measure), given.values)
         limits = Limits(_check_margin(measure, margin, maximum), level, maximum)
         parts = zip(results.split_segments(measure), results.segments, strict=True)
-        for (segment, values), (_, places) in parts:
-            pairs = Pairs(values, matched.a, matched.b)
-            columns = _compute_verdicts(pairs, given.select(places), limits, confidence)
-            tables.append(make_measure_table(measure, matched.names, segment, columns))
+        for (segment, matrix), (_, indices) in parts:
+            pairs = Pairs(matrix, matched.a, matched.b)
+            statistics = _compute_verdicts(pairs, given.select(indices), limits, confidence)
+            tables.append(make_measure_table(measure, matched.pair_columns, segment, statistics))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
         pl.lit(matched.notes).alias("notes"),
     )
-    strategy, segments = matched.names[0].name, results.keys.segments
+    strategy, segments = matched.pair_columns[0].name, results.keys.segments
     sentences = [
         write_sentence(row, strategy, segments, confidence, MIN_CHANGED_QUERIES)
         for row in table.rows(named=True)
@@ -320,15 +320,10 @@ def _compute_verdicts(
     means, baseline_means = pairs.means
     counts: dict[str, Any] = {}
     if pairs.matrix.clusters is not None:
-        counts = {
-            "clusters": pairs.units.n,
-            "changed_clusters": pairs.changes.units,
-        }
+        counts = {"clusters": pairs.units.n, "changed_clusters": pairs.changes.units}
     if pairs.matrix.weights is not None:
-        counts |= {
-            EFFECTIVE: float(pairs.matrix.effective_number),
-            EFFECTIVE_CHANGED: pairs.changes.effective,
-        }
+        counts[EFFECTIVE] = float(pairs.matrix.effective_number)
+        counts[EFFECTIVE_CHANGED] = pairs.changes.effective
     return {
         "queries": pairs.n,
         "strategy_queries": has_value[pairs.a].sum(axis=1),
