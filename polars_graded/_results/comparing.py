@@ -449,25 +449,25 @@ def compare_results(
     tables, messages = [], dict[str, None]()
     for measure in results.measures:
         segments, matrices = zip(*results.split_segments(measure), strict=True)
-        pairs_of_segments = [Pairs(matrix, a, b) for matrix in matrices]
-        statistics = _compute_statistics(pairs_of_segments, options, rope)
+        by_segment = [Pairs(matrix, a, b) for matrix in matrices]
+        statistics = _compute_statistics(by_segment, options, rope)
         tables += [
             make_measure_table(measure, pair_columns, segment, columns)
             for segment, columns in zip(segments, statistics, strict=True)
         ]
-        messages |= dict.fromkeys(find_weak_tests(pairs_of_segments, options))
+        messages |= dict.fromkeys(find_weak_tests(by_segment, options))
     for message in messages:
         warn_the_caller(DataWarning.tests, message)
     return pl.concat(tables)
 
 
 def _compute_statistics(
-    pairs_of_segments: Sequence[Pairs], options: Options, rope: float | None
+    by_segment: Sequence[Pairs], options: Options, rope: float | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of the pairs of each segment, with the main results last."""
-    outcomes = [run_test(pairs, options) for pairs in pairs_of_segments]
+    outcomes = [run_test(pairs, options) for pairs in by_segment]
     tests = compute_tests(outcomes, options.correction, options.level)
-    for pairs, outcome, columns_of_test in zip(pairs_of_segments, outcomes, tests, strict=True):
+    for pairs, outcome, columns_of_test in zip(by_segment, outcomes, tests, strict=True):
         difference, std, higher, lower = pairs.statistics
         mean, baseline_mean = pairs.means
         low, high = outcome.interval(np.full(len(pairs), options.level))
@@ -640,27 +640,27 @@ def compute_interactions(
     a, b = find_pairs(results.strategies, baseline)
     pair_columns, tables = name_pairs(results.strategies, a, b), []
     for measure in results.measures:
-        segments = [
+        by_segment = [
             Pairs(matrix, a, b)
             for _, matrix in results.split_segments(measure)
             if matrix.effective_number >= MIN_VALUES
         ]
-        shape = len(segments), len(a)
+        shape = len(by_segment), len(a)
         mean, std = (
-            np.reshape([getattr(pairs.units.statistics, name) for pairs in segments], shape)
+            np.reshape([getattr(pairs.units.statistics, name) for pairs in by_segment], shape)
             for name in ("mean", "std")
         )
-        n = np.reshape([pairs.units.n for pairs in segments], (-1, 1))
-        effective = np.reshape([pairs.matrix.effective_number for pairs in segments], (-1, 1))
-        clusters = _list_clusters(segments)
+        n = np.reshape([pairs.units.n for pairs in by_segment], (-1, 1))
+        effective = np.reshape([pairs.matrix.effective_number for pairs in by_segment], (-1, 1))
+        clusters = _list_clusters(by_segment)
         if clusters is not None and len(clusters) < n.sum():
-            f, df, p = _compute_hotelling(segments, clusters, mean, std)
+            f, df, p = _compute_hotelling(by_segment, clusters, mean, std)
         else:
             f, df, p = _compute_welch(effective, mean, std * np.sqrt(effective / n))
-        means = mean if segments else np.full((1, len(a)), np.nan)
+        means = mean if by_segment else np.full((1, len(a)), np.nan)
         statistics = {
-            "segments": len(segments),
-            "queries": sum(pairs.n for pairs in segments),
+            "segments": len(by_segment),
+            "queries": sum(pairs.n for pairs in by_segment),
             "clusters": None if clusters is None else len(clusters),
             EFFECTIVE: count_units(results.get_matrix(measure)).get(EFFECTIVE),
             "smallest": means.min(axis=0),
@@ -676,14 +676,14 @@ def compute_interactions(
     return pl.concat(tables)
 
 
-def _list_clusters(segments: Sequence[Pairs]) -> Any:
+def _list_clusters(by_segment: Sequence[Pairs]) -> Any:
     """Return the numbers of all clusters of some segments; None without clusters."""
-    numbers = [pairs.matrix.clusters for pairs in segments if pairs.matrix.clusters is not None]
+    numbers = [pairs.matrix.clusters for pairs in by_segment if pairs.matrix.clusters is not None]
     return np.unique(np.concatenate(numbers)) if numbers else None
 
 
 def _compute_hotelling(
-    segments: Sequence[Pairs], clusters: Integers, mean: Floats, std: Floats
+    by_segment: Sequence[Pairs], clusters: Integers, mean: Floats, std: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return F, the degrees of freedom and the p value of each pair, for dependent segments.
 
@@ -694,17 +694,17 @@ def _compute_hotelling(
 
     k, n_pairs = mean.shape
     # Each cluster adds its share to the error of the mean difference of each segment.
-    shares = np.zeros((n_pairs, k, len(clusters)))
-    for place, pairs in enumerate(segments):
+    contributions = np.zeros((n_pairs, k, len(clusters)))
+    for place, pairs in enumerate(by_segment):
         own_clusters = np.searchsorted(clusters, _list_clusters([pairs]))
         for part in pairs.split(pairs.n):
             deviations = pairs.compute_differences(part) - mean[place, part, np.newaxis]
-            shares[part, place, own_clusters] = pairs.matrix.linearise(deviations)
+            contributions[part, place, own_clusters] = pairs.matrix.linearise(deviations)
     # All segments are compared with the first one, in units of the smallest standard deviation.
     unit = np.where(std.min(axis=0) > 0, std.min(axis=0), np.nan)
     effects = (mean[1:] - mean[0]).T / unit[:, np.newaxis]
-    contrasts = (shares[:, 1:] - shares[:, :1]) / unit[:, np.newaxis, np.newaxis]
-    size, smallest = len(clusters), min(pairs.matrix.effective_number for pairs in segments)
+    contrasts = (contributions[:, 1:] - contributions[:, :1]) / unit[:, np.newaxis, np.newaxis]
+    size, smallest = len(clusters), min(pairs.matrix.effective_number for pairs in by_segment)
     covariances = size / (size - 1) * contrasts @ contrasts.swapaxes(1, 2)
     f, df, p = np.full((3, n_pairs), np.nan)
     for index in np.flatnonzero(~np.isnan(unit) & (smallest >= k)):

@@ -202,20 +202,20 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     vector is at least as extreme as the data if and only if δ lies between k and t (Hartigan 1969).
     """
     student, sizes, pairs = estimate_differences(pairs), pairs.matrix.unit_sizes, pairs.totals
-    n, units = sizes.sum(), pairs.n
-    is_exact = 2**units <= options.resamples
-    flips = Resamples(2**units if is_exact else options.resamples, is_exact=is_exact)
+    n, n_units = sizes.sum(), pairs.n
+    is_exact = 2**n_units <= options.resamples
+    flips = Resamples(2**n_units if is_exact else options.resamples, is_exact=is_exact)
     n_extreme = flips.count_rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), n_extreme))
-    for part in pairs.split(units + flips.count, MAX_KEPT_STATISTICS):
+    for part in pairs.split(n_units + flips.count, MAX_KEPT_STATISTICS):
         differences = pairs.compute_differences(part)
         rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
         sums = np.empty((len(differences), flips.count))
         n_kept, sum_of_signs = np.empty((2, flips.count))
         rng = np.random.default_rng(options.seed)  # the same signs for every part
-        for block in split_into_parts(flips.count, units):
-            signs = (_list_signs if is_exact else _draw_signs)(block, units, rng)
+        for block in split_into_parts(flips.count, n_units):
+            signs = (_list_signs if is_exact else _draw_signs)(block, n_units, rng)
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
             sum_of_signs[block] = signs.sum(axis=1)
@@ -231,7 +231,7 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
             # A vector of equal signs is as extreme as the data for every δ, so low is -∞ and high
             # is ∞. The lines above give other ends: k or t is 0 / 0, the mean of no queries.
-            are_equal = np.abs(sum_of_signs) == units
+            are_equal = np.abs(sum_of_signs) == n_units
             low[:, are_equal], high[:, are_equal] = -np.inf, np.inf
             lowest[part] = _take_largest(-low, n_extreme)
             highest[part] = _take_largest(high, n_extreme)
@@ -316,11 +316,11 @@ TESTS: Mapping[TestName, PairedTest] = {
 }
 
 
-def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
+def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[str]:
     """Yield warnings that p values cannot be small enough, or are too small."""
     test = TESTS[options.test]
-    noun = "clusters" if any(each.matrix.has_clusters for each in segments) else "queries"
-    testable = [each.units for each in segments if each.units.n > 1]
+    noun = "clusters" if any(each.matrix.has_clusters for each in by_segment) else "queries"
+    testable = [each.units for each in by_segment if each.units.n > 1]
     if not testable:
         return
     if options.test == "t":
@@ -351,14 +351,14 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         )
 
 
-def _find_constant_differences(segments: Sequence[Pairs], noun: str) -> Iterator[str]:
+def _find_constant_differences(by_segment: Sequence[Pairs], noun: str) -> Iterator[str]:
     """Yield a warning if differences do not vary, so that the t test cannot test them."""
-    statistics = [each.statistics for each in segments]
+    statistics = [each.statistics for each in by_segment]
     n = sum(int(((each.std == 0) & (each.mean != 0)).sum()) for each in statistics)
     if n:
         subject = f"{format_count(n, 'differences')} {'is' if n == 1 else 'are'}"
         yield (
-            f"{subject} the same in every {name_one(noun)} of {segments[0].matrix.measure!r}, so "
+            f"{subject} the same in every {name_one(noun)} of {by_segment[0].matrix.measure!r}, so "
             "that the t test has no p value and no interval\n\n"
             "Hint: test='permutation' has a p value"
         )
@@ -415,8 +415,8 @@ class Resamples:
         """
         counts = self.count_rejecting(levels)
         result = np.full(len(levels), np.inf)
-        rows = np.flatnonzero(counts >= 0)
-        result[rows] = largest[rows, counts[rows]]
+        places = np.flatnonzero(counts >= 0)
+        result[places] = largest[places, counts[places]]
         return result
 
 
@@ -451,10 +451,10 @@ def _draw_ranges(matrix: MeasureMatrix, options: Options) -> Floats:
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
     for block in split_into_parts(options.resamples, values.size):
-        rows = block.stop - block.start
+        n_shuffles = block.stop - block.start
         # In each query, each strategy gets a random number whose last bits are its index. Sorting
         # these numbers shuffles the strategies, in half the time of permuting indices.
-        numbers = rng.integers(0, 2**63, (rows, n, strategies)) >> bits << bits
+        numbers = rng.integers(0, 2**63, (n_shuffles, n, strategies)) >> bits << bits
         numbers |= np.arange(strategies)
         numbers.sort(axis=2)
         shuffled = (numbers & (2**bits - 1)) + rows_before
@@ -617,15 +617,15 @@ def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
     With `alone`, the names of corrections are left out, since each pair is tested alone. If all
     results are those of a single query or cluster, the text states that it cannot be tested.
     """
-    pairs = _list_tests(table)
-    if pairs and (single := find_single_unit(table)) is not None:
+    tests = _list_tests(table)
+    if tests and (single := find_single_unit(table)) is not None:
         return write_untested(single)
     # A test that needs no correction has only its own name.
     names = [
         TESTS[test].name
         if alone or TESTS[test].simultaneous
         else f"{TESTS[test].name}, {CORRECTIONS[correction].name}"
-        for test, correction in pairs
+        for test, correction in tests
     ]
     return "; ".join(dict.fromkeys(names))
 
@@ -691,12 +691,12 @@ def describe_test(
     test: TestName,
     correction: CorrectionName,
     baseline: int | None,
-    pairs: int,
+    n_pairs: int,
     single: str | None = None,
 ) -> Tested:
     """Describe in words the test that is used for all measures.
 
-    `baseline` is the index of the baseline, and `pairs` the number of pairs of each measure.
+    `baseline` is the index of the baseline, and `n_pairs` the number of pairs of each measure.
     `single` is the unit of results that cannot be tested, since there is only one: "query".
     """
     return Tested(
@@ -705,17 +705,17 @@ def describe_test(
         is_corrected=correction != "none",
         is_joint=TESTS[test].simultaneous or CORRECTIONS[correction].is_joint,
         baseline=baseline,
-        pairs=pairs,
+        pairs=n_pairs,
         single=single,
     )
 
 
-def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
+def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
     """Count the significant differences by direction, and all others."""
     sign = pl.col("difference").sign()
     better = worse = 0
     bests = set()
-    for rows in pairs.partition_by("measure", maintain_order=True):
+    for rows in comparison.partition_by("measure", maintain_order=True):
         best = find_best_of_rows(rows)
         bests.add(best)
         signs = rows.filter(is_significant(level)).select(sign).to_series()
@@ -724,7 +724,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
         )
     sides = ("above", "below") if "none" in bests else ("better than", "worse than")
-    return FindingCounts(better, worse, pairs.height - better - worse, sides)
+    return FindingCounts(better, worse, comparison.height - better - worse, sides)
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
