@@ -286,7 +286,7 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
             msg = f"weights {keys.weights!r} must be numbers, got {rows.schema[keys.weights]}"
             raise TypeError(msg)
         units = units.with_columns(rows[keys.weights].cast(pl.Float64).alias(WEIGHT))
-    units = units.unique(maintain_order=True)
+    units = units.unique().sort(*segments, query)
     if clusters:
         _check_one_each(units, identity.columns, CLUSTER, clusters)
         is_null = pl.all_horizontal(pl.col(CLUSTER).struct.field(clusters).is_null())
@@ -297,7 +297,6 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     if keys.weights is not None:
         _check_one_each(units, identity.columns, WEIGHT, [keys.weights])
         units = _select_weighted(units, keys.weights)
-    units = units.sort(*segments, query)
     if clusters:
         number = pl.col(NUMBER).min().over(CLUSTER).alias(CLUSTER)
         units = units.with_row_index(NUMBER).with_columns(number).drop(NUMBER)

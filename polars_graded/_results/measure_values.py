@@ -278,19 +278,12 @@ def compute_mean_and_std(values: Floats, shares: Floats | None = None) -> tuple[
     if n < 2:  # noqa: PLR2004
         return mean, np.full(count, np.nan)
     deviations = values - mean[:, np.newaxis]
-    highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
-    largest = np.maximum(highest, -lowest)
-    # The squares of tiny deviations would underflow to 0. If all deviations of a row are tiny, they
-    # are multiplied by a power of 2, which is exact.
-    scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
-    if (scale > 1).any():
-        deviations *= scale[:, np.newaxis]
     if shares is not None:
         variance = deviations**2 @ shares / (1 - (shares**2).sum())
     else:
         variance = np.einsum("ij,ij->i", deviations, deviations) / (n - 1)
-    std = np.sqrt(variance) / scale
-    std[highest == lowest] = 0
+    std = np.sqrt(variance)
+    std[deviations.max(axis=1) == deviations.min(axis=1)] = 0
     return mean, std
 
 
