@@ -346,6 +346,7 @@ def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     One column identifies a query. Without `keys.cluster` or `keys.weights`, the rows lack the
     column.
     """
+    check_columns("per_query", keys.units, rows.columns)
     units = read_units(rows, keys)
     rows = rows.drop(list_unit_columns(units), strict=False)
     return rows.join(units, on=keys.identity, nulls_equal=True, maintain_order="left")

@@ -83,6 +83,11 @@ class MeasureMatrix:
         return np.unique(self.clusters, return_counts=True)[1]
 
     @property
+    def unit_name(self) -> str:
+        """Return "clusters", or "queries" without clusters."""
+        return "queries" if self.clusters is None else "clusters"
+
+    @property
     def has_clusters(self) -> bool:
         """Return whether a cluster has several queries."""
         return len(self.cluster_sizes) < self.n

@@ -164,7 +164,7 @@ def _count_swaps(
     totals = pl.concat(counts).group_by("class").sum().sort("class")
     return totals.select(
         pl.lit(matrix.measure).alias("measure"),
-        pl.lit(size, pl.UInt32).alias("queries" if matrix.clusters is None else "clusters"),
+        pl.lit(size, pl.UInt32).alias(matrix.unit_name),
         (pl.col("class") * step).alias("difference_from"),
         ((pl.col("class") + 1) * step).alias("difference_to"),
         "comparisons",
@@ -281,7 +281,7 @@ def _compute_stability(
     return {
         "measure": matrix.measure,
         "strategies": len(matrix.values),
-        "queries" if matrix.clusters is None else "clusters": size,
+        matrix.unit_name: size,
         "tau": compute_mean(tau[~np.isnan(tau)]),
         "tau_low": low,
         "tau_high": high,
@@ -659,9 +659,7 @@ def queries_needed(
 
 def _name_units(matrix: MeasureMatrix) -> str:
     """Return the name of the units whose number decides, as in columns of results."""
-    if matrix.weights is not None:
-        return EFFECTIVE
-    return "queries" if matrix.clusters is None else "clusters"
+    return matrix.unit_name if matrix.weights is None else EFFECTIVE
 
 
 def _compute_needs(

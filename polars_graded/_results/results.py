@@ -355,8 +355,7 @@ class Results:
         for measure in self.measures:
             matrix = self.get_matrix(measure)
             if (n := len(matrix.cluster_sizes)) < 2:  # noqa: PLR2004
-                units = "queries" if self.clusters is None else "clusters"
-                msg = f"measure {measure!r} must have at least 2 {units}, got {n}"
+                msg = f"measure {measure!r} must have at least 2 {matrix.unit_name}, got {n}"
                 raise ValueError(msg)
             yield matrix
 
