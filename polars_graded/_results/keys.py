@@ -141,7 +141,9 @@ class PassedKeys:
             if len(candidates) > 1:
                 # A column with one value per strategy describes it, such as `a` and `b` of a pair.
                 n_fixed = rows.n_unique(fixed)
-                varying = [name for name in candidates if rows.n_unique([*fixed, name]) > n_fixed]
+                varying = [
+                    name for name in candidates if count_keys(rows, [*fixed, name]) > n_fixed
+                ]
                 candidates = varying or candidates
             together = [name for name in schema if name in (*candidates, query)]
             parts = [name for name in segments if name in schema]
@@ -185,11 +187,16 @@ def _identify_queries(
     Return False if the column "query" alone distinguishes the rows of a strategy, since the other
     columns are then not needed.
     """
-    if query is not None and rows.n_unique([*strategies, *segments, query]) == rows.height:
+    if query is not None and count_keys(rows, [*strategies, *segments, query]) == rows.height:
         return False
     queries = [*together, *segments]
-    n_pairs = rows.n_unique(strategies) * rows.n_unique(queries)
-    return rows.n_unique([*strategies, *queries]) == rows.height == n_pairs
+    n_pairs = count_keys(rows, strategies) * count_keys(rows, queries)
+    return count_keys(rows, [*strategies, *queries]) == rows.height == n_pairs
+
+
+def count_keys(rows: pl.DataFrame, columns: Sequence[str]) -> int:
+    """Return the number of different keys; a column may be named twice."""
+    return rows.n_unique([*dict.fromkeys(columns)])
 
 
 def can_be_key(name: str, dtype: pl.DataType) -> bool:
@@ -369,7 +376,7 @@ def check_independence(
         return
     fixed = [name for name in (keys.strategy, *keys.segments) if name in rows.columns]
     distinct = rows.select({*fixed, *keys.queries}).unique()
-    if any(distinct.n_unique([*fixed, name]) == distinct.height for name in keys.queries):
+    if any(count_keys(distinct, [*fixed, name]) == distinct.height for name in keys.queries):
         return
     counts = {name: distinct.n_unique(name) for name in keys.queries}
     name = max(counts, key=counts.__getitem__)

@@ -9,7 +9,6 @@ of this mean. So every statistic of units is right for clusters and weights.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -249,22 +248,6 @@ class MeasureMatrix:
 
 
 # Means and intervals of arrays
-
-
-def compute_mean(values: Floats) -> float:
-    """Return the mean of values, NaN if there are none."""
-    return float(values.mean()) if len(values) else np.nan
-
-
-def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Return the ends of the central interval of values.
-
-    With `confidence=0.95`, the interval contains the central 95 % of the values. The ends are
-    quantiles along the first axis.
-    """
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
-        ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    return ends
 
 
 def compute_mean_and_std(values: Floats, shares: Floats | None = None) -> tuple[Floats, Floats]:

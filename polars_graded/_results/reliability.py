@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -27,8 +28,6 @@ from polars_graded._results.measure_values import (
     MeasureMatrix,
     Pairs,
     collect_measures,
-    compute_central_interval,
-    compute_mean,
     split_into_parts,
 )
 from polars_graded._results.results import (
@@ -277,7 +276,8 @@ def _compute_stability(
             for indices in _draw_samples(matrix, size, draws, seed)
         ]
     )
-    low, high = compute_central_interval(tau, confidence)
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
+        low, high = np.nanquantile(tau, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return {
         "measure": matrix.measure,
         "strategies": len(matrix.values),
@@ -287,6 +287,11 @@ def _compute_stability(
         "tau_high": high,
         "confidence": float(confidence),
     }
+
+
+def compute_mean(values: Floats) -> float:
+    """Return the mean of values, NaN if there are none."""
+    return float(values.mean()) if len(values) else np.nan
 
 
 def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[int]:

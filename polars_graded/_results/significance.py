@@ -92,9 +92,10 @@ class PairedTest:
     """Name in a sentence."""
     name: str
     """Name in a title."""
-    compute_min_p: Callable[[int, int, int], float]
+    compute_min_p: Callable[[int, int, int], float] | None = None
     """Function that takes the numbers of queries, strategies and resamples, and returns the
-    smallest p to expect. Random resamples can give a smaller p by chance."""
+    smallest p to expect; None for a test without resamples. Random resamples can give a smaller p
+    by chance."""
     simultaneous: bool = False
     """True if the p values hold for all pairs together and need no correction. Such a test allows
     for neither clusters of several queries nor weights."""
@@ -299,7 +300,7 @@ def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float
 
 
 TESTS: Mapping[TestName, PairedTest] = {
-    "t": PairedTest(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
+    "t": PairedTest(_run_t, "the paired t test", "paired t test"),
     "permutation": PairedTest(
         _run_permutation,
         "Fisher's randomisation test",
@@ -318,20 +319,28 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[str]:
     """Yield warnings that p values cannot be small enough, or are too small."""
-    test = TESTS[options.test]
     noun = "clusters" if any(each.matrix.has_clusters for each in by_segment) else "queries"
     testable = [each.units for each in by_segment if each.units.n > 1]
     if not testable:
         return
-    if options.test == "t":
+    numbers = [each.n for each in testable]
+    compute_min_p = TESTS[options.test].compute_min_p
+    if compute_min_p is None:
         yield from _find_constant_differences(testable, noun)
+        if noun == "clusters" and min(numbers) < MIN_CLUSTERS:
+            yield (
+                f"with {min(numbers)} clusters the t test finds differences too often\n\n"
+                "Hint: test='permutation' does not; nor does t with more clusters, if another "
+                "column than that of cluster= has independent units, such as the search term"
+            )
+        return
     p_values = [
-        test.compute_min_p(each.n, len(each.matrix.values), options.resamples)
+        compute_min_p(each.n, len(each.matrix.values), options.resamples)
         for each in testable
         for _ in range(len(each))
     ]
     smallest_p = correct_p_values(options.correction, np.array(p_values)).min()
-    n = max(each.n for each in testable)
+    n = max(numbers)
     # With so few units, there are fewer changes of sign than resamples.
     remedy = f"more {noun}" if 2**n < options.resamples else "more resamples"
     if smallest_p > options.level:
@@ -341,13 +350,6 @@ def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[s
             f"{format_count(len(p_values), 'pairs')}, the smallest corrected p value is "
             f"{smallest_p:.3g}\n\n"
             f"Hint: {remedy}, fewer pairs or test='t' can show a difference"
-        )
-    fewest = min(each.n for each in testable)
-    if options.test == "t" and noun == "clusters" and fewest < MIN_CLUSTERS:
-        yield (
-            f"with {fewest} clusters the t test finds differences too often\n\n"
-            "Hint: test='permutation' does not; nor does t with more clusters, if another column "
-            "than that of cluster= has independent units, such as the search term"
         )
 
 
