@@ -300,7 +300,7 @@ class Grades:
     def _make_rows(
         self,
         graders: tuple[str | None, str | None],
-        judged: Mask,
+        is_judged: Mask,
         coefficients: Mapping[str, Floats],
         counts: Floats,
         level: float,
@@ -311,7 +311,7 @@ class Grades:
         """
         # The jackknife leaves out only queries with grades that can be compared.
         is_compared = np.asarray(counts.any(axis=1))
-        documents, queries = int(judged.sum()), int(np.count_nonzero(is_compared))
+        documents, queries = int(is_judged.sum()), int(np.count_nonzero(is_compared))
         n_informative = _count_informative_queries(counts)
         estimates = _compute_intervals(coefficients, is_compared, level)
         for coefficient, (value, low, high) in estimates.items():

@@ -82,8 +82,8 @@ def _pair_with_results(
     keys, rows, strategies = results.keys, results.rows, results.strategies
     name, identity = keys.strategy, keys.identity
     key_columns = [*dict.fromkeys([name, *identity, *list_columns(keys.cluster)])]
-    columns = [*dict.fromkeys([*key_columns, *keys.units, *results.measures])]
-    older = _join_query_columns(older, rows, identity, keys.units)
+    columns = [*dict.fromkeys([*key_columns, *keys.unit_columns, *results.measures])]
+    older = _join_query_columns(older, rows, identity, keys.unit_columns)
     older = cast_measures(older, results.measures, key_columns)
     if GRADER in older.columns and GRADER not in key_columns:
         hint = ".filter(grader={!r}) of the frame selects the results of one grader"

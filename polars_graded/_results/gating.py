@@ -320,10 +320,10 @@ def _compute_verdicts(
     means, baseline_means = pairs.means
     counts: dict[str, Any] = {}
     if pairs.matrix.clusters is not None:
-        counts = {"clusters": pairs.units.n, "changed_clusters": pairs.changes.units}
+        counts = {"clusters": pairs.units.n, "changed_clusters": pairs.changed_units.number}
     if pairs.matrix.weights is not None:
         counts[EFFECTIVE] = float(pairs.matrix.effective_number)
-        counts[EFFECTIVE_CHANGED] = pairs.changes.effective
+        counts[EFFECTIVE_CHANGED] = pairs.changed_units.effective
     return {
         "queries": pairs.n,
         "strategy_queries": has_value[pairs.a].sum(axis=1),
@@ -352,7 +352,7 @@ def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
     # A loss of exactly the margin may exceed it by a rounding error, as 0.8 - 0.7 exceeds 0.1.
     rounding = ROUNDING * max(limits.margin, pairs.matrix.floor)
     verdicts = {
-        UNCHANGED: (pairs.changes.units == 0) & (pairs.n > 0),
+        UNCHANGED: (pairs.changed_units.number == 0) & (pairs.n > 0),
         "better": lowest_gain > 0,
         "worse": highest_gain < -limits.margin - rounding,
         WITHIN: (highest_gain < 0) & (lowest_gain > -limits.margin + rounding),
@@ -417,7 +417,7 @@ def compute_careful_intervals(
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
-    is_sparse = (pairs.changes.effective < MIN_CHANGED_QUERIES) | (std == 0)
+    is_sparse = (pairs.changed_units.effective < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and units.n and is_sparse.any():
         sparse = np.flatnonzero(is_sparse)
@@ -426,7 +426,7 @@ def compute_careful_intervals(
         )
     if max_difference is not None:
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
-    is_unchanged = (pairs.changes.units == 0) & (pairs.n > 0)
+    is_unchanged = (pairs.changed_units.number == 0) & (pairs.n > 0)
     low[is_unchanged] = high[is_unchanged] = 0
     return low, high
 

@@ -81,7 +81,7 @@ class Keys:
         return [*dict.fromkeys([*self.queries, *self.segments])]
 
     @property
-    def units(self) -> list[str]:
+    def unit_columns(self) -> list[str]:
         """Return the columns of clusters and of weights."""
         return [*list_columns(self.cluster), *list_columns(self.weights)]
 
@@ -177,7 +177,7 @@ class PassedKeys:
 
 def _identify_queries(
     rows: pl.DataFrame,
-    strategies: Sequence[str],
+    fixed: Sequence[str],
     segments: Sequence[str],
     query: Any,
     together: Sequence[str],
@@ -187,11 +187,11 @@ def _identify_queries(
     Return False if the column "query" alone distinguishes the rows of a strategy, since the other
     columns are then not needed.
     """
-    if query is not None and count_keys(rows, [*strategies, *segments, query]) == rows.height:
+    if query is not None and count_keys(rows, [*fixed, *segments, query]) == rows.height:
         return False
     queries = [*together, *segments]
-    n_pairs = count_keys(rows, strategies) * count_keys(rows, queries)
-    return count_keys(rows, [*strategies, *queries]) == rows.height == n_pairs
+    n_pairs = count_keys(rows, fixed) * count_keys(rows, queries)
+    return count_keys(rows, [*fixed, *queries]) == rows.height == n_pairs
 
 
 def count_keys(rows: pl.DataFrame, columns: Sequence[str]) -> int:
@@ -231,7 +231,7 @@ def check_columns_of_results(
             msg = "`per_query` must have a row per grader, strategy and query, got none"
             raise ValueError(msg)
         check_graders_named(rows, "per_query")
-    check_columns("per_query", [*key_columns, *keys.units, *requested], rows.columns)
+    check_columns("per_query", [*key_columns, *keys.unit_columns, *requested], rows.columns)
     if grader is not None:
         check_choice("grader", grader, rows[GRADER].unique(maintain_order=True))
 
@@ -353,7 +353,7 @@ def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     One column identifies a query. Without `keys.cluster` or `keys.weights`, the rows lack the
     column.
     """
-    check_columns("per_query", keys.units, rows.columns)
+    check_columns("per_query", keys.unit_columns, rows.columns)
     units = read_units(rows, keys)
     rows = rows.drop(list_unit_columns(units), strict=False)
     return rows.join(units, on=keys.identity, nulls_equal=True, maintain_order="left")

@@ -283,7 +283,7 @@ def divide(above: Floats, below: Floats) -> Floats:
 
 
 def compute_margin(
-    deviations: Floats, counts: Floats, level: float, scale: float = 1.0
+    deviations: Floats, counts: Floats, level: float, magnitude: float = 1.0
 ) -> float | None:
     """Return half the width of an interval of a mean; None if it is unknown.
 
@@ -293,7 +293,7 @@ def compute_margin(
     the same size, this is n - 1, and if one unit has the only deviation, it is 1. Always n - 1
     would be right for normal deviations, but those of few units are often skewed.
 
-    An error of 1e-12 times `scale` or less may be due to rounding, so the margin is then unknown.
+    An error of 1e-12 times `magnitude` or less may be due to rounding: the margin is then unknown.
     """
     from scipy.special import stdtrit
 
@@ -301,7 +301,7 @@ def compute_margin(
     total = float(counts @ squares)
     error = math.sqrt(total / (n * (n - 1))) if n > 1 else 0.0
     # NaN, which is a value that is undefined without a unit, makes the comparison false.
-    if not error > ROUNDING * scale:
+    if not error > ROUNDING * magnitude:
         return None
     freedom = min(total**2 / float(counts @ squares**2), n - 1)
     return float(-stdtrit(freedom, level / 2) * error)
@@ -414,10 +414,10 @@ class Statistics(NamedTuple):
     lower: Integers
 
 
-class Changes(NamedTuple):
+class ChangedUnits(NamedTuple):
     """Numbers of units with a difference, for each pair."""
 
-    units: Integers
+    number: Integers
     effective: Floats
     """With weights, the effective numbers; otherwise the same numbers."""
 
@@ -473,16 +473,16 @@ class Pairs:
         return self.matrix.compute_tolerances(self.a[part], self.b[part])
 
     @cached_property
-    def changes(self) -> Changes:
+    def changed_units(self) -> ChangedUnits:
         """Return each pair's number of clusters, or of queries, with a difference."""
-        units, effective = np.zeros(len(self), dtype=np.int64), np.zeros(len(self))
+        number, effective = np.zeros(len(self), dtype=np.int64), np.zeros(len(self))
         weights = 1 if self.matrix.shares is None else self.matrix.unit_sizes
         for part in self.split(self.n):
             is_changed = self.matrix.sum_clusters(self.compute_differences(part) != 0) > 0
             sizes = weights * is_changed.astype(np.float64)
-            units[part] = np.count_nonzero(is_changed, axis=1)
+            number[part] = np.count_nonzero(is_changed, axis=1)
             effective[part] = divide(sizes.sum(axis=1) ** 2, (sizes**2).sum(axis=1))
-        return Changes(units, np.nan_to_num(effective))
+        return ChangedUnits(number, np.nan_to_num(effective))
 
     @property
     def means(self) -> tuple[Floats, Floats]:

@@ -130,12 +130,12 @@ def paper_table(
     if len(names) > 1 or baseline is not None:
         comparison = compare_results(results, options, baseline)
     letters = dict(zip(names, LETTERS, strict=False)) if baseline is None else {}
-    parts, strategy = ["measure", *results.keys.segments], results.strategies.name
+    part_columns, strategy = ["measure", *results.keys.segments], results.strategies.name
     findings = comparison.filter(is_significant(options.level))
-    superscripts = _find_superscripts(findings, parts, strategy, letters)
+    superscripts = _find_superscripts(findings, part_columns, strategy, letters)
     writer, head = WRITERS[format], [strategy]
     lines = [[*([letters[name]] if letters else []), writer.plain(str(name))] for name in names]
-    for part, table in means.group_by(parts, maintain_order=True):
+    for part, table in means.group_by(part_columns, maintain_order=True):
         best_places = find_best_places(table["mean"], check_best(str(part[0]), table["best"][0]))
         head.append(", ".join(map(str, part)))
         for place, (name, mean) in enumerate(table.select(strategy, "mean").rows()):
@@ -147,7 +147,7 @@ def paper_table(
 
 
 def _find_superscripts(
-    findings: pl.DataFrame, parts: Sequence[str], strategy: str, letters: Mapping[Any, str]
+    findings: pl.DataFrame, part_columns: Sequence[str], strategy: str, letters: Mapping[Any, str]
 ) -> dict[Any, str]:
     """Return the superscripts of each strategy in each column of the table.
 
@@ -159,7 +159,7 @@ def _find_superscripts(
     for row in findings.rows(named=True):
         if row["best"] not in ("highest", "lowest"):
             continue
-        part = tuple(row[name] for name in parts)
+        part = tuple(row[name] for name in part_columns)
         one, other = row[strategy], row["baseline"]
         is_better = (row["difference"] > 0) == (row["best"] == "highest")
         if not letters:
@@ -219,20 +219,20 @@ class Writer(NamedTuple):
 SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁺⁻", strict=True))
 
 
-def _write_markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_markdown(head: list[str], body: list[list[str]], caption: str) -> list[str]:
     """Return the lines of a Markdown table."""
-    heads = [" "] * (len(rows[0]) - len(head)) + head
-    first, *lines = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
+    heads = [" "] * (len(body[0]) - len(head)) + head
+    first, *lines = (f"| {' | '.join(cells)} |" for cells in (heads, *body))
     # A line that begins with + or - would be an item of a list.
     text = re.sub(r"\n([+-]) ", r" \1\n", fill(escape_markdown(caption), 92))
     caption_lines = ["", text] if caption else []
     return [first, "|---" * len(heads) + "|", *lines, *caption_lines]
 
 
-def _write_latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_latex(head: list[str], body: list[list[str]], caption: str) -> list[str]:
     """Return the lines of a LaTeX table."""
-    heads = [""] * (len(rows[0]) - len(head)) + head
-    first, *lines = (" & ".join(cells) + r" \\" for cells in (heads, *rows))
+    heads = [""] * (len(body[0]) - len(head)) + head
+    first, *lines = (" & ".join(cells) + r" \\" for cells in (heads, *body))
     lines = ["\\toprule", first, "\\midrule", *lines, "\\bottomrule"]
     columns = "l" * (len(heads) - len(head) + 1) + "r" * (len(head) - 1)
     lines = [f"\\begin{{tabular}}{{{columns}}}", *lines, "\\end{tabular}"]

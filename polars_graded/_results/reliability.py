@@ -294,17 +294,16 @@ def compute_mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
-def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[int]:
+def _choose_sizes(sizes: int | Sequence[int] | None, max_size: int) -> list[int]:
     """Return the requested sizes of samples, or default ones up to `max_size`.
 
     A requested size above `max_size` is an error.
     """
-    if requested is None:
+    if sizes is None:
         spread = np.geomspace(min(5, max_size), max_size, DEFAULT_SIZE_COUNT).round()
         return [int(size) for size in np.unique(spread)]
     return [
-        check_whole_number("sizes", size, at_most=max_size)
-        for size in check_list("sizes", requested)
+        check_whole_number("sizes", size, at_most=max_size) for size in check_list("sizes", sizes)
     ]
 
 

@@ -129,7 +129,7 @@ def open_results(
 
 
 def split_by_grader(
-    rows: pl.DataFrame, keys: Keys, values: Sequence[str]
+    rows: pl.DataFrame, keys: Keys, value_columns: Sequence[str]
 ) -> dict[str | None, pl.DataFrame]:
     """Return each grader's rows, for the queries that this grader judged.
 
@@ -138,7 +138,7 @@ def split_by_grader(
     """
     if keys.grader is None:
         return {None: rows}
-    is_judged = pl.any_horizontal(pl.col(values).is_not_null()).any().over(keys.identity)
+    is_judged = pl.any_horizontal(pl.col(value_columns).is_not_null()).any().over(keys.identity)
     return {
         str(name): part.filter(is_judged).drop(GRADER)
         for (name,), part in rows.partition_by(GRADER, as_dict=True).items()
@@ -469,11 +469,11 @@ def order_strategies(strategies: pl.Series) -> pl.Series:
     return runs if runs.n_unique() == len(runs) else in_order(strategies)
 
 
-def _format_first_keys(keys: pl.DataFrame) -> str:
+def _format_first_keys(rows: pl.DataFrame) -> str:
     """Return the first few strategies and queries in words."""
-    listed = keys.head(MAX_NAMED_KEYS).iter_rows()
+    listed = rows.head(MAX_NAMED_KEYS).iter_rows()
     texts = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in listed]
-    return ", ".join(texts if keys.height <= MAX_NAMED_KEYS else [*texts, "..."])
+    return ", ".join(texts if rows.height <= MAX_NAMED_KEYS else [*texts, "..."])
 
 
 def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:

@@ -692,13 +692,13 @@ def find_rank_coverage(ranks: pl.DataFrame) -> RankCoverage:
 def describe_test(
     test: TestName,
     correction: CorrectionName,
-    baseline: int | None,
+    baseline_index: int | None,
     n_pairs: int,
     single: str | None = None,
 ) -> Tested:
     """Describe in words the test that is used for all measures.
 
-    `baseline` is the index of the baseline, and `n_pairs` the number of pairs of each measure.
+    `n_pairs` is the number of pairs of each measure.
     `single` is the unit of results that cannot be tested, since there is only one: "query".
     """
     return Tested(
@@ -706,7 +706,7 @@ def describe_test(
         correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
         is_corrected=correction != "none",
         is_joint=TESTS[test].simultaneous or CORRECTIONS[correction].is_joint,
-        baseline=baseline,
+        baseline=baseline_index,
         pairs=n_pairs,
         single=single,
     )
@@ -729,12 +729,14 @@ def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
     return FindingCounts(better, worse, comparison.height - better - worse, sides)
 
 
-def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
+def find_undefeated(
+    n_strategies: int, findings: Iterable[Mapping[str, Any]], best: str
+) -> list[int]:
     """Return the indices of strategies without a significant defeat."""
     # A strategy is defeated if a significant difference favours the other strategy of a pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
-        for pair in pairs
+        for pair in findings
         if pair["significant"]
     }
-    return [place for place in range(n) if place not in defeated]
+    return [place for place in range(n_strategies) if place not in defeated]
