@@ -134,3 +134,10 @@ def test_segments_may_be_columns_of_the_query_but_not_all_of_them():
         query = ["country", "query"] if isinstance(segments, list) else "query"
         with pytest.raises(ValueError, match="each column must be named once"):
             summarise(frame, query=query, segments=segments)
+
+
+def test_no_queries_have_no_means_in_segments():
+    frame = segmented([4, 4])
+    found = summarise(frame.clear(), segments="country")
+    assert found.schema == summarise(frame, segments="country").schema
+    assert found.is_empty()

@@ -310,8 +310,8 @@ class Results:
         names, numbers = self.keys.segments, np.arange(len(self.queries))
         if not names:
             return [(ALL_QUERIES, numbers)]
-        keys = self._units.select(names)
-        parts = keys.with_columns(pl.Series(NUMBER, numbers)).partition_by(names) or [keys]
+        numbered = self._units.select(*names, pl.Series(NUMBER, numbers))
+        parts = numbered.partition_by(names) or [numbered]
         return [(part.select(names).head(1), part[NUMBER].to_numpy()) for part in parts]
 
     def replace(self, **changes: Any) -> Results:
