@@ -315,7 +315,7 @@ def _check_one_each(
 ) -> None:
     """Raise if a query has several clusters, or several weights, in a segment."""
     stated = units.select(*identity, column).unique(maintain_order=True)
-    unclear = stated.filter(pl.struct(identity).is_duplicated()).to_series().unique()
+    unclear = stated.filter(pl.struct(identity).is_duplicated()).to_series().unique().sort()
     if len(unclear):
         noun = column.partition(" ")[0]
         msg = (
@@ -332,7 +332,7 @@ def _select_weighted(units: pl.DataFrame, name: str) -> pl.DataFrame:
     Raise if a weight is null, NaN, infinite or negative, or if all weights are 0.
     """
     is_right = pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0)
-    wrong = units.filter(~is_right.fill_null(value=False))
+    wrong = units.filter(~is_right.fill_null(value=False)).sort(units.columns[0])
     if wrong.height:
         hint = f".with_columns(pl.col({name!r}).fill_null(0)) leaves out queries without a weight"
         msg = (
