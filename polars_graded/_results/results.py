@@ -203,7 +203,11 @@ def find_measures(
         for name, dtype in others.items()
         if dtype.is_numeric() or (dtype == pl.Boolean and name in requested)
     ]
-    lists = [name for name, dtype in others.items() if _is_list_of_numbers(dtype)]
+    lists = [
+        name
+        for name, dtype in others.items()
+        if isinstance(dtype, pl.List) and dtype.inner.is_numeric()
+    ]
     curves = lists if with_curves else []
     for name in requested:
         if name not in (*numbers, *curves):
@@ -219,12 +223,6 @@ def find_measures(
     if not chosen and not curves:
         _refuse_no_measure(schema, numbers)
     return ResultColumns(chosen, curves, requested)
-
-
-def _is_list_of_numbers(dtype: pl.DataType) -> bool:
-    """Return whether a column of this type holds curves."""
-    inner = getattr(dtype, "inner", None)
-    return isinstance(dtype, pl.List) and inner is not None and inner.is_numeric()
 
 
 def _warn_of_ignored(columns: Sequence[str], schema: pl.Schema) -> None:
