@@ -122,15 +122,16 @@ def _join_query_columns(
     stated = [name for name in columns if name not in identity]
     if not stated or not {*identity} <= {*older.columns}:
         return older
-    by_query, older = unify_keys(rows.select(*identity, *stated).unique(), older, identity)
-    on: Any = {"on": identity, "how": "left", "nulls_equal": True, "maintain_order": "left"}
-    joined = older.join(by_query, **on, suffix=" new")
-    both = {name: f"{name} new" for name in stated if name in older.columns}
-    values = [
-        pl.coalesce(new, pl.col(name).cast(rows.schema[name], strict=False)).alias(name)
-        for name, new in both.items()
+    rows, older = unify_keys(rows.select(*identity, *stated), older, identity)
+    own = [
+        pl.col(name).cast(dtype, strict=False)
+        for name, dtype in rows.schema.items()
+        if name in stated and name in older.columns
     ]
-    return joined.with_columns(values).drop(both.values())
+    both = pl.concat([rows, older.select(*identity, *own)], how="diagonal")
+    by_query = both.unique(identity, keep="first", maintain_order=True)
+    on: Any = {"on": identity, "how": "left", "nulls_equal": True, "maintain_order": "left"}
+    return older.drop(stated, strict=False).join(by_query, **on)
 
 
 BASELINE_SUFFIX = " of the baseline"
