@@ -6,7 +6,7 @@ measures of a frame, and splits the frame by grader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -120,7 +120,8 @@ def open_results(
     keys = passed_keys.find(rows, requested)
     check_columns_of_results(rows, keys, requested, grader)
     columns = find_measures(rows.schema, keys, requested, with_curves=with_curves)
-    graders = split_by_grader(rows, keys, [*columns.numbers, *columns.curves])
+    value_columns = {*columns.numbers, *columns.curves, *filter(find_best, rows.columns)}
+    graders = split_by_grader(rows, keys, value_columns)
     parts = graders if grader is None else {grader: graders[grader]}
     results = {name: Results(part, columns, keys, missing) for name, part in parts.items()}
     for part in parts.values():
@@ -129,12 +130,12 @@ def open_results(
 
 
 def split_by_grader(
-    rows: pl.DataFrame, keys: Keys, value_columns: Sequence[str]
+    rows: pl.DataFrame, keys: Keys, value_columns: Collection[str]
 ) -> dict[str | None, pl.DataFrame]:
     """Return each grader's rows, for the queries that this grader judged.
 
-    A query counts as judged if any strategy has any of its values. A query in two segments counts
-    as two queries.
+    A query counts as judged if any strategy has a value of any measure. A query in two segments
+    counts as two queries.
     """
     if keys.grader is None:
         return {None: rows}
