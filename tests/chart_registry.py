@@ -52,7 +52,7 @@ def results(k: int, n: int, ranks: int = 20) -> pl.DataFrame:
 
 @cache
 def ranks_of(k: int, n: int) -> pl.DataFrame:
-    """What `average_curves` returns, of k strategies and n ranks."""
+    """The mean curves of k strategies at n ranks."""
     lines = pl.DataFrame({"strategy": [f"s{place}" for place in range(1, k + 1)]})
     ranks = pl.DataFrame({"rank": range(1, n + 1)}, schema={"rank": pl.UInt32})
     return lines.join(ranks, how="cross").with_columns(

@@ -28,13 +28,7 @@ from polars_graded._results.keys import (
     list_unit_columns,
 )
 from polars_graded._results.measure_values import MeasureColumns
-from polars_graded._results.results import (
-    Missing,
-    Results,
-    ResultsByGrader,
-    check_grader,
-    open_results,
-)
+from polars_graded._results.results import Missing, Results, ResultsByGrader, open_results
 from polars_graded._results.significance import CorrectionName, Options, TestName
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
@@ -184,9 +178,7 @@ def report(
     graders = ResultsByGrader(
         {name: _complete_key(each) for name, each in graders.by_grader.items()}
     )
-    if grader is not None:
-        check_grader("grader", grader, graders.by_grader)
-    results = graders.only if grader is None else graders.by_grader[grader]
+    results = graders.only if grader is None else graders.get(grader)
     contents = _build_contents(results, baseline, tests, check_segment_columns(segments))
     page_settings = contents.settings
     if grader is None:

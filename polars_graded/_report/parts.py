@@ -26,9 +26,9 @@ from polars_graded._results.comparing import (
     compute_interactions,
     differences,
     rank_strategies,
+    summarise_results,
 )
 from polars_graded._results.keys import CLUSTER, WEIGHT
-from polars_graded._results.means import summarise_results
 from polars_graded._results.results import Results, ResultsByGrader
 from polars_graded._results.significance import TESTS, Options, describe_test
 from polars_graded._sentences import format_count, shorten_names
@@ -243,7 +243,7 @@ class Contents:
             one, other, ends = row["strategy"], row["baseline"], find_interval(row)
             intervals[one, other] = ends
             intervals[other, one] = ends and (-ends[1], -ends[0])
-        name, values = part["name"], self.results.get_results(part["name"])
+        name, values = part["name"], self.results.get_matrix(part["name"])
         filled = pl.col(name).fill_null(0) if self.results.missing == "zero" else name
         frame = self.results.frame.select("strategy", "query", filled)
         frame = frame.filter(pl.col("query").is_in(values.queries.implode(), nulls_equal=True))

@@ -60,9 +60,9 @@ def dcg_curves(
     Parameters
     ----------
     frame
-        One row per strategy and rank with one column per curve, as `average_curves` returns it; or
-        one row per strategy and query with one list per curve, as `evaluate` and (with a line per
-        pair of strategies) `similarity` return it: then the chart shows means over queries.
+        One row per strategy and query with one list per curve, as `evaluate` and (with a line per
+        pair of strategies) `similarity` return it: the chart then shows means over queries. Or one
+        row per strategy and rank, with a number per curve.
     curve
         The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
         two curves. By default, it is the only curve by rank in the frame, apart from ideal curves.
@@ -101,17 +101,17 @@ def dcg_curves(
 
     Examples
     --------
-    >>> from polars_graded import average_curves
+    >>> from polars_graded import evaluate
     >>> df = pl.DataFrame({"query": 1, "grade": [0, 1, 3], "score": [3, 2, 1]})
-    >>> curves = average_curves(
+    >>> curves = evaluate(
     ...     df, "dcg_curve(gain=linear)@3", "ideal_dcg_curve(gain=linear)@3", by="score"
     ... )
-    >>> curves.pipe(dcg_curves, ideal=True).data.drop("label")
+    >>> curves.pipe(dcg_curves, ideal=True).data.drop("label", "queries")
     shape: (3, 4)
     ┌──────────┬──────┬─────────┬─────────┐
     │ strategy ┆ rank ┆ value   ┆ ideal   │
     │ ---      ┆ ---  ┆ ---     ┆ ---     │
-    │ str      ┆ u32  ┆ f64     ┆ f64     │
+    │ str      ┆ i64  ┆ f64     ┆ f64     │
     ╞══════════╪══════╪═════════╪═════════╡
     │ score    ┆ 1    ┆ 0.0     ┆ 3.0     │
     │ score    ┆ 2    ┆ 0.63093 ┆ 3.63093 │
@@ -178,11 +178,11 @@ def recall_precision_curves(
     --------
     Example 3.2 of the slides has the first of ten relevant documents at rank 1:
 
-    >>> from polars_graded import average_curves
+    >>> from polars_graded import evaluate
     >>> from polars_graded.datasets import worked_example
     >>> slides = worked_example("chen").filter(query="example 3.2")
-    >>> chart = average_curves(slides, "interpolated_precision").pipe(recall_precision_curves)
-    >>> chart.data.drop("label").head(3)
+    >>> chart = evaluate(slides, "interpolated_precision").pipe(recall_precision_curves)
+    >>> chart.data.drop("label", "queries").head(3)
     shape: (3, 3)
     ┌──────────┬────────┬──────────┐
     │ strategy ┆ recall ┆ value    │
@@ -232,9 +232,7 @@ def _draw_curves(
     values = {"value": curve} | ({} if column is None else {"ideal": column})
     title = titles.name_measure(curve)
     if isinstance(frame.schema[curve], pl.List):
-        if query is None:
-            query = PassedKeys(strategy=strategy, weights=weights).find(frame).query
-        keys = Keys(query, strategy, cluster=cluster, weights=weights)
+        keys = PassedKeys(query, strategy, cluster=cluster, weights=weights).find(frame)
         table, is_mean = _average_over_queries(frame, values, kind, keys, panel, confidence)
         title = f"mean {title}" if is_mean else title
     else:

@@ -30,8 +30,8 @@ from polars_graded._results.keys import (
 )
 from polars_graded._results.measure_values import (
     MeasureColumns,
+    collect_measures,
     compute_mean_interval,
-    list_named_columns,
 )
 from polars_graded._results.reliability import compute_correlations
 from polars_graded._results.results import Missing, open_results
@@ -329,7 +329,7 @@ def _compare_queries(
     unit_columns = list_unit_columns(per_query)
     units = per_query.select(query, *unit_columns).unique(query)
     table = table.join(units, on=query, how="left", nulls_equal=True, maintain_order="left")
-    [name] = list_named_columns([measure])
+    [name] = collect_measures([measure])
     if table.is_empty():
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
