@@ -174,3 +174,11 @@ def test_frames_that_are_none(call):
 
 
 # What a value may be.
+
+
+def test_values_whose_squares_exceed_a_double_are_refused():
+    rows = {"strategy": ["a", "b"] * 3, "query": [1, 1, 2, 2, 3, 3], "dcg@5": [1.0, 2, 3, 1, 5, 4]}
+    frame = pl.DataFrame(rows).with_columns(pl.col("dcg@5") * 1e151)
+    for function in (compare, summarise):
+        with pytest.raises(ValueError, match=r"within 1e\+150 of 0.* in 3 of 3 queries"):
+            function(frame)

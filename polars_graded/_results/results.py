@@ -47,6 +47,9 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 
 Missing: TypeAlias = Literal["error", "drop", "zero"]
 
+MAX_VALUE = 1e150
+"""Maximum magnitude of a value, so that sums of squares do not overflow."""
+
 ALL_QUERIES = pl.DataFrame(height=1)
 """Key of the only segment if the caller names no segments: a frame of one row without columns."""
 
@@ -372,7 +375,10 @@ class Results:
         """
         given = self.get_given_matrix(measure)
         is_missing = np.isnan(given.values)
-        self._check(np.isinf(given.values), f"measure {measure!r}", "must be finite, got infinity")
+        name = f"measure {measure!r}"
+        self._check(np.isinf(given.values), name, "must be finite, got infinity")
+        rule = f"must be within {MAX_VALUE:g} of 0, since it is squared, got a larger value"
+        self._check(np.abs(given.values) > MAX_VALUE, name, rule)
         if self.missing == "zero" and is_missing.any():
             if check_best(measure, given.best) == "lowest":
                 msg = (
