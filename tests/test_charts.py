@@ -379,6 +379,12 @@ ERRORS = {
         {},
         "score 'popularity' must be finite",
     ),
+    "a colour that does not exist": (
+        "strategy_bars",
+        None,
+        {"colours": {"s1": "#c00", "s2": "bleu"}},
+        "`colours` must have CSS names such as 'teal' or codes such as '#c00', got 'bleu' for 's2'",
+    ),
     "no pair of values": ("measure_agreement", with_columns(ndcg=None), {}, "`frame` must"),
     "no query in common": (
         "precision_histogram",
@@ -603,7 +609,10 @@ def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
 @pytest.mark.parametrize("p", [None, math.nan, 0.0501, 1.0])
 def test_only_a_p_of_at_most_alpha_is_significant(p):
     comparison = comparison_of(3, 9).with_columns(p_corrected=pl.lit(p, pl.Float64))
-    assert set(charts.comparison_forest(comparison).data["significance"]) == {"not significant"}
+    text = "not significant" if p in (0.0501, 1.0) else "not tested"
+    chart = charts.comparison_forest(comparison)
+    assert set(chart.data["significance"]) == {text}
+    assert chart.description.endswith(f"○ {text}".replace(" ", "\N{NO-BREAK SPACE}"))
     assert set(charts.comparison_matrix(comparison).data["mark"]) == {""}
 
 

@@ -19,6 +19,8 @@ SAID = [
     (_sentences.format_count(1, "strategies"), "1 strategy"),
     (_sentences.format_count(0, "rows"), "0 rows"),
     (_sentences.format_part(3, 4, "measures"), "3 of 4 measures"),
+    (_sentences.format_part(0, 4, "measures"), "none of 4 measures"),
+    (_sentences.format_part(0, 1, "measures"), "no measure"),
     (_sentences.format_part(2, 2, "measures"), "both measures"),
     (_sentences.format_part(1, 1, "queries"), "the query"),
     *((_sentences.format_p(p), said) for p, said in ((0.00099, "< 0.001"), (0.0496, "0.0496"))),

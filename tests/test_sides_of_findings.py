@@ -93,6 +93,6 @@ def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
     frame = frame_of({"a": [0.5], "b": [0.25], "c": [0.75]})
     page = Report(report(frame, tmp_path / "page.html"))
     [part] = page.parts
-    assert not re.search("t test|Holm|interval", part.headline + part.details)
+    assert not re.search(r"\bt test|Holm|interval", part.headline + part.details)
     assert page.settings["Test"] == "none, since one query cannot be tested"
     assert set(part.tables["Differences of ap"].column("95 % interval").values()) == {"–"}

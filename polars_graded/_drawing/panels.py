@@ -29,6 +29,9 @@ MAX_TITLE_LINE_LETTERS, MAX_NOTE_LINE_LETTERS = 56, 90
 """Maximum numbers of letters of a line of a title, and of a line below it, above a chart of the
 usual size."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Space at which no line ends."""
+
 LETTER_WIDTH = 6
 """Mean width of a letter of an axis title, in pixels."""
 
@@ -213,8 +216,10 @@ def add_title(chart: Any, headline: str, notes: Iterable[str] = ()) -> None:
 
 
 def wrap_text(text: str, max_letters: int) -> list[str]:
-    """Wrap a text into lines."""
-    return textwrap.wrap(text, max_letters, break_on_hyphens=False, break_long_words=False)
+    """Wrap a text into lines, none of which ends inside of parentheses."""
+    joined = re.sub(r"\([^()]*\)", lambda part: part[0].replace(" ", NO_BREAK), text)
+    lines = textwrap.wrap(joined, max_letters, break_on_hyphens=False, break_long_words=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _has_names(layers: Sequence[alt.Chart]) -> bool:

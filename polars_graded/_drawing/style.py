@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Any, Literal
@@ -21,6 +22,9 @@ OKABE_ITO = [
 Readers with and without a colour vision deficiency can distinguish them. Blue and orange are first,
 because they differ most. On a dark background, the colour of text replaces black.
 """
+
+COLOUR_CODE = r"#([\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})|(rgb|hsl)a?\([-\d., %]+\)"
+"""Pattern of a colour of CSS that is no name."""
 
 MAX_COLOURS = len(OKABE_ITO)
 """Maximum number of strategies with a colour of their own."""
@@ -112,11 +116,7 @@ def encode_names(
     """
     names = [*dict.fromkeys(names)]
     chosen = {str(name): colour for name, colour in (colours or {}).items()}
-    for name in chosen:
-        if name not in names:
-            msg = f"`colours` must name a drawn strategy, got {name!r}; "
-            msg += f"there are {', '.join(map(repr, names))}"
-            raise ValueError(msg)
+    _check_colours(chosen, names)
     coloured = names
     if len(names) > MAX_COLOURS:
         coloured = sort_naturally(choose_coloured(prioritised, colours))
@@ -130,6 +130,21 @@ def encode_names(
         return colour
     is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
     return alt.condition(is_coloured, colour, alt.value(REST_COLOUR))
+
+
+def _check_colours(colours: Mapping[str, Any], names: Collection[str]) -> None:
+    """Raise for a name that is not drawn, and for a text that Vega does not draw as a colour."""
+    css_names = alt.ColorName.resolve_references()["enum"]
+    for name, colour in colours.items():
+        if name not in names:
+            msg = f"`colours` must name a drawn strategy, got {name!r}; "
+            msg += f"there are {', '.join(map(repr, names))}"
+            raise ValueError(msg)
+        code = str(colour).lower()
+        if code not in css_names and not re.fullmatch(COLOUR_CODE, code):
+            msg = "`colours` must have CSS names such as 'teal' or codes such as '#c00', got "
+            msg += f"{colour!r} for {name!r}"
+            raise ValueError(msg)
 
 
 def choose_coloured(prioritised: Iterable[str], colours: Mapping[str, str] | None) -> list[str]:

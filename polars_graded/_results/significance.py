@@ -721,7 +721,7 @@ def describe_test(
 
 
 def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
-    """Count the significant differences by direction, and all others."""
+    """Count the significant differences by direction, the undecided, and those not tested."""
     sign = pl.col("difference").sign()
     better = worse = 0
     bests = set()
@@ -734,7 +734,8 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
         )
     sides = ("above", "below") if "none" in bests else ("better than", "worse than")
-    return FindingCounts(better, worse, pairs.height - better - worse, sides)
+    untested = pairs["p_corrected"].null_count()
+    return FindingCounts(better, worse, pairs.height - better - worse - untested, untested, sides)
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:

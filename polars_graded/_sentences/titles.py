@@ -157,13 +157,18 @@ def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
 
 
 def write_mean_difference(
-    mean: float, low: float | None, high: float | None, *, is_weighted: bool = False
-) -> list[str]:
-    """Return a note on the mean difference and its interval."""
+    mean: float,
+    low: float | None,
+    high: float | None,
+    *,
+    interval: str = "95 % interval",
+    is_weighted: bool = False,
+) -> str:
+    """Return a note on the mean difference and its interval, named `interval`."""
     note = f"{'weighted ' * is_weighted}mean difference {format_number(mean)}"
-    if low is not None and high is not None:
-        note += f", 95 % interval {format_number(low)} to {format_number(high)}"
-    return [note]
+    if low is None or high is None:
+        return note
+    return f"{note}, {interval} {format_number(low)} to {format_number(high)}"
 
 
 def write_correlations(tau: float, r: float) -> str:

@@ -30,13 +30,20 @@ MAX_NAMED_STRATEGIES = 3
 
 
 class FindingCounts(NamedTuple):
-    """Numbers of differences: significant in each direction, and undecided."""
+    """Numbers of differences: significant in each direction, undecided, and not tested."""
 
     better: int
     worse: int
     undecided: int
+    untested: int
+    """Number of differences without a p value, such as those that are the same in every query."""
     sides: tuple[str, str] = ("better than", "worse than")
     """Names of the two directions."""
+
+    @property
+    def tested(self) -> int:
+        """Return the number of differences with a p value."""
+        return self.better + self.worse + self.undecided
 
 
 class RankCoverage(NamedTuple):
@@ -118,37 +125,36 @@ def compare_with_baseline(
     comparisons, `only` is None. `things` is the noun for what is counted: "comparisons" instead of
     "strategies" if there are several measures or segments.
     """
-    better, worse, undecided, (up, down) = counts
-    n = better + worse + undecided
+    better, worse, undecided, untested, (up, down) = counts
+    if only is not None and untested:
+        return ["The difference of ", only, " from ", baseline, " is not tested"]
+    if only is not None and undecided:
+        return ["Undecided whether ", only, f" is {up} ", baseline]
     if only is not None:
-        if undecided:
-            return ["Undecided whether ", only, f" is {up} ", baseline]
         return [only, f" is {up if better else down} ", baseline]
+    if not counts.tested:
+        return [f"None of {untested:,} differences from ", baseline, " is tested"]
+    which = format_part(better, counts.tested, f"tested {things}" if untested else things)
+    others = {down.split()[0]: worse, "undecided": undecided, "not tested": untested}
     if things != "strategies":
-        better_in = format_part(better, n, things) if better else f"none of {n:,} {things}"
-        parts = [(worse, f"{down.split()[0]} in"), (undecided, "undecided in")]
-        others_in = "".join(f", {words} {count:,}" for count, words in parts if count)
-        return [f"{capitalise(up)} ", baseline, f" in {better_in}{others_in}"]
-    first = format_part(better, n, things) if better else f"none of {n:,} {things}"
+        rest = "".join(f", {words} in {n:,}" for words, n in others.items() if n)
+        return [f"{capitalise(up)} ", baseline, f" in {which}{rest}"]
+    rest = "".join(f", {n:,} {words}" for words, n in others.items() if n)
     are = conjugate(better or 1, "are")
-    sentence: Sentence = [
-        f"{capitalise(first.removesuffix(' strategies'))} {are} {up} ",
-        baseline,
-    ]
-    others = [f"{worse:,} {conjugate(worse, 'are')} {down.split()[0]}"] if worse else []
-    others += [f"{undecided:,} undecided"] if undecided else []
-    return [*sentence, *(f", {other}" for other in others)]
+    which = which if untested else which.removesuffix(" strategies")
+    return [f"{capitalise(which)} {are} {up} ", baseline, rest]
 
 
 def count_significant(counts: FindingCounts) -> Sentence:
     """State how many of the differences are significant."""
-    significant, n = counts.better + counts.worse, sum(counts[:3])
-    if not significant:
-        none = f"None of {n:,} differences is significant"
-        return [none if n > 1 else "The difference is undecided"]
-    sentence = capitalise(format_part(significant, n, "differences"))
-    rest = f", {counts.undecided:,} undecided" if counts.undecided else ""
-    return [f"{sentence} {conjugate(significant, 'are')} significant{rest}"]
+    if not counts.tested:
+        return [f"None of {counts.untested:,} differences is tested"]
+    significant, untested = counts.better + counts.worse, counts.untested
+    things = "tested differences" if untested else "differences"
+    which = capitalise(format_part(significant, counts.tested, things))
+    rest = f", {counts.undecided:,} undecided" if significant and counts.undecided else ""
+    rest += f", {untested:,} not tested" if untested else ""
+    return [f"{which} {conjugate(significant or 1, 'are')} significant{rest}"]
 
 
 def write_untested(unit: str) -> str:
@@ -244,30 +250,30 @@ def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per c
     other = pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
     side = "below" if measure["best"] == "lowest" else "above"
     gap = f"{format_number(abs(means[leader] - means[other]))} {side}"
-    interval = _write_interval(pair, leader, side, tested)
-    if tested.baseline == other:
-        answer = [leader, " is better than"]
-        if not pair["significant"]:
-            answer = ["Undecided whether ", *answer]
-        compared = [" the baseline ", other, f": its mean {best}, is {gap}"]
-        return [*answer, *compared, f"{interval}."]
+    interval = f"{_write_interval(pair, leader, side, tested)}."
+    if tested.baseline == other and pair["p_corrected"] is not None:
+        answer = [leader, " is better than the baseline ", other]
+        doubt = [] if pair["significant"] else ["Undecided whether "]
+        return [*doubt, *answer, f": its mean {best}, is {gap}{interval}"]
     if tested.baseline is None and facts.may_be_first == [leader]:
-        return [
-            leader,
-            f" is clearly first: its mean {best}, is {gap} that of ",
-            other,
-            f"{interval}.",
-        ]
-    answer = [f"{NO_FIRST}: ", leader] if tested.baseline is None else ["The baseline ", leader]
-    return [*answer, f" has the best mean {best}, {gap} that of ", other, f"{interval}."]
+        return [leader, f" is clearly first: its mean {best}, is {gap} that of ", other, interval]
+    # Without all tests, no strategy can be called first, and a doubt would have no reason.
+    are_tested = all(each["p_corrected"] is not None for each in facts.pairs)
+    answer = [f"{NO_FIRST}: "] * (tested.baseline is None and are_tested)
+    answer += ["The baseline "] * (tested.baseline == leader)
+    return [*answer, leader, f" has the best mean {best}, {gap} that of ", other, interval]
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
     """Write the interval of a lead.
 
     The interval agrees with the corrected p. If no such interval exists, write the interval of the
-    difference without correction. If neither exists, return "".
+    difference without correction. If neither exists, return "". Without a p value, write that the
+    difference was not tested.
     """
+    if pair["p_corrected"] is None:
+        reason = "the difference cannot" if tested.single is None else f"one {tested.single} cannot"
+        return f" ({reason} be tested)"
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = ""
     if low is None:

@@ -103,8 +103,8 @@ def precision_histogram(
         The column of segments, or several such columns. Each segment has a panel with its own
         order, mean and interval.
     interval
-        Both ends of the 95 % interval of the mean difference, such as those of `compare`, which
-        correct for several comparisons. The default is the interval of this pair alone.
+        Both ends of an interval of the mean difference, such as those of `compare`, which correct
+        for several comparisons. The default is the 95 % interval of this pair alone.
     cluster, weights
         The columns of clusters and of weights of queries, as for `compare`. With weights, the mean
         is weighted.
@@ -121,7 +121,7 @@ def precision_histogram(
         (the better strategy, null for a tie). If several columns identify a query, they are kept as
         text, so that `.facet("market:N")` works. A tie is a dot at 0. With more than 3000 queries,
         3000 of them are drawn, at equal steps. The dot to
-        the right is the mean difference of all queries (`mean`), and its bar is the 95 % interval
+        the right is the mean difference of all queries (`mean`), and its bar is the interval
         (`ci_low` to `ci_high`), which needs two queries. Both belong to all `bars` of a panel, so a
         facet of fewer bars lacks them.
 
@@ -167,8 +167,14 @@ def precision_histogram(
     mean = compute_mean_interval("difference", table)
     if interval is not None:
         mean = mean[0], *_check_interval(interval, panel, mean[0])
-    notes = titles.write_mean_difference(*mean, is_weighted=WEIGHT in table.columns)
+    interval_name = "95 % interval" if interval is None else "interval"
     parts = [table] if panel is None else table.partition_by("panel", maintain_order=True)
+    notes = ["● mean of a panel, with its 95 % interval"]
+    if len(parts) == 1:
+        is_weighted = WEIGHT in table.columns
+        notes = [
+            titles.write_mean_difference(*mean, interval=interval_name, is_weighted=is_weighted)
+        ]
     rows = pl.concat(_build_bars(part, MAX_DRAWN_ROWS // len(parts)) for part in parts)
     if interval is not None:
         rows = rows.with_columns(ci_low=pl.lit(mean[1]), ci_high=pl.lit(mean[2]))
@@ -200,7 +206,7 @@ def precision_histogram(
         y=alt.Y(title=y_title, axis=alt.Axis(titleLimit=300)),
         color=style.encode_names(both, better, colours, field="better", legend=legend),
     )
-    layers = [*_draw_differences(rows), *_draw_mean()]
+    layers = [*_draw_differences(rows), *_draw_mean(interval_name)]
     # With several panels, each panel would repeat a legend of its own.
     size: dict[str, Any] = {"height": PANEL_HEIGHT}
     if len(parts) == 1:
@@ -283,7 +289,7 @@ def _draw_differences(rows: pl.DataFrame) -> list[alt.Chart]:
     return layers
 
 
-def _draw_mean() -> list[alt.Chart]:
+def _draw_mean(interval_name: str) -> list[alt.Chart]:
     """Draw the mean of all bars as a dot to their right, and its interval as a line.
 
     A facet by the caller has fewer bars, to which the mean does not apply.
@@ -296,7 +302,7 @@ def _draw_mean() -> list[alt.Chart]:
     line = line.mark_rule(xOffset=14, x2Offset=14, strokeWidth=3, clip=False)
     line = line.encode(**place, y=alt.Y("ci_low:Q"), y2=alt.Y2("ci_high"))
     base = base.encode(**place, y=alt.Y("mean:Q"))
-    base, interval = axes.add_interval(base, "ci_low", "ci_high", title="95 % interval")
+    base, interval = axes.add_interval(base, "ci_low", "ci_high", title=interval_name)
     number = alt.Tooltip("mean:Q", title="mean difference", format=".4f")
     return [
         line,
@@ -558,9 +564,8 @@ def explore(
     parameter: Any = brush.param
     chart.params = [alt.TopLevelSelectionParameter(**parameter.to_dict(), views=names)]
     wins = [table.filter(better=name).height for name in both]
-    notes = titles.write_mean_difference(*mean, is_weighted=is_weighted)
-    notes.append("on a web page, drag in a view to select queries")
-    panels.add_title(chart, titles.title_wins(both, wins, table.height), notes)
+    note = titles.write_mean_difference(*mean, is_weighted=is_weighted)
+    panels.add_title(chart, titles.title_wins(both, wins, table.height), [note])
     return chart
 
 
@@ -602,6 +607,7 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
             title=alt.TitleParams(title, anchor="start", fontSize=12),
             width=VIEW_WIDTH,
             height=VIEW_HEIGHT,
+            view=alt.ViewBackground(cursor="crosshair"),
         )
         for title, layers in marks.items()
     ]
@@ -613,17 +619,15 @@ def _write_selected_means(
     """Write the means of the selected queries, which the browser computes."""
     products = {name: f"datum.weight * datum.{name}" for name in labels}
     sums: Any = {name: f"sum({name})" for name in labels}
-    rows = alt.Chart().transform_filter(brush).transform_calculate(**products)
-    rows = rows.transform_aggregate(n="count()", weights="sum(weight)", **sums)
+    selected = alt.Chart().transform_filter(brush).transform_calculate(**products)
+    selected = selected.transform_aggregate(n="count()", weights="sum(weight)", **sums)
     means = " + ', ' + ".join(
         f"{json.dumps(label)} + ' ' + format(datum.{name} / datum.weights, '.4f')"
         for name, label in labels.items()
     )
     kind = "weighted means" if is_weighted else "means"
-    of = f"' of {format_count(n, 'queries')} selected, {kind}: '"
-    text = rows.transform_filter("datum.n > 0").transform_calculate(
-        text=f"format(datum.n, ',') + {of} + {means}"
-    )
+    start = f"'{kind} of ' + format(datum.n, ',') + ' of {format_count(n, 'queries')}: '"
+    text = selected.transform_filter("datum.n > 0").transform_calculate(text=f"{start} + {means}")
     text = text.mark_text(align="left", fontSize=12, clip=False)
     text = text.encode(x=alt.XValue(0), y=alt.YValue(0), text="text:N", color=style.draw_ink())
     width, view = 2 * VIEW_WIDTH + VIEW_SPACING, alt.ViewBackground(stroke=None)

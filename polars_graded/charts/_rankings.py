@@ -221,13 +221,16 @@ def draw_rankings(
     chart_rows.check_count("rows", table.height)
     table = table.with_columns(pl.col("^title$").str.slice(0, MAX_TITLE_LETTERS))
     table = table.with_columns(name="doc" if title is None else "title")
-    notes = [f"+: what a document adds to {titles.name_measure(parsed_measure.name)}"]
+    n_strategies = values["strategy"].n_unique()
+    grades = irrelevant, options.get("max_grade")
+    layers, look = _draw_tiles(table, *grades, grade)
+    notes = []
+    if look["width"] >= MIN_NUMBER_WIDTH * n_strategies:
+        notes.append(f"+: what a document adds to {titles.name_measure(parsed_measure.name)}")
     if documents["grade"].has_nulls():
         notes.append("dashed: unjudged")
     if (documents["relevant"] & (documents["rank"].fill_null(n + 1) > n)).any():
         notes.append(f"below the line: up to {MAX_MISSED_DOCUMENTS} further relevant documents")
-    layers, look = _draw_tiles(table, irrelevant, grade)
-    n_strategies = values["strategy"].n_unique()
     headline = title_rankings(query, n_strategies, parsed_measure.name)
     return panels.draw_panels(layers, table, None, headline, notes, independent=["fill"], **look)
 
@@ -293,14 +296,14 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
 
 
 def _draw_tiles(
-    table: pl.DataFrame, irrelevant: float, grade: str
+    table: pl.DataFrame, irrelevant: float, max_grade: float | None, grade: str
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
     """Return the layers of the chart, and its shared encoding, width and height."""
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
     names = heads["strategy"].unique(maintain_order=True).to_list()
     last: Any = documents.filter(pl.col("label").is_null())["rank"].max() or 0
     lowest: Any = documents["y"].max() or 0
-    highest: Any = documents["grade"].max()
+    highest: Any = documents["grade"].max() if max_grade is None else max_grade
     highest = irrelevant + 1 if highest is None or highest <= irrelevant else highest
     width = max(24, min(280, 700 // len(names)))
     bottom, right = lowest + 0.6, len(names) - 1 + COLUMN_WIDTH
@@ -321,7 +324,9 @@ def _draw_tiles(
     # The fill shows grades, since `color` encodes strategies in all charts.
     scale = style.build_cell_scale(highest)
     scale.domain = [irrelevant, highest]
-    legend = alt.Legend(tickMinStep=1 if (documents["grade"] % 1 == 0).all() else alt.Undefined)
+    # Without this count, the legend of the grades 0 and 1 would also show 0.5.
+    are_whole = (documents["grade"] % 1 == 0).all()
+    legend = alt.Legend(tickCount=min(5, highest - irrelevant) if are_whole else 5)
     fill = alt.Fill("shade:Q", title=grade, scale=scale, legend=legend)
     judged = "isValid(datum.grade)"
     filled = tiles.mark_rect(strokeWidth=0.7).encode(
@@ -391,7 +396,7 @@ def _encode_places(
         "labelAngle": -90 if is_narrow else 0,
         "labelAlign": "left",
         "labelFontWeight": "bold",
-        "labelLimit": 200 if is_narrow else 0.95 * width,
+        "labelLimit": 300 if is_narrow else 0.95 * width,
         "labelOverlap": False,
         "orient": "top",
     }

@@ -34,8 +34,11 @@ from polars_graded._sentences import (
     verdicts,
 )
 
-UNDECIDED = "not significant"
-"""The text for differences that are not significant."""
+UNDECIDED, UNTESTED = "not significant", "not tested"
+"""Texts for differences without a significant p value, and without any p value."""
+
+HOLLOW = [UNDECIDED, UNTESTED]
+"""Texts for differences whose points are hollow."""
 
 SAME_LETTER = "same letter: not significant"
 """Heading of the letters of groups."""
@@ -255,7 +258,8 @@ def comparison_forest(
 ) -> Chart:
     """Draw each difference to a baseline as a point with its interval.
 
-    The points of significant differences are filled, and the others are hollow. All pairs of many
+    The points of significant differences are filled, and the others are hollow: those that are not
+    significant, and those that could not be tested. All pairs of many
     strategies make a tall chart: 25 strategies have 300 pairs. `comparison_matrix` shows all pairs
     at a glance. To draw fewer pairs here, compare with a baseline, or filter the pairs.
 
@@ -274,8 +278,8 @@ def comparison_forest(
         One row per measure and pair, as `compare` returns it, or prediction-powered estimates. A
         null interval is not drawn. `rope=` is a shaded region.
     confidence
-        A difference is significant if `p_corrected` is at most 1 - `confidence`. A null
-        `p_corrected` is not significant.
+        A difference is significant if `p_corrected` is at most 1 - `confidence`. It is not tested
+        if `p_corrected` is null, for example if it is the same in every query.
     panel, strategy
         The columns of panels and of strategies, as for every chart. By default, each measure has a
         panel, and in a comparison by segments each segment. `panel` may be None. Prediction-powered
@@ -341,6 +345,7 @@ def comparison_forest(
         ends = AGREEING_ENDS if has_agreeing else ends
         label = pl.lit(f"{name_p(table)} ≤ {level:g}")
         significance = pl.when(is_significant(level)).then(label)
+        significance = significance.when(pl.col("p_corrected").is_null()).then(pl.lit(UNTESTED))
         table = table.with_columns(significance=significance.otherwise(pl.lit(UNDECIDED)))
     is_long = len(pairs) > MAX_LARGE_PAIRS
     step = (10 if is_long else 20) if source is None else 8 if is_long else 14
@@ -448,7 +453,7 @@ def _draw_estimates(
         return [line, style.draw_dots(points, size)]
     points, p = axes.add_p(points, name_p(table))
     points = points.encode(x=alt.X(f"{value}:Q"), tooltip=axes.list_tooltips(*tooltip, p))
-    is_hollow = f"datum.significance === '{UNDECIDED}'"
+    is_hollow = f"indexof({HOLLOW}, datum.significance) >= 0"
     hollow = points.transform_filter(is_hollow).mark_point(
         size=size, strokeWidth=1.5, opacity=1, fill=alt.ExprRef(style.PAPER)
     )
@@ -461,7 +466,7 @@ def _encode_forest(table: pl.DataFrame, source: str | None) -> Any:
     if source is not None:
         names = table[source].unique(maintain_order=True).to_list()
         return style.encode_names(names, "grades", field=source, legend=style.build_legend(names))
-    is_grey = alt.FieldEqualPredicate(field="significance", equal=UNDECIDED)
+    is_grey = alt.FieldOneOfPredicate(field="significance", oneOf=HOLLOW)
     return style.choose_value(alt.ColorValue, is_grey, style.DOUBT, style.TEXT_COLOUR)
 
 
@@ -481,7 +486,8 @@ def _describe_marks(table: pl.DataFrame, ends: tuple[str, str], level: float) ->
     rope: Any = table["rope"].max() if "rope" in table.columns else None
     shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
     # A line does not end inside of this text.
-    key = f"● {name_p(table)} ≤ {level:g} ○ {UNDECIDED}".replace(" ", "\N{NO-BREAK SPACE}")
+    hollow = [text for text in HOLLOW if text in table["significance"]] or [UNDECIDED]
+    key = f"● {name_p(table)} ≤ {level:g} ○ {' or '.join(hollow)}".replace(" ", panels.NO_BREAK)
     return [*marks, key, *shaded]
 
 
