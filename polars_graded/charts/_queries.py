@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -22,19 +22,14 @@ from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import (
     WEIGHT,
-    Keys,
     PassedKeys,
     add_units,
     check_independence,
     list_unit_columns,
 )
-from polars_graded._results.measure_values import (
-    MeasureColumns,
-    compute_mean_interval,
-    list_named_columns,
-)
+from polars_graded._results.measure_values import MeasureColumns, compute_mean_interval
 from polars_graded._results.reliability import compute_correlations
-from polars_graded._results.results import Missing, open_results
+from polars_graded._results.results import Missing, Results, open_results
 from polars_graded._sentences import format_count, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
@@ -147,42 +142,30 @@ def precision_histogram(
     │ 3        ┆ b     ┆ -0.25      ┆ bm25   │
     └──────────┴───────┴────────────┴────────┘
     """
+    if panel is not None and interval is not None:
+        msg = f"`interval` must be None with panels, got {interval}"
+        raise ValueError(msg)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, [measure], keys, missing, grader, "ignore").only
-    query_columns, strategy = results.keys.queries, results.keys.strategy
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     if interval is None:
         check_independence(results.rows, replace(results.keys, segments=panel_columns))
-    # Queries of the same name in several segments are several queries.
-    columns = [*dict.fromkeys([*query_columns, *panel_columns])]
-    keys_of_bars = replace(results.keys, query=columns)
-    per_query, table, both, measure = _compare_queries(
-        results.rows, keys_of_bars, missing, measure, a, b, order
-    )
-    # In a panel, the name of a query is without the parts that are the name of the panel.
-    parts_of_name = [name for name in query_columns if name not in panel_columns] or query_columns
-    table = _add_names(table, per_query, columns, parts_of_name, panel_columns)
-    wins = [table.filter(better=name).height for name in both]
-    headline = titles.title_wins(both, wins, table.height)
-    mean = compute_mean_interval("difference", table)
-    if interval is not None:
-        mean = mean[0], *_check_interval(interval, panel, mean[0])
-    interval_name = "95 % interval" if interval is None else "interval"
+    table = _compare_queries(results, missing, measure, a, b, order, panel_columns)
     parts = [table] if panel is None else table.partition_by("panel", maintain_order=True)
+    chart_rows.check_count("panels", len(parts), chart_rows.MAX_PANELS)
+    bars = pl.concat(_build_bars(part, MAX_DRAWN_ROWS // len(parts), interval) for part in parts)
+    both, [measure] = chart_rows.format_names([a, b]), results.measures
+    interval_name = "95 % interval" if interval is None else "interval"
     notes = ["● mean of a panel, with its 95 % interval"]
     if len(parts) == 1:
-        is_weighted = WEIGHT in table.columns
-        notes = [
-            titles.write_mean_difference(*mean, interval=interval_name, is_weighted=is_weighted)
-        ]
-    rows = pl.concat(_build_bars(part, MAX_DRAWN_ROWS // len(parts)) for part in parts)
-    if interval is not None:
-        rows = rows.with_columns(ci_low=pl.lit(mean[1]), ci_high=pl.lit(mean[2]))
-    if rows.height < table.height:
-        notes += [f"{rows.height:,} of {format_count(table.height, 'queries')} are drawn"]
+        mean = bars.select("mean", "ci_low", "ci_high").row(0)
+        options: Any = {"interval": interval_name, "is_weighted": WEIGHT in table.columns}
+        notes = [titles.write_mean_difference(*mean, **options)]
+    if bars.height < table.height:
+        notes += [f"{bars.height:,} of {format_count(table.height, 'queries')} are drawn"]
     # Up to three panels are side by side.
     step = WIDTH // min(len(parts), 3) // max(part.height for part in parts)
-    has_names, names = step >= MIN_NAME_STEP, rows["query"].unique().to_list()
+    has_names, names = step >= MIN_NAME_STEP, bars["query"].unique().to_list()
     fits = all(len(name) * 6 <= step - 4 for name in names)
     axis = alt.Axis(
         labels=has_names or order == "query",
@@ -194,85 +177,60 @@ def precision_histogram(
         labelSeparation=-3 if has_names else 0,
         titleLimit=400,
     )
-    title = "queries, sorted by difference" if order == "difference" else ", ".join(parts_of_name)
+    x_title = "queries, sorted by difference"
+    if order == "query":
+        x_title = ", ".join(_list_name_parts(results.keys.queries, panel_columns))
     by_position = alt.EncodingSortField("position", op="min")
     y_title = f"{titles.name_measure(measure)}: {' − '.join(shorten_names(both, 16))}"
     # A legend with the words "better" needs no title.
     label = f"({style.write_short_label('datum.label', both)}) + ' better'"
     legend = style.build_legend(both, orient="top", title=None, labelExpr=label)
-    better = f"better {strategy}"
+    better = f"better {results.keys.strategy}"
     shared = alt.Encoding(
-        x=alt.X(title=title, sort=by_position, axis=axis),
+        x=alt.X(title=x_title, sort=by_position, axis=axis),
         y=alt.Y(title=y_title, axis=alt.Axis(titleLimit=300)),
         color=style.encode_names(both, better, colours, field="better", legend=legend),
     )
-    layers = [*_draw_differences(rows), *_draw_mean(interval_name)]
+    layers = [*_draw_differences(bars), *_draw_mean(interval_name)]
     # With several panels, each panel would repeat a legend of its own.
     size: dict[str, Any] = {"height": PANEL_HEIGHT}
     if len(parts) == 1:
         size = {"width": WIDTH, "height": HEIGHT, "independent": ["color"]}
     return panels.draw_panels(
-        layers, rows, panel, headline, notes, "independent", encoding=shared, **size
+        layers,
+        bars,
+        panel,
+        _title_wins(table, both),
+        notes,
+        "independent",
+        encoding=shared,
+        **size,
     )
 
 
-def _add_names(
-    table: pl.DataFrame,
-    per_query: pl.DataFrame,
-    columns: list[str],
-    parts_of_name: list[str],
-    panel_columns: list[str],
-) -> pl.DataFrame:
-    """Add the columns of queries and panels as text, and sort by panel.
-
-    The columns `parts_of_name` become the name of a query.
-    """
-    rows, query = chart_rows.join_columns("per_query", per_query, parts_of_name)
-    sources = {name: name for name in columns if name not in table.columns} | {"query": query}
-    order = [""]
-    if panel_columns:
-        rows, sources["panel"] = chart_rows.join_columns("per_query", rows, panel_columns)
-        order = chart_rows.format_names(rows[sources["panel"]].unique().sort())
-        chart_rows.check_count("panels", len(order), chart_rows.MAX_PANELS)
-    texts = [chart_rows.build_name_column(column).alias(name) for name, column in sources.items()]
-    names = rows.select("key", *texts).unique("key")
-    table = table.drop("query").join(
-        names, on="key", how="left", nulls_equal=True, maintain_order="left"
-    )
-    if panel_columns:
-        table = table.sort(pl.col("panel").cast(pl.Enum(order)), maintain_order=True)
-    return table
-
-
-def _check_interval(interval: Any, panel: Any, mean: float) -> tuple[float, float]:
-    """Return both ends of an interval, which holds for a single panel and contains the mean."""
-    ends = check_increasing("interval", interval)
-    if panel is not None or len(ends) != 2:  # noqa: PLR2004
-        rule = "be None with panels" if panel is not None else "have two ends"
-        msg = f"`interval` must {rule}, got {interval}"
-        raise ValueError(msg)
-    if not ends[0] <= mean <= ends[1]:
-        msg = f"`interval` must contain the mean difference, {mean:.4f}, got {interval}"
-        raise ValueError(msg)
-    return ends[0], ends[1]
-
-
-def _build_bars(table: pl.DataFrame, max_bars: int) -> pl.DataFrame:
-    """Return the bars of a panel, with the mean of all its queries."""
-    mean, low, high = compute_mean_interval("difference", table)
+def _build_bars(table: pl.DataFrame, max_bars: int, interval: Any) -> pl.DataFrame:
+    """Return the bars of a panel, with the mean of all its queries and the interval to draw."""
+    ends: list[Any]
+    mean, *ends = compute_mean_interval("difference", table)
+    if interval is not None:
+        ends = [*check_increasing("interval", interval)]
+        if len(ends) != 2 or not ends[0] <= mean <= ends[1]:  # noqa: PLR2004
+            msg = f"`interval` must have two ends around the mean difference, {mean:.4f}, "
+            msg += f"got {interval}"
+            raise ValueError(msg)
+    table = table.drop("value_a", "value_b", *list_unit_columns(table))
     table = table.with_columns(position=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32))
-    table = table.drop("key", "value_a", "value_b", *list_unit_columns(table))
     first = ["position", "query", "difference", "better"]
-    rows = table.select(*first, pl.exclude(first))
-    rows = rows[curve_rows.choose_equal_steps(rows.height, max_bars)]
-    numbers = {"mean": mean, "ci_low": low, "ci_high": high}
-    return rows.with_columns(
+    bars = table.select(*first, pl.exclude(first))
+    bars = bars[curve_rows.choose_equal_steps(bars.height, max_bars)]
+    numbers = dict(zip(("mean", "ci_low", "ci_high"), (mean, *ends), strict=True))
+    return bars.with_columns(
         *(pl.lit(number, pl.Float64).alias(name) for name, number in numbers.items()),
         bars=pl.len(),
     )
 
 
-def _draw_differences(rows: pl.DataFrame) -> list[alt.Chart]:
+def _draw_differences(table: pl.DataFrame) -> list[alt.Chart]:
     """Draw a bar for each query, and a dot for each tie."""
     base = alt.Chart().encode(x=alt.X("query:N"), y=alt.Y("difference:Q"))
     tooltip = axes.list_tooltips("query:N", *axes.format_decimals("difference"), "better:N")
@@ -282,7 +240,7 @@ def _draw_differences(rows: pl.DataFrame) -> list[alt.Chart]:
     bars = base.mark_bar(width=width).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip)
     layers = [bars, style.draw_rule("y", "difference")]
     # Vega warns of an infinite extent if a layer has no rows.
-    if rows["better"].has_nulls():
+    if table["better"].has_nulls():
         ties = base.transform_filter("!isValid(datum.better)")
         ties = ties.mark_point(filled=True, size=9, opacity=1)
         layers.append(ties.encode(color=alt.ColorValue(style.DOUBT), tooltip=tooltip[:2]))
@@ -314,45 +272,66 @@ def _draw_mean(interval_name: str) -> list[alt.Chart]:
 
 
 def _compare_queries(
-    rows: pl.DataFrame,
-    keys: Keys,
+    results: Results,
     missing: Missing,
     measure: MeasureColumns,
     a: Any,
     b: Any,
     order: str = "difference",
-) -> tuple[pl.DataFrame, pl.DataFrame, list[str], str]:
-    """Return the results, the compared queries, and the names of strategies and measure.
+    panel_columns: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Return the values of two strategies for each query, in the order of panels.
 
-    Each row of the second table is a query with its two values. The column `key` of both tables
-    contains the query in its original type. The original name of the query column is not used,
-    since it could be the name of another column, such as `position`.
+    `query` is the name of a query, `better` the name of the better strategy, and `panel` the name
+    of a panel. The columns of queries and panels are kept as text, unless they have the name of
+    another column of the table. Queries of the same name in several panels are several queries.
     """
-    per_query, query = chart_rows.join_columns("per_query", rows, keys.queries)
-    per_query = add_units(per_query, replace(keys, query=query))
+    keys = results.keys
+    columns = [*dict.fromkeys([*keys.queries, *panel_columns])]
+    rows, query = chart_rows.join_columns("per_query", results.rows, columns)
+    rows = add_units(rows, replace(keys, query=query))
     options: dict[str, Any] = {"strategy": keys.strategy, "missing": missing}
-    table = differences(per_query, measure, a, b, query=query, **options)
-    unit_columns = list_unit_columns(per_query)
-    units = per_query.select(query, *unit_columns).unique(query)
-    table = table.join(units, on=query, how="left", nulls_equal=True, maintain_order="left")
-    [name] = list_named_columns([measure])
+    table = differences(rows, measure, a, b, query=query, **options)
     if table.is_empty():
+        [name] = results.measures
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
     if order == "query":
         in_natural_order = in_order(table[query]).to_frame()
         table = in_natural_order.join(table, on=query, nulls_equal=True, maintain_order="left")
-    is_won = pl.col("winner").is_not_null()
+    better = chart_rows.build_name_column("winner").alias("better")
     table = table.select(
+        # Another column may have the name of the query column, such as "better".
         pl.col(query).alias("key"),
-        chart_rows.build_name_column(query).alias("query"),
         *("value_a", "value_b", "difference"),
-        pl.when(is_won).then(chart_rows.build_name_column("winner")).alias("better"),
-        *unit_columns,
+        pl.when(pl.col("winner").is_not_null()).then(better),
     )
-    table = table.with_row_index("position", offset=1)
-    per_query = per_query.with_columns(pl.col(query).alias("key"))
-    return per_query, table, chart_rows.format_names([a, b]), name
+    rows, name = chart_rows.join_columns(
+        "per_query", rows, _list_name_parts(keys.queries, panel_columns)
+    )
+    texts = {each: each for each in columns if each not in table.columns} | {"query": name}
+    named = {text: chart_rows.build_name_column(each) for text, each in texts.items()}
+    if panel_columns:
+        rows, panel = chart_rows.join_columns("per_query", rows, panel_columns)
+        named["panel"] = pl.col(panel)
+    named |= {each: pl.col(each) for each in list_unit_columns(rows)}
+    queries = rows.select(pl.col(query).alias("key"), **named).unique("key")
+    table = table.join(queries, on="key", how="left", nulls_equal=True, maintain_order="left")
+    if panel_columns:
+        table = table.sort("panel", maintain_order=True)
+        table = table.with_columns(chart_rows.build_name_column("panel"))
+    return table.drop("key")
+
+
+def _list_name_parts(query_columns: list[str], panel_columns: Sequence[str]) -> list[str]:
+    """Return the columns that name a query: those that do not name its panel, if there are any."""
+    return [name for name in query_columns if name not in panel_columns] or query_columns
+
+
+def _title_wins(table: pl.DataFrame, both: Sequence[str]) -> str:
+    """Return the title with the number of queries that each strategy wins."""
+    wins = [table.filter(better=name).height for name in both]
+    return titles.title_wins(both, wins, table.height)
 
 
 @checks_call
@@ -528,13 +507,14 @@ def explore(
     """
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, [measure], keys, missing, grader).only
-    _, table, both, measure = _compare_queries(results.rows, results.keys, missing, measure, a, b)
+    table = _compare_queries(results, missing, measure, a, b)
+    both, [measure] = chart_rows.format_names([a, b]), results.measures
     chart_rows.check_count("queries", table.height, MAX_EXPLORED_QUERIES)
     is_weighted = WEIGHT in table.columns
     mean = compute_mean_interval("difference", table)
     weight = pl.col(WEIGHT) if is_weighted else pl.lit(1.0)
     columns = ["query", "value_a", "value_b", "difference", "better", "position"]
-    table = table.select(*columns, weight.alias("weight"))
+    table = table.with_row_index("position", offset=1).select(*columns, weight.alias("weight"))
     # No other chart on a page may have selections of the same name.
     suffix = chart_rows.build_selection_name(measure, table)[-10:]
     brush = alt.selection_interval(name=f"brush_{suffix}")
@@ -556,16 +536,15 @@ def explore(
     tooltip = axes.list_tooltips("query:N", *numbers)
     for view, name in zip(views, names, strict=True):
         view.layer[0] = view.layer[0].encode(color=colour, tooltip=tooltip).properties(name=name)
-    rows = alt.HConcatChart(hconcat=views, spacing=VIEW_SPACING, bounds="flush")
+    beside = alt.HConcatChart(hconcat=views, spacing=VIEW_SPACING, bounds="flush")
     means = _write_selected_means(brush, labels, table.height, is_weighted=is_weighted)
     # Otherwise, a chart beside this one would add its values to the legend.
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
-    chart: Any = ViewsChart(data=table, vconcat=[rows, means], resolve=own_colours)
+    chart: Any = ViewsChart(data=table, vconcat=[beside, means], resolve=own_colours)
     parameter: Any = brush.param
     chart.params = [alt.TopLevelSelectionParameter(**parameter.to_dict(), views=names)]
-    wins = [table.filter(better=name).height for name in both]
     note = titles.write_mean_difference(*mean, is_weighted=is_weighted)
-    panels.add_title(chart, titles.title_wins(both, wins, table.height), [note])
+    panels.add_title(chart, _title_wins(table, both), [note])
     return chart
 
 

@@ -344,9 +344,11 @@ def comparison_forest(
         has_agreeing = {*AGREEING_ENDS} <= {*table.columns} and table[AGREEING_ENDS[0]].count()
         ends = AGREEING_ENDS if has_agreeing else ends
         label = pl.lit(f"{name_p(table)} ≤ {level:g}")
-        significance = pl.when(is_significant(level)).then(label)
-        significance = significance.when(pl.col("p_corrected").is_null()).then(pl.lit(UNTESTED))
-        table = table.with_columns(significance=significance.otherwise(pl.lit(UNDECIDED)))
+        is_untested = pl.col("p_corrected").is_null()
+        no_test = pl.when(is_untested).then(pl.lit(UNTESTED)).otherwise(pl.lit(UNDECIDED))
+        table = table.with_columns(
+            significance=pl.when(is_significant(level)).then(label).otherwise(no_test)
+        )
     is_long = len(pairs) > MAX_LARGE_PAIRS
     step = (10 if is_long else 20) if source is None else 8 if is_long else 14
     layers = _draw_reference(table) if value == "difference" else []
