@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded import charts
-from polars_graded._drawing import curve_rows
+from polars_graded._drawing import chart_rows
 from polars_graded._report import tables
 from polars_graded._report.documents import RankedFrame, RankedQueries
 from polars_graded._report.drawing import Charts, Figure, use_own_theme
@@ -294,10 +294,10 @@ class Contents:
 
         Without such a query, the result is a sentence. It is "" for an ideal curve.
         """
-        kind = curve_rows.find_curve_kind(name)
+        kind = chart_rows.find_curve_kind(name)
         if not kind:
             return ""
-        ideal = curve_rows.find_ideal(name, self.results.columns.curves) if kind == "rank" else None
+        ideal = chart_rows.find_ideal(name, self.results.columns.curves) if kind == "rank" else None
         used = self.results.find_queries_with_curve(name)
         length: Any = self.results.frame[name].list.len().max() or 0
         if not used.any() or not length:

@@ -18,7 +18,8 @@ from polars_graded._checks import (
     check_level,
     check_number,
 )
-from polars_graded._drawing import axes, chart_rows, curve_rows, lines, style
+from polars_graded._drawing import axes, chart_rows, lines, style
+from polars_graded._drawing.chart_rows import CurveKind
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import GRADER, Frame
@@ -118,20 +119,8 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    return _draw_curves(
-        frame,
-        curve,
-        "rank",
-        rank,
-        ideal=ideal,
-        confidence=confidence,
-        panel=panel,
-        query=query,
-        strategy=strategy,
-        cluster=cluster,
-        weights=weights,
-        colours=colours,
-    )
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    return _draw_curves(frame, curve, "rank", rank, keys, panel, confidence, colours, ideal=ideal)
 
 
 @checks_call
@@ -194,59 +183,48 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    return _draw_curves(
-        frame,
-        curve,
-        "recall",
-        recall,
-        confidence=confidence,
-        panel=panel,
-        query=query,
-        strategy=strategy,
-        cluster=cluster,
-        weights=weights,
-        colours=colours,
-    )
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    return _draw_curves(frame, curve, "recall", recall, keys, panel, confidence, colours)
 
 
 def _draw_curves(
     frame: Frame,
     curve: str | None,
-    kind: str,
+    kind: CurveKind,
     position: str,
+    passed_keys: PassedKeys,
+    panel: Columns | None,
+    confidence: float | None,
+    colours: Mapping[str, str] | None,
     *,
     ideal: str | bool = False,
-    confidence: float | None,
-    panel: Columns | None,
-    query: Columns | None,
-    strategy: str,
-    cluster: Columns | None,
-    weights: str | None,
-    colours: Mapping[str, str] | None,
 ) -> Chart:
-    """Draw curves of one kind, "rank" or "recall", over the values in the column `position`."""
+    """Draw curves of one kind over the values in the column `position`."""
     frame, position = check_collected("frame", frame), check_column_name(kind, position)
-    curve = curve_rows.find_only_curve(frame, kind, position) if curve is None else curve
+    strategy: Any = passed_keys.strategy
+    curve = chart_rows.find_only_curve(frame, kind, position) if curve is None else curve
     check_columns("frame", [curve, strategy], frame.columns)
-    column = curve_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None
+    column = chart_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None
     values = {"value": curve} | ({} if column is None else {"ideal": column})
     title = titles.name_measure(curve)
     if isinstance(frame.schema[curve], pl.List):
-        if query is None:
-            query = PassedKeys(strategy=strategy, weights=weights).find(frame).query
-        keys = Keys(query, strategy, cluster=cluster, weights=weights)
-        table, is_mean = _average_over_queries(frame, values, kind, keys, panel, confidence)
+        table, is_mean = _average_over_queries(
+            frame, values, kind, passed_keys.find(frame), panel, confidence
+        )
         title = f"mean {title}" if is_mean else title
     else:
-        lists = {"confidence": confidence, "cluster": cluster, "weights": weights}
-        for argument in (name for name, value in lists.items() if value is not None):
+        keys = {"cluster": passed_keys.cluster, "weights": passed_keys.weights}
+        options: dict[str, Any] = {"confidence": confidence, **keys}
+        for argument in (name for name, option in options.items() if option is not None):
             msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
             msg += f"got a number in {curve!r}"
             raise ValueError(msg)
-        table = curve_rows.build_points(
+        table = chart_rows.build_points(
             frame, values, kind, position, strategy=strategy, panel=panel
         )
-    facts = chart_rows.collect_title_facts(table)._replace(are_weighted=weights is not None)
+    facts = chart_rows.collect_title_facts(table)._replace(
+        are_weighted=passed_keys.weights is not None
+    )
     things = "pairs of strategies" if {"a", "b"} <= {*frame.columns} else "strategies"
     notes, band = titles.count_queries(facts), None
     if confidence is not None and table["ci_low"].count():
@@ -281,7 +259,7 @@ def _draw_curves(
 def _average_over_queries(
     frame: pl.DataFrame,
     values: dict[str, str],
-    kind: str,
+    kind: CurveKind,
     keys: Keys,
     panel: Columns | None,
     confidence: float | None,
@@ -296,7 +274,7 @@ def _average_over_queries(
         check_level(confidence)
         check_independence(frame, replace(keys, segments=segments))
     columns = {"strategy": keys.strategy} | ({} if panel is None else {"panel": panel})
-    table = curve_rows.average_lists(frame, values, kind, columns, query, confidence)
+    table = chart_rows.average_lists(frame, values, kind, columns, query, confidence)
     if panel == query:
         return table.drop("queries"), False
     return table, True

@@ -12,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_column_names, check_columns, check_increasing
-from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
+from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.chart_rows import MAX_DRAWN_ROWS
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
@@ -222,7 +222,7 @@ def _build_bars(table: pl.DataFrame, max_bars: int, interval: Any) -> pl.DataFra
     table = table.with_columns(position=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32))
     first = ["position", "query", "difference", "better"]
     bars = table.select(*first, pl.exclude(first))
-    bars = bars[curve_rows.choose_equal_steps(bars.height, max_bars)]
+    bars = bars[chart_rows.choose_equal_steps(bars.height, max_bars)]
     numbers = dict(zip(("mean", "ci_low", "ci_high"), (mean, *ends), strict=True))
     return bars.with_columns(
         *(pl.lit(number, pl.Float64).alias(name) for name, number in numbers.items()),
@@ -398,10 +398,10 @@ def measure_agreement(
     rows = rows.drop(query) if len(queries) > 1 else rows
     has_panels = chart_rows.has_panels(rows)
     groups = rows.partition_by("panel", maintain_order=True) if has_panels else [rows]
-    max_points, parts, texts = curve_rows.compute_max_points(len(groups)), [], []
+    max_points, parts, texts = chart_rows.compute_max_points(len(groups)), [], []
     for group in groups:
         texts.append(titles.write_correlations(*compute_correlations(group["x"], group["y"])))
-        part = group[curve_rows.choose_equal_steps(group.height, max_points)]
+        part = group[chart_rows.choose_equal_steps(group.height, max_points)]
         is_first = pl.int_range(pl.len()) == 0
         parts.append(part.with_columns(label=pl.when(is_first).then(pl.lit(texts[-1]))))
     table = pl.concat(parts)

@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_columns
-from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
+from polars_graded._drawing import axes, chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import Frame
@@ -101,7 +101,7 @@ def relevance_function(
         pl.col(score).alias(axis_name),
     ).drop_nulls(axis_name)
     chart_rows.check_not_empty("frame", scores, score)
-    max_points = curve_rows.compute_max_points(3 * (scores["panel"].n_unique() if panel else 1))
+    max_points = chart_rows.compute_max_points(3 * (scores["panel"].n_unique() if panel else 1))
     phi_options: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
     phi = graded(axis_name).phi_relevance(**phi_options)
     relevances = scores.with_columns(relevance=phi.over("panel") if panel else phi)
@@ -109,7 +109,7 @@ def relevance_function(
     points = phi_control_points(scores, axis_name, **phi_options)
     ordered = relevances.sort(*keys, axis_name)
     groups = ordered.partition_by(*keys, maintain_order=True) if keys else [ordered]
-    shown = [rows[curve_rows.choose_equal_steps(rows.height, max_points)] for rows in groups]
+    shown = [rows[chart_rows.choose_equal_steps(rows.height, max_points)] for rows in groups]
     # Control points that the caller passes have no names.
     is_custom = control_points is not None
     name = pl.lit(None, pl.String).alias("name") if is_custom else _name_points([*keys])
