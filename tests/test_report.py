@@ -27,7 +27,7 @@ from polars_graded import (
     report,
     summarise,
 )
-from polars_graded._report import drawing
+from polars_graded._report import figures
 from polars_graded._sentences import format_p, format_percent
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def made(tmp_path: Path) -> Callable[..., Report]:
 @pytest.fixture
 def undrawn(monkeypatch) -> None:
     """Charts take most of the time of a report."""
-    figure = drawing.Figure("none", "none", is_filled=False)
-    monkeypatch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
+    figure = figures.Figure("none", "none", is_filled=False)
+    monkeypatch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
 
 
 def close(value: Any) -> Any:
@@ -139,8 +139,8 @@ def finite(row: dict[str, Any]) -> dict[str, Any]:
 def test_many_strategies_are_compared_with_the_best(n, measure, seed):
     frame = frame_of(drawn(12, n, seed), measure)
     with pytest.MonkeyPatch.context() as patch:
-        figure = drawing.Figure("none", "none", is_filled=False)
-        patch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
+        figure = figures.Figure("none", "none", is_filled=False)
+        patch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
         folder = Path(pytest.importorskip("tempfile").mkdtemp())
         [part] = Report(report(frame, folder / "page.html")).parts
     means = summarise(frame, measure).sort("mean", descending=measure == "ap")

@@ -209,13 +209,24 @@ def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
 class Facts(NamedTuple):
     """Findings for the verdict on one measure."""
 
-    measure: Mapping[str, Any]
-    """`name` is the column of the measure, and `title` its name for readers. `best` states which
-    values are better: "highest", "lowest" or "none". `queries` is the number of queries. `means`
-    and `margins` have a value per strategy. `best_strategies` contains the indices of the
-    strategies with the best mean. `order` contains the indices of all strategies, the best first.
-    """
+    name: str
+    """Column of the measure."""
+    title: str
+    """Name of the measure for readers."""
+    best: str
+    """Which values are better: "highest", "lowest" or "none"."""
+    queries: int
+    """Number of queries."""
+    means: Sequence[float | None]
+    """Mean of each strategy."""
+    margins: Sequence[float | None]
+    """Distance from each mean to the end of its interval."""
+    leaders: Sequence[int]
+    """Indices of the strategies with the best mean."""
+    order: Sequence[int]
+    """Indices of all strategies, the best first."""
     pairs: Sequence[Mapping[str, Any]]
+    """Rows of `compare`, with indices of strategies and `significant`."""
     tested: Tested
     lead_pair: Mapping[str, Any] | None
     """Comparison of the leader with the baseline. Without a baseline, or if the baseline leads, it
@@ -227,34 +238,33 @@ class Facts(NamedTuple):
 
 def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per case)
     """State the best mean of a measure, its lead, and what the test of this lead found."""
-    measure, tested = facts.measure, facts.tested
-    name, n, means = measure["title"], measure["queries"], measure["means"]
-    if not n:
-        return [f"There is no query in which every strategy has a value of {name}."]
-    over = f"over {format_count(n, 'queries')}"
-    if measure["best"] == "none":
-        name = measure["name"]
-        return [f"Neither high nor low values of {name} are better: they do not order strategies."]
+    tested, leaders = facts.tested, facts.leaders
+    means: Any = facts.means
+    if not facts.queries:
+        return [f"There is no query in which every strategy has a value of {facts.title}."]
+    over = f"over {format_count(facts.queries, 'queries')}"
+    if facts.best == "none":
+        rule = "are better: they do not order strategies."
+        return [f"Neither high nor low values of {facts.name} {rule}"]
     if len(means) == 1:
-        margin = measure["margins"][0]
+        [margin] = facts.margins
         reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"
         mean = f"{format_number(means[0])}{reach} {over}"
-        return [0, f" is the only strategy: its mean {name} is {mean}."]
-    leaders = measure["best_strategies"]
-    best = f"{name}, {format_number(means[leaders[0]])} {over}"
+        return [0, f" is the only strategy: its mean {facts.title} is {mean}."]
+    best = f"{facts.title}, {format_number(means[leaders[0]])} {over}"
     pair = facts.lead_pair
     if len(leaders) > 1 or pair is None:
         answer = [f"{NO_FIRST}: "] if tested.baseline is None else []
         return [*answer, *list_strategies(leaders), f" share the best mean {best}."]
     [leader] = leaders
     other = pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
-    side = "below" if measure["best"] == "lowest" else "above"
+    side = "below" if facts.best == "lowest" else "above"
     gap = f"{format_number(abs(means[leader] - means[other]))} {side}"
     interval = f"{_write_interval(pair, leader, side, tested)}."
     if tested.baseline == other and pair["p_corrected"] is not None:
-        answer = [leader, " is better than the baseline ", other]
         doubt = [] if pair["significant"] else ["Undecided whether "]
-        return [*doubt, *answer, f": its mean {best}, is {gap}{interval}"]
+        better = [" is better than the baseline ", other, f": its mean {best}, is {gap}{interval}"]
+        return [*doubt, leader, *better]
     if tested.baseline is None and facts.may_be_first == [leader]:
         return [leader, f" is clearly first: its mean {best}, is {gap} that of ", other, interval]
     # Without all tests, no strategy can be called first, and a doubt would have no reason.

@@ -200,7 +200,7 @@ def precision_histogram(
         layers,
         bars,
         panel,
-        _title_wins(table, both),
+        _title_queries(table, both),
         notes,
         "independent",
         encoding=shared,
@@ -328,7 +328,7 @@ def _list_name_parts(query_columns: list[str], panel_columns: Sequence[str]) -> 
     return [name for name in query_columns if name not in panel_columns] or query_columns
 
 
-def _title_wins(table: pl.DataFrame, both: Sequence[str]) -> str:
+def _title_queries(table: pl.DataFrame, both: Sequence[str]) -> str:
     """Return the title with the number of queries that each strategy wins."""
     wins = [table.filter(better=name).height for name in both]
     return titles.title_wins(both, wins, table.height)
@@ -544,7 +544,7 @@ def explore(
     parameter: Any = brush.param
     chart.params = [alt.TopLevelSelectionParameter(**parameter.to_dict(), views=names)]
     note = titles.write_mean_difference(*mean, is_weighted=is_weighted)
-    panels.add_title(chart, _title_wins(table, both), [note])
+    panels.add_title(chart, _title_queries(table, both), [note])
     return chart
 
 
