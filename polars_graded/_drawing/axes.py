@@ -122,15 +122,12 @@ def build_pairs_axis(table: pl.DataFrame, pairs: list[str]) -> alt.Y:
 def build_means_axis(field: str, title: Any) -> alt.X:
     """Return an axis of means that fits the means and their intervals.
 
-    If all means are equal, the axis has a single tick, and Vega rounds its label to a whole number.
-    The expression replaces a label that differs from the value.
+    If all means are equal, the axis has a single tick, and Vega would round its label to a whole
+    number without a format.
     """
-    number = "toNumber(replace(replace(datum.label, ',', ''), '\u2212', '-'))"
-    is_wrong = f"abs({number} - datum.value) > 1e-6 * abs(datum.value)"
-    label = f"{is_wrong} ? format(datum.value, ',.6~r') : datum.label"
     # In a small panel, every second label is left out rather than touching its neighbour.
     look = UNFLUSHED_LABELS | {"labelSeparation": 5}
-    axis = alt.Axis(tickCount=5, titleLimit=300, labelExpr=label, **look)
+    axis = alt.Axis(tickCount=5, titleLimit=300, format=",.6~r", **look)
     scale = alt.Scale(zero=False, padding=INTERVAL_PADDING)
     return alt.X(f"{field}:Q", title=title, scale=scale, axis=axis)
 

@@ -390,7 +390,8 @@ def average_lists(
     for rows in frame.partition_by([*keys], maintain_order=True):
         numbers: dict[str, pl.Series] = {kind: positions[kept]}
         for name, column in values.items():
-            points = stack_lists(rows[column], n)[:, kept.to_numpy()].T
+            array = rows[column].cast(pl.List(pl.Float64)).list.to_array(n).to_numpy()
+            points = array[:, kept.to_numpy()].T
             points[np.isinf(points)] = np.nan
             mean, low, high = average_points(points, rows, confidence)
             numbers[name] = pl.Series(mean)
@@ -437,13 +438,3 @@ def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str
         )
         raise ValueError(msg)
     return lengths.max() or 0
-
-
-def stack_lists(lists: pl.Series, length: int) -> Any:
-    """Return lists of one length as rows of an array; NaN for null, and for a missing list."""
-    has_list = lists.is_not_null().to_numpy()
-    rows = lists.drop_nulls().cast(pl.List(pl.Float64))
-    points = np.full((len(lists), length), np.nan)
-    flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
-    points[has_list] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
-    return points

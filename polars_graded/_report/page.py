@@ -244,11 +244,11 @@ def load_drawing_scripts() -> str:
         raise ImportError(msg) from None
     import altair as alt
 
-    wanted = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
-    versions, major = vl_convert.get_vegalite_versions(), wanted.partition(".")[0]
-    same = [version for version in versions if version.startswith(f"{major}.")]
+    target, versions = alt.SCHEMA_VERSION.removeprefix("v"), vl_convert.get_vegalite_versions()
+    same_major = [each for each in versions if each.split(".")[0] == target.split(".")[0]]
+    exact = [each for each in same_major if target.startswith(f"{each}.")]
     bundle: Any = vl_convert.javascript_bundle
-    return bundle(vl_version=wanted if wanted in versions else [wanted, *same][-1])
+    return bundle(vl_version=(exact or same_major)[-1])
 
 
 def _render_page(

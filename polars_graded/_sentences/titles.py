@@ -115,20 +115,17 @@ def count_queries(drawn: Drawn) -> list[str]:
 # Titles
 
 
-def title_strategies(what: str, drawn: Drawn, *, pairs: int = 0) -> str:
-    """Return a title such as "Mean ap of 3 strategies".
+def title_means(drawn: Drawn, *, pairs: int = 0) -> str:
+    """Return a title such as "Mean NDCG of 3 strategies" or "Means of 3 strategies by 2 measures".
 
     With `pairs=6`, the title contains "6 pairs" in place of the number of strategies.
     """
-    has_one_measure = len(drawn.measures) == 1
-    measure = f" {name_measure(drawn.measures[0])}" if has_one_measure else ""
-    drawn_things = (pairs, "pairs") if pairs else (drawn.strategies, "strategies")
-    text = f"{what}{measure} of {format_count(*drawn_things)}"
-    if len(drawn.measures) > 1:
-        text += f" by {format_count(len(drawn.measures), 'measures')}"
-    if drawn.panels > 1:
-        text += f" in {drawn.panels:,} panels"
-    return text
+    things = format_count(*((pairs, "pairs") if pairs else (drawn.strategies, "strategies")))
+    if len(drawn.measures) == 1:
+        text = f"Mean {name_measure(drawn.measures[0])} of {things}"
+    else:
+        text = f"Means of {things} by {format_count(len(drawn.measures), 'measures')}"
+    return f"{text} in {drawn.panels:,} panels" if drawn.panels > 1 else text
 
 
 def title_curves(curve: str, drawn: Drawn, at: str, things: str = "strategies") -> str:

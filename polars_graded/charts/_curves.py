@@ -512,9 +512,9 @@ def grading_profile(
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20)
     width = 270 if has_panels else min(480, max(240, 110 * len(graders)))
     facts = chart_rows.collect_title_facts(table)
-    what = "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.title_strategies("Places by mean" if show == "places" else what, facts)
-    headline += f" under {format_count(len(graders), 'graders')}"
+    headline = f"{titles.title_means(facts)} under {format_count(len(graders), 'graders')}"
+    if show == "places":
+        headline = f"Places by {headline[0].lower()}{headline[1:]}"
     tooltips = ["measure:N", *axes.format_decimals("mean"), "place:Q"]
     tooltips += ["queries:Q"] * ("queries" in table.columns)
     chart = lines.draw_lines(

@@ -237,7 +237,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         [base.mark_rect().encode(tooltip=tooltip), numbers.transform_calculate(number=number)],
         table,
         None,
-        titles.title_strategies("Mean", facts, pairs=n_pairs),
+        titles.title_means(facts, pairs=n_pairs),
         notes,
         x=alt.X("b:N", title=None, **_order_names(names, labelAngle=-90)),
         y=alt.Y("a:N", title=None, **_order_names(names)),

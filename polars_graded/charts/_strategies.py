@@ -109,7 +109,7 @@ def strategy_bars(
     )
     names = chart_rows.sort_names(table, "mean", "strategy")
     facts = chart_rows.collect_title_facts(table)
-    headline = titles.title_strategies("Mean" if len(facts.measures) == 1 else "Means", facts)
+    headline = titles.title_means(facts)
     if {"rank", "rank_low", "test"} <= {*table.columns}:
         headline = _write_first(table)
     points = base = alt.Chart().encode(y=alt.Y("strategy:N"))
@@ -326,7 +326,7 @@ def comparison_forest(
     )
     facts = chart_rows.collect_title_facts(table)
     versus = value == "difference" and table["baseline"].n_unique() > 1
-    headline = titles.title_strategies("Mean" if len(facts.measures) == 1 else "Means", facts)
+    headline = titles.title_means(facts)
     if value == "difference":
         headline = write_finding(table, level)
     notes = titles.count_queries(facts)
