@@ -109,31 +109,33 @@ def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
 def build_rows(
     argument: str,
     frame: Frame,
-    *numbers: str,
-    texts: Sequence[str] = ("measure",),
-    positions: Sequence[str] = (),
+    *number_columns: str,
+    text_columns: Sequence[str] = ("measure",),
+    position_columns: Sequence[str] = (),
     strategy: str | None = None,
     panel: Columns | None = None,
     unique: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Return the rows that can be drawn, with all columns that a chart can show.
 
-    Rows are left out if they lack a number in the first column of `numbers` or in any column of
-    `positions`. The columns `strategy` and `panel` of the result contain the names of strategies
-    and panels. If `unique` is passed, all rows are drawn, and in a panel, no two of them have the
-    same values in these columns.
+    Rows are left out if they lack a number in the first of `number_columns` or in any column of
+    `position_columns`. The columns `strategy` and `panel` of the result contain the names of
+    strategies and panels. If `unique` is passed, all rows are drawn, and in a panel, no two of them
+    have the same values in these columns.
     """
-    frame, panel_column = join_panel_columns(argument, frame, panel, strategy, texts)
+    frame, panel_column = join_panel_columns(argument, frame, panel, strategy, text_columns)
     if panel is None:
         frame = frame.drop("panel", strict=False)
-    sources = {"strategy": strategy, "panel": panel_column} | {name: name for name in texts}
-    names = {name: column for name, column in sources.items() if column is not None}
-    check_columns(argument, [*names.values(), *positions, *numbers], frame.columns)
-    check_drawn_numbers(argument, frame, [*numbers, *positions])
-    columns = [build_name_column(column).alias(name) for name, column in names.items()]
-    rows = select_drawable(frame.with_columns(*columns, pl.col(*numbers).cast(pl.Float64)))
-    needed = [numbers[0], *positions]
-    empty = next((each for each in needed if rows[each].is_null().all()), numbers[0])
+    sources = {"strategy": strategy, "panel": panel_column} | {name: name for name in text_columns}
+    passed = {name: column for name, column in sources.items() if column is not None}
+    check_columns(argument, [*passed.values(), *position_columns, *number_columns], frame.columns)
+    check_drawn_numbers(argument, frame, [*number_columns, *position_columns])
+    name_columns = [build_name_column(column).alias(name) for name, column in passed.items()]
+    rows = select_drawable(
+        frame.with_columns(*name_columns, pl.col(*number_columns).cast(pl.Float64))
+    )
+    needed = [number_columns[0], *position_columns]
+    empty = next((each for each in needed if rows[each].is_null().all()), number_columns[0])
     rows = rows.drop_nulls(needed)
     check_not_empty(argument, rows, empty)
     ends = pl.col("^ci_(low|high)$")
@@ -178,22 +180,22 @@ def join_panel_columns(
     frame: Frame,
     panel: Columns | None,
     strategy: str | None = None,
-    texts: Sequence[str] = (),
+    text_columns: Sequence[str] = (),
 ) -> tuple[pl.DataFrame, str | None]:
     """Join the columns of panels into one; return the frame and the name of the column.
 
     Instead of one panel per measure, results of several graders have a panel per grader, and
     results by segment have one per segment. With several measures, each measure has its own. A
-    chart that separates graders by their names in `texts` needs no panels for them.
+    chart that separates graders by their names in `text_columns` needs no panels for them.
     """
     frame = check_collected(argument, frame)
     columns = [] if panel is None else check_column_names("panel", panel)
     has_graders = GRADER in frame.columns and frame[GRADER].n_unique() > 1
     if columns == ["measure"] and "measure" in frame.columns:
-        graders = [GRADER] if has_graders and GRADER not in texts else []
+        graders = [GRADER] if has_graders and GRADER not in text_columns else []
         groups = [*graders, *find_segment_columns(frame, strategy)]
         columns = groups if groups and frame["measure"].n_unique() == 1 else ["measure", *groups]
-    if has_graders and GRADER not in {*columns, *texts}:
+    if has_graders and GRADER not in {*columns, *text_columns}:
         graders = sort_naturally(frame[GRADER].cast(pl.String).unique().drop_nulls())
         hint = ".filter(grader={!r}) selects the results of one grader"
         check_one_grader(argument, graders, hint)
@@ -237,8 +239,9 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     )
     strategies = table["strategy"].n_unique() if "strategy" in columns else 0
     panels = table["panel"].n_unique() if has_own_panels else 0
-    numbers = strategies, panels, queries, find_confidence(table), clusters
-    return Drawn(measures, *numbers, EFFECTIVE in columns)
+    confidence = find_confidence(table)
+    is_weighted = EFFECTIVE in columns
+    return Drawn(measures, strategies, panels, queries, confidence, clusters, is_weighted)
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
@@ -324,7 +327,7 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
 
 def build_points(
     frame: pl.DataFrame,
-    values: dict[str, str],
+    curves: dict[str, str],
     kind: CurveKind,
     position: str,
     *,
@@ -333,26 +336,26 @@ def build_points(
 ) -> pl.DataFrame:
     """Return the points in a frame with a row per strategy and rank, or level of recall.
 
-    `values` maps "value" and "ideal" to their columns. Other columns are kept.
+    `curves` maps "value" and "ideal" to their columns. Other columns are kept.
     """
-    columns = [*values.values()]
+    columns = [*curves.values()]
     if position not in frame.columns:
         msg = (
             f"{columns[0]!r} must be a curve, one list per query, or numbers with a column of "
             f"{kind}s, got numbers and no column {position!r}"
         )
         raise pl.exceptions.ColumnNotFoundError(msg)
-    given: Any = {"texts": (), "positions": [position], "strategy": strategy, "panel": panel}
-    rows = build_rows("frame", frame, *columns, **given)
+    options: Any = {"position_columns": [position], "strategy": strategy, "panel": panel}
+    rows = build_rows("frame", frame, *columns, text_columns=(), **options)
     is_no_rank = (pl.col(position) < 1) | (pl.col(position) % 1 != 0)
     if kind == "rank" and (n_wrong := rows.filter(is_no_rank).height):
         msg = f"{position!r} must contain ranks, whole numbers from 1, got {n_wrong} other values"
         raise ValueError(msg)
     keys = [name for name in ("strategy", "panel") if name in rows.columns]
     check_unique("frame", rows, [*keys, position], f"{kind} of a strategy")
-    points = {kind: position} | values
-    drawn = [*keys, *(pl.col(column).alias(name) for name, column in points.items())]
-    rows = rows.select(*drawn, pl.exclude(*keys, strategy, *points, *points.values()))
+    sources = {kind: position} | curves
+    selected = [*keys, *(pl.col(column).alias(name) for name, column in sources.items())]
+    rows = rows.select(*selected, pl.exclude(*keys, strategy, *sources, *sources.values()))
     positions = rows[kind].unique().sort()
     max_points = compute_max_points(rows.n_unique(keys))
     kept = positions[choose_equal_steps(len(positions), max_points)]
@@ -361,7 +364,7 @@ def build_points(
 
 def average_lists(
     frame: pl.DataFrame,
-    values: dict[str, str],
+    curves: dict[str, str],
     kind: CurveKind,
     keys: dict[str, str],
     query: str,
@@ -373,9 +376,9 @@ def average_lists(
     If `confidence` is passed, each mean has an interval. `queries` counts the values of a mean, and
     `clusters` the clusters of a curve.
     """
-    check_columns("frame", [*keys.values(), query, *values.values()], frame.columns)
-    check_drawn_numbers("frame", frame, values.values())
-    curve, *ideal = values.values()
+    check_columns("frame", [*keys.values(), query, *curves.values()], frame.columns)
+    check_drawn_numbers("frame", frame, curves.values())
+    curve, *ideal = curves.values()
     if ideal and not isinstance(frame.schema[ideal[0]], pl.List | pl.Null):
         msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal[0]]}"
         raise TypeError(msg)
@@ -383,25 +386,25 @@ def average_lists(
     check_unique("frame", frame, [*keys, query], f"{query} of a {keys['strategy']}")
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
-    n = check_list_length(frame, [*values.values()], " and ".join(values.values()))
+    n = check_list_length(frame, [*curves.values()], " and ".join(curves.values()))
     positions = list_positions(curve, kind, n)
     kept = choose_equal_steps(n, compute_max_points(frame.n_unique([*keys])))
     lines = []
     for rows in frame.partition_by([*keys], maintain_order=True):
-        numbers: dict[str, pl.Series] = {kind: positions[kept]}
-        for name, column in values.items():
+        columns: dict[str, pl.Series] = {kind: positions[kept]}
+        for name, column in curves.items():
             array = rows[column].cast(pl.List(pl.Float64)).list.to_array(n).to_numpy()
             points = array[:, kept.to_numpy()].T
             points[np.isinf(points)] = np.nan
             mean, low, high = average_points(points, rows, confidence)
-            numbers[name] = pl.Series(mean)
+            columns[name] = pl.Series(mean)
             if name == "value":
-                numbers["queries"] = pl.Series(np.isfinite(points).sum(axis=1), dtype=pl.UInt32)
+                columns["queries"] = pl.Series(np.isfinite(points).sum(axis=1), dtype=pl.UInt32)
             if name == "value" and confidence is not None:
-                numbers |= {"ci_low": pl.Series(low), "ci_high": pl.Series(high)}
+                columns |= {"ci_low": pl.Series(low), "ci_high": pl.Series(high)}
         clusters = [pl.col(CLUSTER).n_unique().alias("clusters")] if CLUSTER in rows.columns else []
         line = rows.select(pl.col(*keys).first(), *clusters)
-        lines.append(line.join(pl.DataFrame(numbers).fill_nan(None), how="cross"))
+        lines.append(line.join(pl.DataFrame(columns).fill_nan(None), how="cross"))
     means = pl.concat(lines).drop_nulls("value")
     check_not_empty("frame", means, curve)
     return means

@@ -9,10 +9,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing import axes, chart_rows, panels, style
-from polars_graded._drawing.axes import AxisEnds
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
-from polars_graded._drawing.style import MAX_COLOURS
+from polars_graded._drawing.style import MAX_COLOURS, AxisEnds
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._sentences import shorten_names
@@ -79,12 +78,12 @@ def draw_lines(
         Layers below the lines.
     """
     has_panels = chart_rows.has_panels(table)
-    drawn = table[field].unique().to_list()
+    line_names = table[field].unique().to_list()
     x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
     labelled = _choose_labelled(best, colours)
-    if has_panels or len(labelled) < len(drawn):
-        notes = [*notes, *style.write_rest_note(drawn)]
-    if len(drawn) > MAX_COLOURS or colours:
+    if has_panels or len(labelled) < len(line_names):
+        notes = [*notes, *style.write_rest_note(line_names)]
+    if len(line_names) > MAX_COLOURS or colours:
         table = _sort_to_front(table, field, labelled)
     labels = {name: name_measure(name) if field == "measure" else name for name in best}
     legend = None
@@ -97,7 +96,7 @@ def draw_lines(
     detail = [f"{key}:N" for key in dict.fromkeys((field, "measure")) if key in table.columns]
     base = alt.Chart().encode(x=alt.X(x.shorthand), y=alt.Y(f"{y_field}:Q"), detail=detail)
     pointer = None
-    if len(drawn) > 1:
+    if len(line_names) > 1:
         name = chart_rows.build_selection_name("line", table)
         pointer = style.build_pointer(name, field, nearest=True)
     layers = [*under, base.mark_line().encode(**_fade_others(pointer, 1))]
@@ -106,13 +105,13 @@ def draw_lines(
     tooltip = [name_tooltip if pointer else f"{field}:N", x.shorthand, *tooltips]
     points = base
     if band is not None:
-        points, interval = axes.add_interval(points, *band)
+        points, interval = style.add_interval(points, *band)
         tooltip.append(interval)
-        layers.insert(0, _draw_bands(base, band, len(drawn), pointer))
-    are_marked = len(drawn) <= MAX_COLOURS and table[x_field].n_unique() <= MAX_MARKED_POINTS
+        layers.insert(0, _draw_bands(base, band, len(line_names), pointer))
+    are_marked = len(line_names) <= MAX_COLOURS and table[x_field].n_unique() <= MAX_MARKED_POINTS
     opacity = 1 if are_marked else 0
     points = points.mark_point(filled=True, opacity=opacity)
-    tooltip = axes.list_tooltips(*tooltip)
+    tooltip = style.list_tooltips(*tooltip)
     points = points.encode(tooltip=tooltip, **_fade_others(pointer, opacity))
     # Without a selection, points are in front, since lines would hide their tooltips. With a
     # selection, points must be the first layer, at the back: if a chart with panels is beside
@@ -127,8 +126,8 @@ def draw_lines(
     if has_panels:
         return panels.draw_panels(layers, table, panel, headline, notes, encoding=shared)
     table = _add_labels(table, x_field, field, {name: labels[name] for name in labelled})
-    names_ = _draw_names(x.shorthand, y_field, ends, field, labelled, table)
-    layers += [each.encode(**_fade_others(pointer, 1)) for each in names_]
+    name_layers = _draw_names(x.shorthand, y_field, ends, field, labelled, table)
+    layers += [each.encode(**_fade_others(pointer, 1)) for each in name_layers]
     return panels.draw_panels(layers, table, None, headline, notes, encoding=shared)
 
 

@@ -140,13 +140,13 @@ def draw_panels(
     names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     resolutions = dict.fromkeys(independent, "independent")
     if len(names) < 2:  # noqa: PLR2004
-        rows = table if panel is None else table.drop("panel")
-        chart: Any = LayerChart(data=rows, layer=list(layers), **options)
+        data = table if panel is None else table.drop("panel")
+        chart: Any = LayerChart(data=data, layer=list(layers), **options)
         chart = chart.resolve_scale(**resolutions) if resolutions else chart
         add_title(chart, headline, notes)
         return chart
-    columns = 2 if len(names) in {2, 4} else 3
-    side = PANEL_SIZES[columns]
+    per_row = 2 if len(names) in {2, 4} else 3
+    side = PANEL_SIZES[per_row]
     size = {"width": side} | ({} if _has_names(layers) else {"height": side})
     labels = {name: name for name in names}
     if "measure" in collect_column_names(panel):
@@ -157,15 +157,15 @@ def draw_panels(
     chart = chart.resolve_scale(**resolutions) if resolutions else chart
     # Without a sort, panels would be in alphabetical order.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    panels: Any = FacetChart(data=table, spec=chart, facet=facet, columns=columns)
-    panels = panels.resolve_scale(x=x)
-    panels.spacing = PANEL_SPACING
-    add_title(panels, headline, notes)
-    if len(names) % columns:
+    grid: Any = FacetChart(data=table, spec=chart, facet=facet, columns=per_row)
+    grid = grid.resolve_scale(x=x)
+    grid.spacing = PANEL_SPACING
+    add_title(grid, headline, notes)
+    if len(names) % per_row:
         # The last row is not full. A shared axis would be drawn below its empty places, far from
         # the panels above.
-        panels = panels.resolve_axis(x="independent")
-    return panels
+        grid = grid.resolve_axis(x="independent")
+    return grid
 
 
 def draw_forest(

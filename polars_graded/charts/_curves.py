@@ -18,7 +18,7 @@ from polars_graded._checks import (
     check_level,
     check_number,
 )
-from polars_graded._drawing import axes, chart_rows, lines, style
+from polars_graded._drawing import chart_rows, lines, style
 from polars_graded._drawing.chart_rows import CurveKind
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
@@ -205,22 +205,22 @@ def _draw_curves(
     curve = chart_rows.find_only_curve(frame, kind, position) if curve is None else curve
     check_columns("frame", [curve, strategy], frame.columns)
     column = chart_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None
-    values = {"value": curve} | ({} if column is None else {"ideal": column})
+    curves = {"value": curve} | ({} if column is None else {"ideal": column})
     title = titles.name_measure(curve)
     if isinstance(frame.schema[curve], pl.List):
         table, is_mean = _average_over_queries(
-            frame, values, kind, passed_keys.find(frame), panel, confidence
+            frame, curves, kind, passed_keys.find(frame), panel, confidence
         )
         title = f"mean {title}" if is_mean else title
     else:
-        keys = {"cluster": passed_keys.cluster, "weights": passed_keys.weights}
-        options: dict[str, Any] = {"confidence": confidence, **keys}
+        units = {"cluster": passed_keys.cluster, "weights": passed_keys.weights}
+        options: dict[str, Any] = {"confidence": confidence, **units}
         for argument in (name for name, option in options.items() if option is not None):
             msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
             msg += f"got a number in {curve!r}"
             raise ValueError(msg)
         table = chart_rows.build_points(
-            frame, values, kind, position, strategy=strategy, panel=panel
+            frame, curves, kind, position, strategy=strategy, panel=panel
         )
     facts = chart_rows.collect_title_facts(table)._replace(
         are_weighted=passed_keys.weights is not None
@@ -230,27 +230,27 @@ def _draw_curves(
     if confidence is not None and table["ci_low"].count():
         band = "ci_low", "ci_high"
         notes.append(f"band: pointwise {format_percent(confidence)} interval of the mean")
-    numbers = pl.concat(table.select("value", "^ideal$", "^ci_.*$").get_columns()).drop_nulls()
-    ends = axes.choose_ends(numbers, 10)
+    heights = pl.concat(table.select("value", "^ideal$", "^ci_.*$").get_columns()).drop_nulls()
+    ends = style.choose_ends(heights, 10)
     # Without negative values, an axis has no negative part. Cumulated curves start at 0.
     if (table["value"] >= 0).all():
         ends = (0.0 if _is_cumulated(curve) else max(0.0, ends[0])), ends[1]
-    x = alt.X("recall:Q", title=position, **axes.bound_axis((0, 1), tickCount=11))
+    x = alt.X("recall:Q", title=position, **style.bound_axis((0, 1), tickCount=11))
     if kind == "rank":
-        x = axes.build_rank_axis(position, max(table["rank"]))
+        x = style.build_rank_axis(position, max(table["rank"]))
     return lines.draw_lines(
         table,
         panel,
         titles.title_curves(curve, facts, position, things),
         notes,
         x=x,
-        y=alt.Y("value:Q", title=title, **axes.bound_axis(ends)),
+        y=alt.Y("value:Q", title=title, **style.bound_axis(ends)),
         ends=ends,
         names=table["strategy"].to_list(),
         best=lines.find_best_lines(table, "rank" if kind == "rank" else None),
         title=strategy,
         band=band,
-        tooltips=axes.format_decimals("value"),
+        tooltips=style.format_decimals("value"),
         under=_draw_background(table, kind),
         colours=colours,
     )
@@ -258,7 +258,7 @@ def _draw_curves(
 
 def _average_over_queries(
     frame: pl.DataFrame,
-    values: dict[str, str],
+    curves: dict[str, str],
     kind: CurveKind,
     keys: Keys,
     panel: Columns | None,
@@ -274,7 +274,7 @@ def _average_over_queries(
         check_level(confidence)
         check_independence(frame, replace(keys, segments=segments))
     columns = {"strategy": keys.strategy} | ({} if panel is None else {"panel": panel})
-    table = chart_rows.average_lists(frame, values, kind, columns, query, confidence)
+    table = chart_rows.average_lists(frame, curves, kind, columns, query, confidence)
     if panel == query:
         return table.drop("queries"), False
     return table, True
@@ -359,9 +359,11 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
     curve = check_collected("curve", curve)
     units = next((name for name in UNITS if name in curve.columns), "queries")
     has_tau = "tau" in curve.columns
-    numbers = ["tau", "tau_low", "tau_high"] if has_tau else ["power", "difference"]
-    positions = [units] if has_tau else [units, "at_hand"]
-    table = chart_rows.build_rows("curve", curve, *numbers, positions=positions, panel=panel)
+    number_columns = ["tau", "tau_low", "tau_high"] if has_tau else ["power", "difference"]
+    position_columns = [units] if has_tau else [units, "at_hand"]
+    table = chart_rows.build_rows(
+        "curve", curve, *number_columns, position_columns=position_columns, panel=panel
+    )
     chart_rows.check_count("rows", table.height)
     keys = ["measure"] if panel is None else ["panel", "measure"]
     chart_rows.check_unique("curve", table, [*keys, units], f"number of {units} of a line")
@@ -375,20 +377,20 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
         n: Any = table[units].max()
         headline = f"How closely fewer {units} order strategies as all {n:,g} do"
         note = f"line: mean of samples; band: {share} of samples"
-        y = alt.Y("tau:Q", title=f"τ to the order from all {units}", **axes.bound_axis(ends))
-        look = {"band": ("tau_low", "tau_high"), "tooltips": axes.format_decimals("tau")}
+        y = alt.Y("tau:Q", title=f"τ to the order from all {units}", **style.bound_axis(ends))
+        look = {"band": ("tau_low", "tau_high"), "tooltips": style.format_decimals("tau")}
     else:
         table, ends = table.with_columns(pl.col("at_hand").cast(pl.Boolean)), (0.0, 1.0)
         amounts = table.filter("at_hand")["difference"].drop_nulls().to_list()
         headline = f"Power to find {titles.write_target(amounts)}"
         note = f"● the {UNITS[units]} at hand; dashed: power {power:g}"
-        y = alt.Y("power:Q", title="power", **axes.bound_axis(ends))
+        y = alt.Y("power:Q", title="power", **style.bound_axis(ends))
         at_hand = alt.Chart().transform_filter("datum.at_hand")
         at_hand = style.draw_dots(at_hand, 90).encode(x=alt.X(f"{units}:Q"), y=alt.Y("power:Q"))
         dashed = style.draw_rule("y", "power", power, style.DOUBT, strokeDash=IDEAL_DASH)
-        look = {"under": [dashed, at_hand], "tooltips": axes.format_decimals(*numbers)}
+        look = {"under": [dashed, at_hand], "tooltips": style.format_decimals(*number_columns)}
     highest: Any = table[units].max()
-    x_axis = axes.bound_axis((0, highest), format=",d", tickMinStep=1)
+    x_axis = style.bound_axis((0, highest), format=",d", tickMinStep=1)
     measures = table["measure"].unique(maintain_order=True).to_list()
     return lines.draw_lines(
         table,
@@ -484,7 +486,7 @@ def grading_profile(
         )
         raise ValueError(msg)
     table = chart_rows.build_rows(
-        "summary", summary, "mean", texts=["measure", GRADER], strategy=strategy, panel=panel
+        "summary", summary, "mean", text_columns=["measure", GRADER], strategy=strategy, panel=panel
     )
     chart_rows.check_count("rows", table.height)
     graders = table[GRADER].unique(maintain_order=True).to_list()
@@ -493,19 +495,19 @@ def grading_profile(
     table = _add_places(table, group)
     names = table["strategy"].unique().to_list()
     first = table.filter(pl.col(GRADER) == graders[0]).sort("place", "strategy")["strategy"]
-    y_field, title = "mean", [axes.write_mean_title(table)]
+    y_field, y_title = "mean", [style.write_mean_title(table)]
     if show == "differences":
         mean = pl.col("mean").mean().over(group)
         table = table.with_columns(difference=pl.col("mean") - mean)
-        y_field, title = "difference", [f"{title[0]} minus", "mean of all strategies"]
+        y_field, y_title = "difference", [f"{y_title[0]} minus", "mean of all strategies"]
     elif show == "places":
-        y_field, title = "place", ["place"]
-    ends = axes.choose_ends(table[y_field])
+        y_field, y_title = "place", ["place"]
+    ends = style.choose_ends(table[y_field])
     axis = alt.Axis(titleLimit=300)
     if show == "places":
         # The best place is at the top.
         ends = max(2, len(names)) + 0.5, 0.5
-        axis = alt.Axis(format="d", values=axes.choose_rank_ticks(len(names)))
+        axis = alt.Axis(format="d", values=style.choose_rank_ticks(len(names)))
     # Each measure has values of another size, so each panel has its own ends.
     has_panels = chart_rows.has_panels(table)
     domain = alt.Undefined if has_panels and show != "places" else [*ends]
@@ -515,7 +517,7 @@ def grading_profile(
     headline = f"{titles.title_means(facts)} under {format_count(len(graders), 'graders')}"
     if show == "places":
         headline = f"Places by {headline[0].lower()}{headline[1:]}"
-    tooltips = ["measure:N", *axes.format_decimals("mean"), "place:Q"]
+    tooltips = ["measure:N", *style.format_decimals("mean"), "place:Q"]
     tooltips += ["queries:Q"] * ("queries" in table.columns)
     chart = lines.draw_lines(
         table,
@@ -523,7 +525,7 @@ def grading_profile(
         headline,
         titles.count_queries(facts),
         x=_build_graders_axis(graders, width),
-        y=alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=axis),
+        y=alt.Y(f"{y_field}:Q", title=y_title, scale=scale, axis=axis),
         ends=ends,
         names=names,
         best=first.unique(maintain_order=True).to_list(),
@@ -533,14 +535,14 @@ def grading_profile(
     )
     if not has_panels:
         return chart.properties(width=width)
-    return chart.resolve_scale(y="shared" if show == "places" else axes.choose_panel_axis(table))
+    return chart.resolve_scale(y="shared" if show == "places" else style.choose_panel_axis(table))
 
 
 def _build_graders_axis(graders: list[str], width: int) -> alt.X:
     """Return the axis of graders, whose names are horizontal if they fit."""
     fits = 6 * max(map(len, graders)) <= width / len(graders)
     look: dict[str, Any] = {"labelLimit": 200, "labelOverlap": "greedy", "titleLimit": 300}
-    axis = axes.order_axis(graders, labelAngle=0 if fits else -40, **look)
+    axis = style.order_axis(graders, labelAngle=0 if fits else -40, **look)
     axis["scale"].padding = 0.1
     return alt.X(f"{GRADER}:N", title=GRADER, **axis)
 

@@ -12,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_column_names, check_columns, check_increasing
-from polars_graded._drawing import axes, chart_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.chart_rows import MAX_DRAWN_ROWS
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
@@ -233,7 +233,7 @@ def _build_bars(table: pl.DataFrame, max_bars: int, interval: Any) -> pl.DataFra
 def _draw_differences(table: pl.DataFrame) -> list[alt.Chart]:
     """Draw a bar for each query, and a dot for each tie."""
     base = alt.Chart().encode(x=alt.X("query:N"), y=alt.Y("difference:Q"))
-    tooltip = axes.list_tooltips("query:N", *axes.format_decimals("difference"), "better:N")
+    tooltip = style.list_tooltips("query:N", *style.format_decimals("difference"), "better:N")
     # Narrower bars would be pale. A mark ignores `minBandSize`, and a scale has other names in
     # concatenated charts.
     width = alt.ExprRef("max(1, 0.9 * item.mark.group.width / datum.bars)")
@@ -260,7 +260,7 @@ def _draw_mean(interval_name: str) -> list[alt.Chart]:
     line = line.mark_rule(xOffset=14, x2Offset=14, strokeWidth=3, clip=False)
     line = line.encode(**place, y=alt.Y("ci_low:Q"), y2=alt.Y2("ci_high"))
     base = base.encode(**place, y=alt.Y("mean:Q"))
-    base, interval = axes.add_interval(base, "ci_low", "ci_high", title=interval_name)
+    base, interval = style.add_interval(base, "ci_low", "ci_high", title=interval_name)
     number = alt.Tooltip("mean:Q", title="mean difference", format=".4f")
     return [
         line,
@@ -389,7 +389,7 @@ def measure_agreement(
         frame,
         x,
         y,
-        texts=["query"] if "query" in frame.columns else [],
+        text_columns=["query"] if "query" in frame.columns else [],
         strategy=strategy if has_strategies else None,
         panel=panel,
     )
@@ -424,8 +424,8 @@ def measure_agreement(
     else:
         table = table.drop("label")
     encoding = alt.Encoding(
-        x=alt.X(title=x, **axes.bound_axis(axes.choose_ends(table["x"], 10))),
-        y=alt.Y(title=y, **axes.bound_axis(axes.choose_ends(table["y"], 10))),
+        x=alt.X(title=x, **style.bound_axis(style.choose_ends(table["x"], 10))),
+        y=alt.Y(title=y, **style.bound_axis(style.choose_ends(table["y"], 10))),
         color=style.draw_ink(),
     )
     headline = f"{y} against {x}, {format_count(rows.height, 'points')}"
@@ -527,14 +527,14 @@ def explore(
     ]
     one, other = shorten_names(both, MAX_AXIS_NAME_LETTERS)
     labels = {"value_a": one, "value_b": other, "difference": f"{one} \N{MINUS SIGN} {other}"}
-    numbers = (alt.Tooltip(f"{f}:Q", title=t, format=".4f") for f, t in labels.items())
+    number_tooltips = (alt.Tooltip(f"{f}:Q", title=t, format=".4f") for f, t in labels.items())
     views = _draw_views(table, titles.name_measure(measure), labels)
     # When Altair copies a concatenated chart, it renames each layer: the new name ends with the
     # position of the layer's view. Parameters still refer to the old name. The names given here
     # already end with the position, so a copy has the same names.
-    names: list[Any] = [f"queries_{suffix}_0", f"queries_{suffix}_1"]
-    tooltip = axes.list_tooltips("query:N", *numbers)
-    for view, name in zip(views, names, strict=True):
+    layer_names: list[Any] = [f"queries_{suffix}_0", f"queries_{suffix}_1"]
+    tooltip = style.list_tooltips("query:N", *number_tooltips)
+    for view, name in zip(views, layer_names, strict=True):
         view.layer[0] = view.layer[0].encode(color=colour, tooltip=tooltip).properties(name=name)
     beside = alt.HConcatChart(hconcat=views, spacing=VIEW_SPACING, bounds="flush")
     means = _write_selected_means(brush, labels, table.height, is_weighted=is_weighted)
@@ -542,7 +542,7 @@ def explore(
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
     chart: Any = ViewsChart(data=table, vconcat=[beside, means], resolve=own_colours)
     parameter: Any = brush.param
-    chart.params = [alt.TopLevelSelectionParameter(**parameter.to_dict(), views=names)]
+    chart.params = [alt.TopLevelSelectionParameter(**parameter.to_dict(), views=layer_names)]
     note = titles.write_mean_difference(*mean, is_weighted=is_weighted)
     panels.add_title(chart, _title_queries(table, both), [note])
     return chart
@@ -558,16 +558,16 @@ class ViewsChart(panels.Configurable, alt.VConcatChart):  # type: ignore[misc]
 
 def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> list[alt.LayerChart]:
     """Draw each query as a point, and as a bar of its difference, the highest first."""
-    n, ends = table.height, axes.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
+    n, ends = table.height, style.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
     x, y = (
-        {"title": f"{measure} of {labels[name]}", **axes.bound_axis(ends)}
+        {"title": f"{measure} of {labels[name]}", **style.bound_axis(ends)}
         for name in ("value_b", "value_a")
     )
     size = POINT_SIZE * min(1, math.sqrt(MAX_LARGE_POINTS / n))
     points = alt.Chart().mark_point(filled=True, size=size, opacity=0.7)
     points = points.encode(x=alt.X("value_b:Q", **x), y=alt.Y("value_a:Q", **y))
-    ticks = axes.choose_rank_ticks(n)
-    limits = axes.bound_axis((0.5, n + 0.5), zero=False, format=",d", values=ticks)
+    ticks = style.choose_rank_ticks(n)
+    limits = style.bound_axis((0.5, n + 0.5), zero=False, format=",d", values=ticks)
     width = alt.ExprRef(f"max(1, 0.9 * item.mark.group.width / {n})")
     bars = alt.Chart().mark_bar(orient="vertical", size=width)
     bars = bars.encode(

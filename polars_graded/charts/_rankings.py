@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
-from polars_graded._drawing import axes, chart_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import By, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.inspecting import check_sum, compute_added_by_rank
@@ -400,13 +400,13 @@ def _encode_places(
         "labelOverlap": False,
         "orient": "top",
     }
-    ranks = range(1, last + 1) if last <= MAX_NUMBERED_RANKS else axes.choose_rank_ticks(last)
+    ranks = range(1, last + 1) if last <= MAX_NUMBERED_RANKS else style.choose_rank_ticks(last)
     places: dict[str, Any] = {"values": [*ranks], "format": "d", "titleAngle": 0}
     places |= {"titleY": 4, "titleX": -16}
     labels_only: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
     return alt.Encoding(
-        x=alt.X("column:Q", title=None, **axes.bound_axis((0, right), **columns, **labels_only)),
-        y=alt.Y("y:Q", title="rank", **axes.bound_axis((bottom, -0.5), **places, **labels_only)),
+        x=alt.X("column:Q", title=None, **style.bound_axis((0, right), **columns, **labels_only)),
+        y=alt.Y("y:Q", title="rank", **style.bound_axis((bottom, -0.5), **places, **labels_only)),
     )
 
 
@@ -416,8 +416,8 @@ def _list_document_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip
     tooltips += ["title:N"] if "title" in table.columns else []
     tooltips += [alt.Tooltip("grade:Q", title=grade), "tied:N"]
     gains = ["gain"] if "gain" in table.columns else []
-    tooltips += [*axes.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
-    return axes.list_tooltips(*tooltips)
+    tooltips += [*style.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
+    return style.list_tooltips(*tooltips)
 
 
 def _select_part(name: str, *, x: str = "column", y: str = "y", **calculated: str) -> alt.Chart:

@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_columns
-from polars_graded._drawing import axes, chart_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import Frame
@@ -130,7 +130,7 @@ def relevance_function(
         x=alt.X("score:Q", title=title, **amounts),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
     )
-    tooltip = axes.list_tooltips("score:Q", *axes.format_decimals("relevance"))
+    tooltip = style.list_tooltips("score:Q", *style.format_decimals("relevance"))
     base = alt.Chart().encode(x=alt.X("score:Q"), y=alt.Y("relevance:Q"), tooltip=tooltip)
     line, ticks, controls = (
         base.transform_filter(f"datum.part === '{name}'") for name in rows_by_part

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_level
-from polars_graded._drawing import axes, chart_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import GRADER, Frame
@@ -115,28 +115,28 @@ def strategy_bars(
     points = base = alt.Chart().encode(y=alt.Y("strategy:N"))
     layers: list[alt.Chart] = []
     marks: list[str] = []
-    tooltip: list[Any] = ["measure:N", "strategy:N", *axes.format_decimals("mean")]
+    tooltip: list[Any] = ["measure:N", "strategy:N", *style.format_decimals("mean")]
     if {"ci_low", "ci_high"} <= {*table.columns} and table["ci_low"].count():
         level = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
         marks = [f"line: {level}interval"]
-        points, interval = axes.add_interval(base, "ci_low", "ci_high")
+        points, interval = style.add_interval(base, "ci_low", "ci_high")
         tooltip.append(interval)
         layers = [_draw_line(base, "ci_low", "ci_high")]
     tooltip += [
         f"{name}:{kind}" for name, kind in (("queries", "Q"), ("group", "N")) if name in table
     ]
     points = style.draw_dots(points, 50).encode(
-        x=alt.X("mean:Q"), tooltip=axes.list_tooltips(*tooltip)
+        x=alt.X("mean:Q"), tooltip=style.list_tooltips(*tooltip)
     )
     layers += [points, style.draw_column(alt.Text("mean:Q", format=".4f"), 6)]
     if "group" in table.columns:
         layers += [style.draw_column("group:N", 52), style.draw_heading(SAME_LETTER, 62)]
     shared = alt.Encoding(
-        x=axes.build_means_axis("mean", axes.write_mean_title(table)),
-        y=axes.build_names_axis("strategy", names),
+        x=style.build_means_axis("mean", style.write_mean_title(table)),
+        y=style.build_names_axis("strategy", names),
         color=style.encode_few_names(names, strategy, colours),
     )
-    notes, sharing = titles.count_queries(facts), axes.choose_panel_axis(table)
+    notes, sharing = titles.count_queries(facts), style.choose_panel_axis(table)
     return panels.draw_forest(
         layers, table, panel, headline, notes, marks, sharing, encoding=shared
     )
@@ -186,9 +186,9 @@ def strategy_ranks(
     >>> print(" ".join(chart.title["text"]))
     No strategy is clearly first, both may be: ours and bm25 (paired t test)
     """
-    numbers, texts = ["rank", "rank_low", "rank_high"], ["measure", "group"]
+    options: Any = {"text_columns": ["measure", "group"], "unique": ["strategy"]}
     table = chart_rows.build_rows(
-        "ranks", ranks, *numbers, texts=texts, strategy=strategy, panel=panel, unique=["strategy"]
+        "ranks", ranks, "rank", "rank_low", "rank_high", strategy=strategy, panel=panel, **options
     )
     names = chart_rows.sort_names(table.with_columns(-pl.col("rank")), "rank", "strategy")
     facts = chart_rows.collect_title_facts(table)
@@ -197,7 +197,7 @@ def strategy_ranks(
     base = alt.Chart().encode(y=alt.Y("strategy:N"))
     points = style.draw_dots(base, 50).encode(x=alt.X("rank:Q"))
     points = points.transform_calculate(interval="datum.rank_low + ' to ' + datum.rank_high")
-    tooltip = axes.list_tooltips("measure:N", "strategy:N", "rank:Q", "group:N", "interval:N")
+    tooltip = style.list_tooltips("measure:N", "strategy:N", "rank:Q", "group:N", "interval:N")
     layers = [
         _draw_line(base, "rank_low", "rank_high"),
         points.encode(tooltip=tooltip),
@@ -205,15 +205,15 @@ def strategy_ranks(
         style.draw_heading(SAME_LETTER, 18),
     ]
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
-    ticks = axes.choose_rank_ticks(max(2, last))
-    x_axis = axes.bound_axis((0.5, last + 0.5), format=",d", values=ticks)
+    ticks = style.choose_rank_ticks(max(2, last))
+    x_axis = style.bound_axis((0.5, last + 0.5), format=",d", values=ticks)
     shared = alt.Encoding(
         x=alt.X(
             "rank:Q",
-            title=axes.write_mean_title(table, "rank by mean ", "rank" if panel is None else ""),
+            title=style.write_mean_title(table, "rank by mean ", "rank" if panel is None else ""),
             **x_axis,
         ),
-        y=axes.build_names_axis("strategy", names),
+        y=style.build_names_axis("strategy", names),
         color=style.encode_few_names(names, strategy, colours),
     )
     headline = _write_first(table)
@@ -232,7 +232,7 @@ def _write_first(ranks: pl.DataFrame) -> str:
     short_name = pl.col("strategy").replace_strict(names, shorten_names(names.to_list()))
     ranks = ranks.with_columns(short_name)
     groups = ranks.partition_by(key, maintain_order=True)
-    firsts = [rows.sort("rank").filter(rank_low=1)["strategy"].to_list() for rows in groups]
+    firsts = [table.sort("rank").filter(rank_low=1)["strategy"].to_list() for table in groups]
     tests = name_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
     if len(groups) == 1:
         sentence = verdicts.name_first(firsts[0], ranks.height)
@@ -317,12 +317,14 @@ def comparison_forest(
     are_estimates = f"trusted_{value}" in frame.columns
     has_graders = GRADER in {*frame.columns} - collect_column_names(panel) and not are_estimates
     source = "source" if are_estimates else GRADER if has_graders else None
-    texts, numbers = ["measure", *([GRADER] if has_graders else [])], [value, "ci_low", "ci_high"]
+    text_columns = ["measure", *([GRADER] if has_graders else [])]
+    number_columns = [value, "ci_low", "ci_high"]
     if value == "difference":
-        texts, numbers = [*texts, "baseline"], [*numbers, "p_corrected"]
-    unique = [name for name in ("strategy", *texts) if name != "measure"]
+        text_columns.append("baseline")
+        number_columns.append("p_corrected")
+    options: Any = {"text_columns": text_columns, "unique": ["strategy", *text_columns[1:]]}
     table = chart_rows.build_rows(
-        "comparison", frame, *numbers, texts=texts, strategy=strategy, panel=panel, unique=unique
+        "comparison", frame, *number_columns, strategy=strategy, panel=panel, **options
     )
     facts = chart_rows.collect_title_facts(table)
     versus = value == "difference" and table["baseline"].n_unique() > 1
@@ -354,32 +356,32 @@ def comparison_forest(
     layers = _draw_reference(table) if value == "difference" else []
     layers += _draw_estimates(table, value, ends, source, 25 if is_long else 50)
     words = ("mean ", "mean") if value == "mean" else ("difference of ", "difference of means")
-    names_axis = axes.build_names_axis("pair", pairs)
+    names_axis = style.build_names_axis("pair", pairs)
     shared = alt.Encoding(
-        x=axes.build_means_axis(value, axes.write_mean_title(table, *words)),
-        y=axes.build_pairs_axis(table, pairs) if versus else names_axis,
+        x=style.build_means_axis(value, style.write_mean_title(table, *words)),
+        y=style.build_pairs_axis(table, pairs) if versus else names_axis,
         color=_encode_forest(table, source),
     )
-    marks, sharing = _describe_marks(table, ends, level), axes.choose_panel_axis(table, value)
-    options: dict[str, Any] = {"encoding": shared, "height": alt.Step(step)}
+    marks, sharing = _describe_marks(table, ends, level), style.choose_panel_axis(table, value)
+    options = {"encoding": shared, "height": alt.Step(step)}
     return panels.draw_forest(layers, table, panel, headline, notes, marks, sharing, **options)
 
 
 def write_finding(comparison: pl.DataFrame, level: float) -> str:
     """Write how many differences are significant.
 
-    With a single baseline, write their directions, too.
+    With a single baseline, write their counts, too.
     """
-    directions = count_directions(comparison, level)
+    counts = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
-    sentence = verdicts.count_significant(directions)
+    sentence = verdicts.count_significant(counts)
     if len(baselines) == 1:
         # Names are shortened in the same way as on the axis, which shows all strategies.
         *names, baseline = shorten_names([*strategies, *baselines])
         only_strategy = names[0] if comparison.height == 1 else None
         row_word = "comparisons" if comparison.height > len(strategies) else "strategies"
-        sentence = verdicts.compare_with_baseline(directions, baseline, only_strategy, row_word)
+        sentence = verdicts.compare_with_baseline(counts, baseline, only_strategy, row_word)
     has_one_test = comparison["measure"].n_unique() == comparison.height
     return verdicts.write_title(sentence, name_tests(comparison, alone=has_one_test))
 
@@ -389,8 +391,8 @@ def _find_sides(comparison: pl.DataFrame) -> list[tuple[Any, int, str]]:
 
     There are no words if a measure has no better side, or if measures have different ones.
     """
-    measures = comparison.partition_by("measure", maintain_order=True)
-    directions = {find_best_of_rows(rows) for rows in measures}
+    tables = comparison.partition_by("measure", maintain_order=True)
+    directions = {find_best_of_rows(table) for table in tables}
     words = ["worse", "better"]
     if comparison["baseline"].n_unique() > 1:
         words = ["second better", "first better"]
@@ -436,10 +438,10 @@ def _draw_estimates(
 ) -> list[alt.Chart]:
     """Draw intervals and points, which are hollow if a difference is not significant."""
     base = alt.Chart().encode(y=alt.Y("pair:N"))
-    points, interval = axes.add_interval(base, *ends)
+    points, interval = style.add_interval(base, *ends)
     keys = ["strategy", "baseline", source, "measure"]
     tooltip: list[Any] = [f"{each}:N" for each in keys if each in table.columns]
-    tooltip += [*axes.format_decimals(value), interval]
+    tooltip += [*style.format_decimals(value), interval]
     if source is not None:
         domain = table[source].unique(maintain_order=True).to_list()
         offset = alt.YOffset(f"{source}:N", sort=domain)
@@ -451,10 +453,10 @@ def _draw_estimates(
         points = points.encode(shape=alt.Shape(f"{source}:N", title="grades", **shape))
     line = _draw_line(base, *ends)
     if "significance" not in table.columns:
-        points = points.encode(x=alt.X(f"{value}:Q"), tooltip=axes.list_tooltips(*tooltip))
+        points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip))
         return [line, style.draw_dots(points, size)]
-    points, p = axes.add_p(points, name_p(table))
-    points = points.encode(x=alt.X(f"{value}:Q"), tooltip=axes.list_tooltips(*tooltip, p))
+    points, p = style.add_p(points, name_p(table))
+    points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip, p))
     is_hollow = f"indexof({HOLLOW}, datum.significance) >= 0"
     hollow = points.transform_filter(is_hollow).mark_point(
         size=size, strokeWidth=1.5, opacity=1, fill=alt.ExprRef(style.PAPER)
