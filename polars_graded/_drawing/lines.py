@@ -17,8 +17,8 @@ from polars_graded._frames.strategies import sort_naturally
 from polars_graded._sentences import shorten_names
 from polars_graded._sentences.titles import name_measure
 
-BAND_OPACITY, MANY_BANDS_OPACITY, MAX_STRONG_BANDS = 0.2, 0.1, 3
-"""Opacity of up to three bands around lines, and of more bands."""
+BAND_OPACITY = 0.15
+"""Opacity of a band around a line, where up to eight bands may overlap."""
 
 MAX_MARKED_POINTS = 30
 """A curve with more points than this is a line without marks at its points."""
@@ -107,7 +107,9 @@ def draw_lines(
     if band is not None:
         points, interval = style.add_interval(points, *band)
         tooltip.append(interval)
-        layers.insert(0, _draw_bands(base, band, len(line_names), pointer))
+        area = base.mark_area(opacity=BAND_OPACITY, clip=True)
+        area = area.encode(y=alt.Y(f"{band[0]}:Q"), y2=alt.Y2(band[1]))
+        layers.insert(0, area.encode(**_fade_others(pointer, BAND_OPACITY)))
     are_marked = len(line_names) <= MAX_COLOURS and table[x_field].n_unique() <= MAX_MARKED_POINTS
     opacity = 1 if are_marked else 0
     points = points.mark_point(filled=True, opacity=opacity)
@@ -167,16 +169,6 @@ def _fade_others(pointer: alt.Parameter | None, opacity: float) -> dict[str, Any
     return {
         "opacity": style.choose_value(alt.OpacityValue, pointer, opacity, opacity * 0.15),
     }
-
-
-def _draw_bands(
-    base: alt.Chart, band: tuple[str, str], n: int, pointer: alt.Parameter | None
-) -> alt.Chart:
-    """Draw a band around each of n lines."""
-    opacity = BAND_OPACITY if n <= MAX_STRONG_BANDS else MANY_BANDS_OPACITY
-    area = base.mark_area(opacity=opacity, clip=True)
-    area = area.encode(y=alt.Y(f"{band[0]}:Q"), y2=alt.Y2(band[1]))
-    return area.encode(**_fade_others(pointer, opacity))
 
 
 def _add_labels(table: pl.DataFrame, x: str, field: str, labels: Mapping[str, str]) -> pl.DataFrame:

@@ -260,28 +260,24 @@ def choose_value(channel: Callable[..., Any], predicate: Any, if_true: Any, othe
 
 def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
     """Return a legend with opaque symbols, even for faint marks, and shortened names."""
-    look: dict[str, Any] = {"labelExpr": write_short_label("datum.label", names)} | options
+    look: dict[str, Any] = {"labelExpr": write_short_label(names)} | options
     return alt.Legend(symbolOpacity=1, symbolLimit=100, labelLimit=300, **look)
 
 
-MAX_LABEL_LETTERS = MAX_NAME_LETTERS
-"""Maximum number of letters of a name in a chart. Names in titles have the same maximum."""
-
-
-def write_short_label(text: str, names: Iterable[Any]) -> str:
-    """Write a Vega expression that shortens the text of another expression.
+def write_short_label(names: Iterable[Any]) -> str:
+    """Write a Vega expression that shortens the labels of an axis or a legend.
 
     Different names are still different after they are shortened.
     """
     texts = sorted({*map(str, names)})
-    pairs = zip(texts, shorten_names(texts, MAX_LABEL_LETTERS), strict=True)
-    return replace_labels(dict(pairs), text)
+    return replace_labels(dict(zip(texts, shorten_names(texts), strict=True)))
 
 
-def replace_labels(texts: Mapping[str, str], text: str = "datum.label") -> str:
-    """Write a Vega expression that replaces some texts of another expression."""
+def replace_labels(texts: Mapping[str, str]) -> str:
+    """Write a Vega expression that replaces some labels of an axis or a legend."""
     other = {name: label for name, label in texts.items() if name != label}
-    return f"{json.dumps(other)}[{text}] || ({text})" if other else text
+    # In a header, Vega-Lite replaces `datum.label` by an expression with operators.
+    return f"{json.dumps(other)}[datum.label] || (datum.label)" if other else "datum.label"
 
 
 def draw_dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
@@ -338,7 +334,7 @@ def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
 AxisEnds: TypeAlias = tuple[float, float]
 """The values at the start and at the end of an axis."""
 
-MAX_PAIR_LABEL_LETTERS = MAX_LABEL_LETTERS // 2 + 2
+MAX_PAIR_LABEL_LETTERS = MAX_NAME_LETTERS // 2 + 2
 """Maximum number of letters of each of the two names of a pair."""
 
 INTERVAL_PADDING = 5
@@ -414,7 +410,7 @@ def order_axis(names: list[str], **axis: Any) -> dict[str, Any]:
     The order is passed as the domain of the scale, not as a `sort`. Vega-Lite converts a `sort` to
     code, and this code fails if a name contains a line break.
     """
-    look = {"labelExpr": write_short_label("datum.label", names)} | axis
+    look = {"labelExpr": write_short_label(names)} | axis
     return {"sort": None, "scale": alt.Scale(domain=names), "axis": alt.Axis(**look)}
 
 

@@ -172,7 +172,7 @@ def precision_histogram(
         ticks=has_names,
         labelAngle=0 if fits else -90,
         labelLimit=120,
-        labelExpr=style.write_short_label("datum.label", names),
+        labelExpr=style.write_short_label(names),
         labelOverlap="greedy" if has_names else True,
         labelSeparation=-3 if has_names else 0,
         titleLimit=400,
@@ -183,7 +183,7 @@ def precision_histogram(
     by_position = alt.EncodingSortField("position", op="min")
     y_title = f"{titles.name_measure(measure)}: {' − '.join(shorten_names(both, 16))}"
     # A legend with the words "better" needs no title.
-    label = f"({style.write_short_label('datum.label', both)}) + ' better'"
+    label = f"({style.write_short_label(both)}) + ' better'"
     legend = style.build_legend(both, orient="top", title=None, labelExpr=label)
     better = f"better {results.keys.strategy}"
     shared = alt.Encoding(
