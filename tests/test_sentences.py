@@ -25,6 +25,8 @@ SAID = [
     (_sentences.format_part(1, 1, "queries"), "the query"),
     *((_sentences.format_p(p), said) for p, said in ((0.00099, "< 0.001"), (0.0496, "0.0496"))),
     (_sentences.format_p(None), "–"),
+    (_sentences.name_interval(0.95), "95 % interval"),
+    (_sentences.name_interval(None), "interval"),
     (_sentences.format_percent(0.0004), "< 0.1 %"),
     (_sentences.format_percent(0.12345), "12.3 %"),
     (_sentences.format_percent(0.9996), "> 99.9 %"),

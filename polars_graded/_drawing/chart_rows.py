@@ -126,8 +126,8 @@ def build_rows(
     frame, panel_column = join_panel_columns(argument, frame, panel, strategy, text_columns)
     if panel is None:
         frame = frame.drop("panel", strict=False)
-    sources = {"strategy": strategy, "panel": panel_column} | {name: name for name in text_columns}
-    passed = {name: column for name, column in sources.items() if column is not None}
+    by_name = {"strategy": strategy, "panel": panel_column} | {name: name for name in text_columns}
+    passed = {name: column for name, column in by_name.items() if column is not None}
     check_columns(argument, [*passed.values(), *position_columns, *number_columns], frame.columns)
     check_drawn_numbers(argument, frame, [*number_columns, *position_columns])
     name_columns = [build_name_column(column).alias(name) for name, column in passed.items()]
@@ -257,8 +257,8 @@ def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
 def find_confidence(comparison: pl.DataFrame) -> float | None:
     """Return the confidence if all intervals have the same one, else None."""
     has_column = "confidence" in comparison.columns
-    levels = comparison["confidence"].unique().to_list() if has_column else []
-    return levels[0] if len(levels) == 1 else None
+    confidences = comparison["confidence"].unique().to_list() if has_column else []
+    return confidences[0] if len(confidences) == 1 else None
 
 
 def build_selection_name(what: str, table: pl.DataFrame) -> str:
@@ -353,9 +353,9 @@ def build_points(
         raise ValueError(msg)
     keys = [name for name in ("strategy", "panel") if name in rows.columns]
     check_unique("frame", rows, [*keys, position], f"{kind} of a strategy")
-    sources = {kind: position} | curves
-    selected = [*keys, *(pl.col(column).alias(name) for name, column in sources.items())]
-    rows = rows.select(*selected, pl.exclude(*keys, strategy, *sources, *sources.values()))
+    by_name = {kind: position} | curves
+    selected = [*keys, *(pl.col(column).alias(name) for name, column in by_name.items())]
+    rows = rows.select(*selected, pl.exclude(*keys, strategy, *by_name, *by_name.values()))
     positions = rows[kind].unique().sort()
     max_points = compute_max_points(rows.n_unique(keys))
     kept = positions[choose_equal_steps(len(positions), max_points)]

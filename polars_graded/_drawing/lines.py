@@ -46,7 +46,7 @@ def draw_lines(
     y: alt.Y,
     ends: AxisEnds,
     names: Collection[str],
-    best: Sequence[str],
+    prioritised: Sequence[str],
     title: str,
     field: str = "strategy",
     band: tuple[str, str] | None = None,
@@ -65,7 +65,7 @@ def draw_lines(
     x, y
         The axes, whose shorthands name the fields of a point. `ends` are the values at the bottom
         and at the top of the y axis.
-    names, best
+    names, prioritised
         All names, which determine the colours, and the names of the drawn lines, the most important
         first. Of more than `MAX_COLOURS` lines, only the most important have a colour.
     title, field
@@ -80,17 +80,22 @@ def draw_lines(
     has_panels = chart_rows.has_panels(table)
     line_names = table[field].unique().to_list()
     x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
-    labelled = _choose_labelled(best, colours)
+    labelled = _choose_labelled(prioritised, colours)
     if has_panels or len(labelled) < len(line_names):
         notes = [*notes, *style.write_rest_note(line_names)]
     if len(line_names) > MAX_COLOURS or colours:
         table = _sort_to_front(table, field, labelled)
-    labels = {name: name_measure(name) if field == "measure" else name for name in best}
+    labels = {name: name_measure(name) if field == "measure" else name for name in prioritised}
     legend = None
     if has_panels and (table["panel"] != table[field]).any():
         legend = style.build_legend(labelExpr=style.replace_labels(labels))
     color = style.encode_names(
-        sort_naturally({*names}), title, colours, field=field, prioritised=best, legend=legend
+        sort_naturally({*names}),
+        title,
+        colours,
+        field=field,
+        prioritised=prioritised,
+        legend=legend,
     )
     # In a chart without panels, a strategy has a line for each measure.
     detail = [f"{key}:N" for key in dict.fromkeys((field, "measure")) if key in table.columns]
@@ -133,7 +138,7 @@ def draw_lines(
     return panels.draw_panels(layers, table, None, headline, notes, encoding=shared)
 
 
-def find_best_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> list[str]:
+def sort_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> list[str]:
     """Return the strategies by their value at the last x, the highest first.
 
     If `x` is None, the strategies are sorted by their mean values.
@@ -143,15 +148,17 @@ def find_best_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> lis
     return heights.sort(y, "strategy", descending=[True, False])["strategy"].to_list()
 
 
-def _choose_labelled(best: Sequence[str], colours: Mapping[str, str] | None) -> list[str]:
+def _choose_labelled(prioritised: Sequence[str], colours: Mapping[str, str] | None) -> list[str]:
     """Return the names that are drawn at their lines, the most important first.
 
     All names are drawn if there are at most `MAX_LABELS`. Otherwise, only those of coloured lines
     are drawn, since most of the grey lines are close to another one.
     """
-    coloured = style.choose_coloured(best, colours)
+    coloured = style.choose_coloured(prioritised, colours)
     return (
-        [*dict.fromkeys([*coloured, *best])] if len(best) <= MAX_LABELS else coloured[:MAX_LABELS]
+        [*dict.fromkeys([*coloured, *prioritised])]
+        if len(prioritised) <= MAX_LABELS
+        else coloured[:MAX_LABELS]
     )
 
 

@@ -174,7 +174,7 @@ def draw_forest(
     panel: Columns | None,
     headline: str,
     notes: Iterable[str],
-    marks: Sequence[str],
+    mark_notes: Sequence[str],
     sharing: Literal["shared", "independent"],
     *,
     encoding: alt.Encoding,
@@ -182,17 +182,18 @@ def draw_forest(
 ) -> Chart:
     """Draw marks beside an axis of names.
 
-    The texts `marks` explain the marks. They follow the title of the x axis, or are notes if there
-    are panels, which would repeat them.
+    The texts `mark_notes` explain the marks. They follow the title of the x axis, or are notes if
+    there are panels, which would repeat them.
     """
     n = 1 if panel is None else table["panel"].n_unique()
     width = 300 if n == 1 else 200 if n in {2, 4} else 140
     x = encoding.x
     if n > 1:
-        notes, x["title"] = [*notes, *filter(None, [x["title"]]), *marks], None
-    elif marks:
+        notes, x["title"] = [*notes, *filter(None, [x["title"]]), *mark_notes], None
+    elif mark_notes:
         letters = width // LETTER_WIDTH
-        x["title"] = [line for text in (x["title"], *marks) for line in wrap_text(text, letters)]
+        texts = [x["title"], *mark_notes]
+        x["title"] = [line for text in texts for line in wrap_text(text, letters)]
     options |= {"width": width, "encoding": encoding}
     chart = draw_panels(layers, table, panel, headline, notes, sharing, **options)
     if n > 1:

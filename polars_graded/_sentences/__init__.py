@@ -127,6 +127,11 @@ def format_p(p: float | None) -> str:
     return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.4f}"
 
 
+def name_interval(confidence: float | None) -> str:
+    """Return "95 % interval", or "interval" without a confidence."""
+    return "interval" if confidence is None else f"{format_percent(confidence)} interval"
+
+
 def format_percent(share: float, decimals: int = 1) -> str:
     """Return a share as a percentage.
 

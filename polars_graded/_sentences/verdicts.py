@@ -17,6 +17,7 @@ from polars_graded._sentences import (
     format_p,
     format_part,
     format_percent,
+    name_interval,
 )
 
 TextOrStrategy: TypeAlias = str | int
@@ -171,13 +172,13 @@ def write_rank_coverage(coverage: RankCoverage, confidence: float | None) -> str
             "line: ranks that the tests do not exclude; "
             f"{coverage.correction}, so that the lines need not hold together"
         )
-    share = "" if confidence is None else f"{format_percent(confidence)} "
+    line = f"line: {name_interval(confidence)} of the rank"
     if coverage.families is None:
-        return f"line: {share}interval of the rank"
+        return line
     which = "all intervals"
     if coverage.families:
         which = f"the intervals of each {' and '.join(coverage.families)}"
-    return f"line: {share}interval of the rank; {which} are simultaneous"
+    return f"{line}; {which} are simultaneous"
 
 
 NO_FIRST = "No strategy is clearly first"

@@ -247,7 +247,7 @@ def _draw_curves(
         y=alt.Y("value:Q", title=title, **style.bound_axis(ends)),
         ends=ends,
         names=table["strategy"].to_list(),
-        best=lines.find_best_lines(table, "rank" if kind == "rank" else None),
+        prioritised=lines.sort_lines(table, "rank" if kind == "rank" else None),
         title=strategy,
         band=band,
         tooltips=style.format_decimals("value"),
@@ -368,17 +368,17 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
     keys = ["measure"] if panel is None else ["panel", "measure"]
     chart_rows.check_unique("curve", table, [*keys, units], f"number of {units} of a line")
     table = table.sort(pl.int_range(pl.len()).min().over(keys), units)
-    look: dict[str, Any] = {}
+    line_options: dict[str, Any] = {}
     if has_tau:
         lowest: Any = table.select("tau", "tau_low").min_horizontal().min()
         ends = min(0.9, math.floor(10 * lowest) / 10), 1.0
-        level = chart_rows.find_confidence(table)
-        share = "most" if level is None else format_percent(level)
+        confidence = chart_rows.find_confidence(table)
+        share = "most" if confidence is None else format_percent(confidence)
         n: Any = table[units].max()
         headline = f"How closely fewer {units} order strategies as all {n:,g} do"
         note = f"line: mean of samples; band: {share} of samples"
         y = alt.Y("tau:Q", title=f"τ to the order from all {units}", **style.bound_axis(ends))
-        look = {"band": ("tau_low", "tau_high"), "tooltips": style.format_decimals("tau")}
+        line_options = {"band": ("tau_low", "tau_high"), "tooltips": style.format_decimals("tau")}
     else:
         table, ends = table.with_columns(pl.col("at_hand").cast(pl.Boolean)), (0.0, 1.0)
         amounts = table.filter("at_hand")["difference"].drop_nulls().to_list()
@@ -388,7 +388,10 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
         at_hand = alt.Chart().transform_filter("datum.at_hand")
         at_hand = style.draw_dots(at_hand, 90).encode(x=alt.X(f"{units}:Q"), y=alt.Y("power:Q"))
         dashed = style.draw_rule("y", "power", power, style.DOUBT, strokeDash=IDEAL_DASH)
-        look = {"under": [dashed, at_hand], "tooltips": style.format_decimals(*number_columns)}
+        line_options = {
+            "under": [dashed, at_hand],
+            "tooltips": style.format_decimals(*number_columns),
+        }
     highest: Any = table[units].max()
     x_axis = style.bound_axis((0, highest), format=",d", tickMinStep=1)
     measures = table["measure"].unique(maintain_order=True).to_list()
@@ -401,10 +404,10 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
         y=y,
         ends=ends,
         names=measures,
-        best=measures,
+        prioritised=measures,
         title="measure",
         field="measure",
-        **look,
+        **line_options,
     )
 
 
@@ -490,14 +493,14 @@ def grading_profile(
     )
     chart_rows.check_count("rows", table.height)
     graders = table[GRADER].unique(maintain_order=True).to_list()
-    group = ["measure" if panel is None else "panel", GRADER]
-    chart_rows.check_unique("summary", table, ["strategy", *group], f"{GRADER} of a line")
-    table = _add_places(table, group)
+    panel_keys = ["measure" if panel is None else "panel", GRADER]
+    chart_rows.check_unique("summary", table, ["strategy", *panel_keys], f"{GRADER} of a line")
+    table = _add_places(table, panel_keys)
     names = table["strategy"].unique().to_list()
     first = table.filter(pl.col(GRADER) == graders[0]).sort("place", "strategy")["strategy"]
     y_field, y_title = "mean", [style.write_mean_title(table)]
     if show == "differences":
-        mean = pl.col("mean").mean().over(group)
+        mean = pl.col("mean").mean().over(panel_keys)
         table = table.with_columns(difference=pl.col("mean") - mean)
         y_field, y_title = "difference", [f"{y_title[0]} minus", "mean of all strategies"]
     elif show == "places":
@@ -528,7 +531,7 @@ def grading_profile(
         y=alt.Y(f"{y_field}:Q", title=y_title, scale=scale, axis=axis),
         ends=ends,
         names=names,
-        best=first.unique(maintain_order=True).to_list(),
+        prioritised=first.unique(maintain_order=True).to_list(),
         title=strategy,
         tooltips=tooltips,
         colours=colours,
@@ -547,11 +550,11 @@ def _build_graders_axis(graders: list[str], width: int) -> alt.X:
     return alt.X(f"{GRADER}:N", title=GRADER, **axis)
 
 
-def _add_places(table: pl.DataFrame, group: list[str]) -> pl.DataFrame:
+def _add_places(table: pl.DataFrame, panel_keys: list[str]) -> pl.DataFrame:
     """Return the rows in the order of graders, with the column `place`."""
     graders = table[GRADER].unique(maintain_order=True)
     order = pl.col(GRADER).replace_strict(graders, range(len(graders)))
     table = table.sort(order, maintain_order=True)
     is_lowest_best = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
     goodness = pl.when(is_lowest_best).then(-pl.col("mean")).otherwise("mean").round(12)
-    return table.with_columns(place=goodness.rank("average", descending=True).over(group))
+    return table.with_columns(place=goodness.rank("average", descending=True).over(panel_keys))

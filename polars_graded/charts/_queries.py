@@ -30,7 +30,7 @@ from polars_graded._results.keys import (
 from polars_graded._results.measure_values import MeasureColumns, compute_mean_interval
 from polars_graded._results.reliability import compute_correlations
 from polars_graded._results.results import Missing, Results, open_results
-from polars_graded._sentences import format_count, shorten_names, titles
+from polars_graded._sentences import format_count, name_interval, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
 """Width and height of a precision histogram in pixels, for any number of queries, and the height of
@@ -155,7 +155,7 @@ def precision_histogram(
     chart_rows.check_count("panels", len(parts), chart_rows.MAX_PANELS)
     bars = pl.concat(_build_bars(part, MAX_DRAWN_ROWS // len(parts), interval) for part in parts)
     both, [measure] = chart_rows.format_names([a, b]), results.measures
-    interval_name = "95 % interval" if interval is None else "interval"
+    interval_name = name_interval(0.95 if interval is None else None)
     notes = ["● mean of a panel, with its 95 % interval"]
     if len(parts) == 1:
         mean = bars.select("mean", "ci_low", "ci_high").row(0)
@@ -397,11 +397,11 @@ def measure_agreement(
     chart_rows.check_not_empty("frame", rows, y)
     rows = rows.drop(query) if len(queries) > 1 else rows
     has_panels = chart_rows.has_panels(rows)
-    groups = rows.partition_by("panel", maintain_order=True) if has_panels else [rows]
-    max_points, parts, texts = chart_rows.compute_max_points(len(groups)), [], []
-    for group in groups:
-        texts.append(titles.write_correlations(*compute_correlations(group["x"], group["y"])))
-        part = group[chart_rows.choose_equal_steps(group.height, max_points)]
+    tables = rows.partition_by("panel", maintain_order=True) if has_panels else [rows]
+    max_points, parts, texts = chart_rows.compute_max_points(len(tables)), [], []
+    for each in tables:
+        texts.append(titles.write_correlations(*compute_correlations(each["x"], each["y"])))
+        part = each[chart_rows.choose_equal_steps(each.height, max_points)]
         is_first = pl.int_range(pl.len()) == 0
         parts.append(part.with_columns(label=pl.when(is_first).then(pl.lit(texts[-1]))))
     table = pl.concat(parts)
@@ -409,10 +409,11 @@ def measure_agreement(
     notes = explained if has_panels else [*filter(None, texts)]
     if table.height < rows.height:
         notes.append(f"{table.height:,} of {format_count(rows.height, 'points')} are drawn")
-    x, y = titles.name_measure(x), titles.name_measure(y)
+    x_title, y_title = titles.name_measure(x), titles.name_measure(y)
     tooltip = [alt.Tooltip(f"{key}:N") for key in ("strategy", "query") if key in rows.columns]
     tooltip += [
-        alt.Tooltip(f"{field}:Q", title=t, format=".4f") for field, t in (("x", x), ("y", y))
+        alt.Tooltip(f"{field}:Q", title=t, format=".4f")
+        for field, t in (("x", x_title), ("y", y_title))
     ]
     base = alt.Chart().encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
     points = base.mark_point(filled=True, opacity=min(0.8, 8 / math.sqrt(table.height)))
@@ -424,11 +425,11 @@ def measure_agreement(
     else:
         table = table.drop("label")
     encoding = alt.Encoding(
-        x=alt.X(title=x, **style.bound_axis(style.choose_ends(table["x"], 10))),
-        y=alt.Y(title=y, **style.bound_axis(style.choose_ends(table["y"], 10))),
+        x=alt.X(title=x_title, **style.bound_axis(style.choose_ends(table["x"], 10))),
+        y=alt.Y(title=y_title, **style.bound_axis(style.choose_ends(table["y"], 10))),
         color=style.draw_ink(),
     )
-    headline = f"{y} against {x}, {format_count(rows.height, 'points')}"
+    headline = f"{y_title} against {x_title}, {format_count(rows.height, 'points')}"
     return panels.draw_panels(layers, table, panel, headline, notes, encoding=encoding)
 
 
@@ -579,7 +580,7 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
     equal = equal.encode(x=alt.X("value_b:Q"), y=alt.Y("value_a:Q"), color=alt.ColorValue("gray"))
     equal = equal.encode(x2=alt.X2("end"), y2=alt.Y2("end"))
     zero = style.draw_rule("y", "difference")
-    marks = {"Queries": [points, equal], "Differences of queries": [bars, zero]}
+    layers_by_title = {"Queries": [points, equal], "Differences of queries": [bars, zero]}
     return [
         alt.LayerChart(
             layer=layers,
@@ -588,7 +589,7 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
             height=VIEW_HEIGHT,
             view=alt.ViewBackground(cursor="crosshair"),
         )
-        for title, layers in marks.items()
+        for title, layers in layers_by_title.items()
     ]
 
 
@@ -604,8 +605,8 @@ def _write_selected_means(
         f"{json.dumps(label)} + ' ' + format(datum.{name} / datum.weights, '.4f')"
         for name, label in labels.items()
     )
-    kind = "weighted means" if is_weighted else "means"
-    start = f"'{kind} of ' + format(datum.n, ',') + ' of {format_count(n, 'queries')}: '"
+    noun = "weighted means" if is_weighted else "means"
+    start = f"'{noun} of ' + format(datum.n, ',') + ' of {format_count(n, 'queries')}: '"
     text = selected.transform_filter("datum.n > 0").transform_calculate(text=f"{start} + {means}")
     text = text.mark_text(align="left", fontSize=12, clip=False)
     text = text.encode(x=alt.XValue(0), y=alt.YValue(0), text="text:N", color=style.draw_ink())

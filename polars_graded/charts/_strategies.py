@@ -27,8 +27,8 @@ from polars_graded._results.significance import (
 from polars_graded._sentences import (
     format_any,
     format_part,
-    format_percent,
     format_short,
+    name_interval,
     shorten_names,
     titles,
     verdicts,
@@ -114,11 +114,10 @@ def strategy_bars(
         headline = _write_first(table)
     points = base = alt.Chart().encode(y=alt.Y("strategy:N"))
     layers: list[alt.Chart] = []
-    marks: list[str] = []
+    mark_notes: list[str] = []
     tooltip: list[Any] = ["measure:N", "strategy:N", *style.format_decimals("mean")]
     if {"ci_low", "ci_high"} <= {*table.columns} and table["ci_low"].count():
-        level = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
-        marks = [f"line: {level}interval"]
+        mark_notes = [f"line: {name_interval(facts.confidence)}"]
         points, interval = style.add_interval(base, "ci_low", "ci_high")
         tooltip.append(interval)
         layers = [_draw_line(base, "ci_low", "ci_high")]
@@ -138,7 +137,7 @@ def strategy_bars(
     )
     notes, sharing = titles.count_queries(facts), style.choose_panel_axis(table)
     return panels.draw_forest(
-        layers, table, panel, headline, notes, marks, sharing, encoding=shared
+        layers, table, panel, headline, notes, mark_notes, sharing, encoding=shared
     )
 
 
@@ -339,12 +338,12 @@ def comparison_forest(
     )
     table = table.with_columns(pair.alias("pair"))
     pairs = chart_rows.sort_names(table, value, "pair")
-    ends = "ci_low", "ci_high"
+    end_columns = "ci_low", "ci_high"
     if are_estimates:
         table = _split_sources(table, value)
     elif value == "difference":
         has_agreeing = {*AGREEING_ENDS} <= {*table.columns} and table[AGREEING_ENDS[0]].count()
-        ends = AGREEING_ENDS if has_agreeing else ends
+        end_columns = AGREEING_ENDS if has_agreeing else end_columns
         label = pl.lit(f"{name_p(table)} ≤ {level:g}")
         is_untested = pl.col("p_corrected").is_null()
         no_test = pl.when(is_untested).then(pl.lit(UNTESTED)).otherwise(pl.lit(UNDECIDED))
@@ -354,7 +353,7 @@ def comparison_forest(
     is_long = len(pairs) > MAX_LARGE_PAIRS
     step = (10 if is_long else 20) if source is None else 8 if is_long else 14
     layers = _draw_reference(table) if value == "difference" else []
-    layers += _draw_estimates(table, value, ends, source, 25 if is_long else 50)
+    layers += _draw_estimates(table, value, end_columns, source, 25 if is_long else 50)
     words = ("mean ", "mean") if value == "mean" else ("difference of ", "difference of means")
     names_axis = style.build_names_axis("pair", pairs)
     shared = alt.Encoding(
@@ -362,9 +361,10 @@ def comparison_forest(
         y=style.build_pairs_axis(table, pairs) if versus else names_axis,
         color=_encode_forest(table, source),
     )
-    marks, sharing = _describe_marks(table, ends, level), style.choose_panel_axis(table, value)
+    mark_notes = _describe_marks(table, end_columns, level)
+    sharing = style.choose_panel_axis(table, value)
     options = {"encoding": shared, "height": alt.Step(step)}
-    return panels.draw_forest(layers, table, panel, headline, notes, marks, sharing, **options)
+    return panels.draw_forest(layers, table, panel, headline, notes, mark_notes, sharing, **options)
 
 
 def write_finding(comparison: pl.DataFrame, level: float) -> str:
@@ -434,11 +434,11 @@ def _draw_reference(comparison: pl.DataFrame) -> list[alt.Chart]:
 
 
 def _draw_estimates(
-    table: pl.DataFrame, value: str, ends: tuple[str, str], source: str | None, size: int
+    table: pl.DataFrame, value: str, end_columns: tuple[str, str], source: str | None, size: int
 ) -> list[alt.Chart]:
     """Draw intervals and points, which are hollow if a difference is not significant."""
     base = alt.Chart().encode(y=alt.Y("pair:N"))
-    points, interval = style.add_interval(base, *ends)
+    points, interval = style.add_interval(base, *end_columns)
     keys = ["strategy", "baseline", source, "measure"]
     tooltip: list[Any] = [f"{each}:N" for each in keys if each in table.columns]
     tooltip += [*style.format_decimals(value), interval]
@@ -451,7 +451,7 @@ def _draw_estimates(
             "legend": style.build_legend(domain),
         }
         points = points.encode(shape=alt.Shape(f"{source}:N", title="grades", **shape))
-    line = _draw_line(base, *ends)
+    line = _draw_line(base, *end_columns)
     if "significance" not in table.columns:
         points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip))
         return [line, style.draw_dots(points, size)]
@@ -474,25 +474,23 @@ def _encode_forest(table: pl.DataFrame, source: str | None) -> Any:
     return style.choose_value(alt.ColorValue, is_grey, style.DOUBT, style.TEXT_COLOUR)
 
 
-def _describe_marks(table: pl.DataFrame, ends: tuple[str, str], level: float) -> list[str]:
+def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: float) -> list[str]:
     """Return texts that explain the marks."""
-    marks = []
-    if table[ends[0]].count():
-        confidence = chart_rows.find_confidence(table)
-        share = "" if confidence is None else f"{format_percent(confidence)} "
-        marks.append(f"line: {share}interval")
-        if ends == AGREEING_ENDS:
-            marks[0] += f", {describe_agreement(table)}"
+    mark_notes = []
+    if table[end_columns[0]].count():
+        mark_notes.append(f"line: {name_interval(chart_rows.find_confidence(table))}")
+        if end_columns == AGREEING_ENDS:
+            mark_notes[0] += f", {describe_agreement(table)}"
         elif "significance" in table.columns:
-            marks[0] += " of each difference alone"
+            mark_notes[0] += " of each difference alone"
     if "significance" not in table.columns:
-        return marks
+        return mark_notes
     rope: Any = table["rope"].max() if "rope" in table.columns else None
     shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
     # A line does not end inside of this text.
     hollow = [text for text in HOLLOW if text in table["significance"]] or [UNDECIDED]
     key = f"● {name_p(table)} ≤ {level:g} ○ {' or '.join(hollow)}".replace(" ", panels.NO_BREAK)
-    return [*marks, key, *shaded]
+    return [*mark_notes, key, *shaded]
 
 
 def _draw_line(base: alt.Chart, low: str, high: str) -> alt.Chart:
