@@ -412,14 +412,6 @@ def test_explored_means_are_weighted(cluster):
     assert f"{row['ci_low']:.4f}".replace("-", "−") in str(chart.to_dict()["title"])
 
 
-def test_curves_of_numbers_have_neither_clusters_nor_weights():
-    rows = pl.DataFrame({"query": 1, "grade": [0, 1], "score": [2, 1], "searches": 3})
-    points = average_curves(rows, "dcg_curve@2")
-    for units in ({"cluster": "query"}, {"weights": "searches"}):
-        with pytest.raises(ValueError, match="needs a list for each query"):
-            charts.dcg_curves(points, **units)
-
-
 @pytest.mark.parametrize("lazy", [False, True])
 def test_averages_of_curves_are_weighted(lazy):
     rows = pl.DataFrame(

@@ -287,19 +287,10 @@ def find_curve_kind(curve: str) -> CurveKind | None:
     return None if curve.startswith("ideal_dcg_curve") else "rank"
 
 
-def find_only_curve(frame: pl.DataFrame, kind: CurveKind, position: str) -> str:
-    """Return the only column that contains a curve over an x axis, "rank" or "recall".
-
-    A curve is a column of lists, or of numbers with the name of a curve. Without such a column, it
-    is the only column of floats other than `position`.
-    """
-    names = []
-    for name, dtype in frame.schema.items():
-        measure = Measure.try_parse(name)
-        is_curve = isinstance(dtype, pl.List) or (measure is not None and measure.is_curve)
-        if is_curve and find_curve_kind(name) == kind:
-            names.append(name)
-    names = names or [name for name in frame.select(cs.float()).columns if name != position]
+def find_only_curve(frame: pl.DataFrame, kind: CurveKind) -> str:
+    """Return the only column of lists that is a curve of a kind."""
+    lists = frame.select(cs.list()).columns
+    names = [name for name in lists if find_curve_kind(name) == kind]
     if len(names) != 1:
         msg = (
             f"`curve` must name the column to draw, unless exactly one is a curve by {kind}, got "
@@ -325,43 +316,6 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
     return None
 
 
-def build_points(
-    frame: pl.DataFrame,
-    curves: dict[str, str],
-    kind: CurveKind,
-    position: str,
-    *,
-    strategy: str,
-    panel: Columns | None,
-) -> pl.DataFrame:
-    """Return the points in a frame with a row per strategy and rank, or level of recall.
-
-    `curves` maps "value" and "ideal" to their columns. Other columns are kept.
-    """
-    columns = [*curves.values()]
-    if position not in frame.columns:
-        msg = (
-            f"{columns[0]!r} must be a curve, one list per query, or numbers with a column of "
-            f"{kind}s, got numbers and no column {position!r}"
-        )
-        raise pl.exceptions.ColumnNotFoundError(msg)
-    options: Any = {"position_columns": [position], "strategy": strategy, "panel": panel}
-    rows = build_rows("frame", frame, *columns, text_columns=(), **options)
-    is_no_rank = (pl.col(position) < 1) | (pl.col(position) % 1 != 0)
-    if kind == "rank" and (n_wrong := rows.filter(is_no_rank).height):
-        msg = f"{position!r} must contain ranks, whole numbers from 1, got {n_wrong} other values"
-        raise ValueError(msg)
-    keys = [name for name in ("strategy", "panel") if name in rows.columns]
-    check_unique("frame", rows, [*keys, position], f"{kind} of a strategy")
-    by_name = {kind: position} | curves
-    selected = [*keys, *(pl.col(column).alias(name) for name, column in by_name.items())]
-    rows = rows.select(*selected, pl.exclude(*keys, strategy, *by_name, *by_name.values()))
-    positions = rows[kind].unique().sort()
-    max_points = compute_max_points(rows.n_unique(keys))
-    kept = positions[choose_equal_steps(len(positions), max_points)]
-    return rows.filter(pl.col(kind).is_in(kept.implode()))
-
-
 def average_lists(
     frame: pl.DataFrame,
     curves: dict[str, str],
@@ -378,12 +332,9 @@ def average_lists(
     """
     check_columns("frame", [*keys.values(), query, *curves.values()], frame.columns)
     check_drawn_numbers("frame", frame, curves.values())
-    curve, *ideal = curves.values()
-    if ideal and not isinstance(frame.schema[ideal[0]], pl.List | pl.Null):
-        msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal[0]]}"
-        raise TypeError(msg)
     frame = frame.with_columns(build_name_column(column).alias(k) for k, column in keys.items())
     check_unique("frame", frame, [*keys, query], f"{query} of a {keys['strategy']}")
+    curve = curves["value"]
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
     n = check_list_length(frame, [*curves.values()], " and ".join(curves.values()))

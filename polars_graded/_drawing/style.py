@@ -396,12 +396,11 @@ def bound_axis(ends: Iterable[Any], *, zero: Any = alt.Undefined, **axis: Any) -
     return {"scale": scale, "axis": alt.Axis(**(UNFLUSHED_LABELS | axis))}
 
 
-def build_rank_axis(title: str, last: float) -> alt.X:
+def build_rank_axis(last: float) -> alt.X:
     """Return an axis of ranks from 1 to `last`."""
     # An axis needs two different ends, so an axis of a single rank extends to 2.
     last = max(2, int(last))
-    ticks = choose_rank_ticks(last)
-    return alt.X("rank:Q", title=title, **bound_axis((1, last), format=",d", values=ticks))
+    return alt.X("rank:Q", **bound_axis((1, last), format=",d", values=choose_rank_ticks(last)))
 
 
 def order_axis(names: list[str], **axis: Any) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_collected,
-    check_column_name,
     check_columns,
     check_level,
     check_number,
@@ -46,7 +45,6 @@ def dcg_curves(
     panel: Columns | None = None,
     query: Columns | None = None,
     strategy: str = "strategy",
-    rank: str = "rank",
     cluster: Columns | None = None,
     weights: str | None = None,
     colours: Mapping[str, str] | None = None,
@@ -61,27 +59,25 @@ def dcg_curves(
     Parameters
     ----------
     frame
-        One row per strategy and rank with one column per curve, as `average_curves` returns it; or
-        one row per strategy and query with one list per curve, as `evaluate` and (with a line per
-        pair of strategies) `similarity` return it: then the chart shows means over queries.
+        One row per strategy and query with one list per curve, as `evaluate` and (with a line per
+        pair of strategies) `similarity` return it. The chart shows means over queries.
     curve
-        The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
-        two curves. By default, it is the only curve by rank in the frame, apart from ideal curves.
+        The column to draw: CG, DCG, NDCG, precision, or a column of your own with a list per query.
+        By default, it is the only curve by rank in the frame, apart from ideal curves.
     ideal
         The column of the ideal curve, which is dashed. For `dcg_curve`, True selects the
         `ideal_dcg_curve` with the same gain, discount, base and cutoff, if the frame contains it.
         For `cg_curve`, True selects the `ideal_dcg_curve` with `discount=none`.
     confidence
         The confidence of a band around each line, such as 0.95. The band is Student's interval of
-        the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
+        the mean over queries, as in `summarise`.
     panel
         A column whose values get a panel each, such as the query or a segment, or several columns.
-    query, strategy, rank
-        The columns of queries, of strategies, and of the ranks. If each query has a list, the
-        columns of queries are found as by `summarise`.
+    query, strategy
+        The columns of queries, found as by `summarise`, and of strategies.
     cluster, weights
-        The columns of clusters and of weights of queries, as for `summarise`, in a frame with the
-        lists of `evaluate`. With weights, the curves are weighted means.
+        The columns of clusters and of weights of queries, as for `summarise`. With weights, the
+        curves are weighted means.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
         those of Okabe and Ito, or those of the theme.
@@ -92,8 +88,7 @@ def dcg_curves(
         The rows of the data contain `strategy`, `rank` and `value`; if drawn, also `ideal`,
         `ci_low`, `ci_high` and `panel`; and if there are no panels, `label`, the name at the end of
         a line. Means ignore null, NaN and infinity, and a rank without a value is left out;
-        `queries` counts the values of each mean. A frame with ranks keeps its other columns, except
-        those that a chart cannot show, such as lists.
+        `queries` counts the values of each mean.
 
     References
     ----------
@@ -102,17 +97,17 @@ def dcg_curves(
 
     Examples
     --------
-    >>> from polars_graded import average_curves
+    >>> from polars_graded import evaluate
     >>> df = pl.DataFrame({"query": 1, "grade": [0, 1, 3], "score": [3, 2, 1]})
-    >>> curves = average_curves(
+    >>> curves = evaluate(
     ...     df, "dcg_curve(gain=linear)@3", "ideal_dcg_curve(gain=linear)@3", by="score"
     ... )
-    >>> curves.pipe(dcg_curves, ideal=True).data.drop("label")
+    >>> curves.pipe(dcg_curves, ideal=True).data.drop("label", "queries")
     shape: (3, 4)
     ┌──────────┬──────┬─────────┬─────────┐
     │ strategy ┆ rank ┆ value   ┆ ideal   │
     │ ---      ┆ ---  ┆ ---     ┆ ---     │
-    │ str      ┆ u32  ┆ f64     ┆ f64     │
+    │ str      ┆ i64  ┆ f64     ┆ f64     │
     ╞══════════╪══════╪═════════╪═════════╡
     │ score    ┆ 1    ┆ 0.0     ┆ 3.0     │
     │ score    ┆ 2    ┆ 0.63093 ┆ 3.63093 │
@@ -120,7 +115,7 @@ def dcg_curves(
     └──────────┴──────┴─────────┴─────────┘
     """
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    return _draw_curves(frame, curve, "rank", rank, keys, panel, confidence, colours, ideal=ideal)
+    return _draw_curves(frame, curve, "rank", keys, panel, confidence, colours, ideal=ideal)
 
 
 @checks_call
@@ -132,7 +127,6 @@ def recall_precision_curves(
     panel: Columns | None = None,
     query: Columns | None = None,
     strategy: str = "strategy",
-    recall: str = "recall",
     cluster: Columns | None = None,
     weights: str | None = None,
     colours: Mapping[str, str] | None = None,
@@ -144,16 +138,14 @@ def recall_precision_curves(
     Parameters
     ----------
     frame
-        As for `dcg_curves`, with levels of recall in place of ranks.
+        As for `dcg_curves`.
     curve
         The column to draw; by default the only `interpolated_precision` in the frame.
     confidence
         The confidence of a band around each line, such as 0.95, as for `dcg_curves`.
     panel
         The columns of panels, as for `dcg_curves`.
-    query, strategy, recall
-        The columns of queries, of strategies, and of the levels of recall.
-    cluster, weights, colours
+    query, strategy, cluster, weights, colours
         As for `dcg_curves`.
 
     Returns
@@ -167,11 +159,11 @@ def recall_precision_curves(
     --------
     Example 3.2 of the slides has the first of ten relevant documents at rank 1:
 
-    >>> from polars_graded import average_curves
+    >>> from polars_graded import evaluate
     >>> from polars_graded.datasets import worked_example
     >>> slides = worked_example("chen").filter(query="example 3.2")
-    >>> chart = average_curves(slides, "interpolated_precision").pipe(recall_precision_curves)
-    >>> chart.data.drop("label").head(3)
+    >>> chart = evaluate(slides, "interpolated_precision").pipe(recall_precision_curves)
+    >>> chart.data.drop("label", "queries").head(3)
     shape: (3, 3)
     ┌──────────┬────────┬──────────┐
     │ strategy ┆ recall ┆ value    │
@@ -184,14 +176,13 @@ def recall_precision_curves(
     └──────────┴────────┴──────────┘
     """
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    return _draw_curves(frame, curve, "recall", recall, keys, panel, confidence, colours)
+    return _draw_curves(frame, curve, "recall", keys, panel, confidence, colours)
 
 
 def _draw_curves(
     frame: Frame,
     curve: str | None,
     kind: CurveKind,
-    position: str,
     passed_keys: PassedKeys,
     panel: Columns | None,
     confidence: float | None,
@@ -199,29 +190,19 @@ def _draw_curves(
     *,
     ideal: str | bool = False,
 ) -> Chart:
-    """Draw curves of one kind over the values in the column `position`."""
-    frame, position = check_collected("frame", frame), check_column_name(kind, position)
-    strategy: Any = passed_keys.strategy
-    curve = chart_rows.find_only_curve(frame, kind, position) if curve is None else curve
-    check_columns("frame", [curve, strategy], frame.columns)
+    """Draw curves of one kind."""
+    frame, strategy = check_collected("frame", frame), passed_keys.strategy or "strategy"
+    curve = chart_rows.find_only_curve(frame, kind) if curve is None else curve
     column = chart_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None
     curves = {"value": curve} | ({} if column is None else {"ideal": column})
-    title = titles.name_measure(curve)
-    if isinstance(frame.schema[curve], pl.List):
-        table, is_mean = _average_over_queries(
-            frame, curves, kind, passed_keys.find(frame), panel, confidence
-        )
-        title = f"mean {title}" if is_mean else title
-    else:
-        units = {"cluster": passed_keys.cluster, "weights": passed_keys.weights}
-        options: dict[str, Any] = {"confidence": confidence, **units}
-        for argument in (name for name, option in options.items() if option is not None):
-            msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
-            msg += f"got a number in {curve!r}"
-            raise ValueError(msg)
-        table = chart_rows.build_points(
-            frame, curves, kind, position, strategy=strategy, panel=panel
-        )
+    check_columns("frame", [*curves.values(), strategy], frame.columns)
+    for name in curves.values():
+        if not isinstance(dtype := frame.schema[name], pl.List | pl.Null):
+            msg = f"{name!r} must have a list per query, as evaluate() returns it, got {dtype}"
+            raise TypeError(msg)
+    keys = passed_keys.find(frame)
+    table, is_mean = _average_over_queries(frame, curves, kind, keys, panel, confidence)
+    title = f"{'mean ' * is_mean}{titles.name_measure(curve)}"
     facts = chart_rows.collect_title_facts(table)._replace(
         are_weighted=passed_keys.weights is not None
     )
@@ -235,13 +216,13 @@ def _draw_curves(
     # Without negative values, an axis has no negative part. Cumulated curves start at 0.
     if (table["value"] >= 0).all():
         ends = (0.0 if _is_cumulated(curve) else max(0.0, ends[0])), ends[1]
-    x = alt.X("recall:Q", title=position, **style.bound_axis((0, 1), tickCount=11))
+    x = alt.X("recall:Q", **style.bound_axis((0, 1), tickCount=11))
     if kind == "rank":
-        x = style.build_rank_axis(position, max(table["rank"]))
+        x = style.build_rank_axis(max(table["rank"]))
     return lines.draw_lines(
         table,
         panel,
-        titles.title_curves(curve, facts, position, things),
+        titles.title_curves(curve, facts, kind, things),
         notes,
         x=x,
         y=alt.Y("value:Q", title=title, **style.bound_axis(ends)),
