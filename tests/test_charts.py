@@ -528,6 +528,11 @@ def test_the_ideal_of_the_same_gain_and_discount_is_dashed_beside_a_curve(curve,
     assert "ideal" not in chart.data.columns
 
 
+def test_the_axis_of_ranks_has_one_title():
+    chart = charts.dcg_curves(evaluate(frame_of(CUMULATED), CG, ICG), CG, ideal=True)
+    assert "rank" in {box.text for box in boxes_of(scene_of(chart)["scenegraph"], 0, 0)}
+
+
 def test_numbers_by_rank_are_refused_as_curves():
     frame = pl.DataFrame({"strategy": ["a", "a"], "rank": [1, 2], "cg": [1.0, 2.0]})
     with pytest.raises(TypeError, match=r"'cg' must have a list per query, .* got Float64"):

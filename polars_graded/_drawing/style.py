@@ -400,7 +400,8 @@ def build_rank_axis(last: float) -> alt.X:
     """Return an axis of ranks from 1 to `last`."""
     # An axis needs two different ends, so an axis of a single rank extends to 2.
     last = max(2, int(last))
-    return alt.X("rank:Q", **bound_axis((1, last), format=",d", values=choose_rank_ticks(last)))
+    ticks = choose_rank_ticks(last)
+    return alt.X("rank:Q", title="rank", **bound_axis((1, last), format=",d", values=ticks))
 
 
 def order_axis(names: list[str], **axis: Any) -> dict[str, Any]:

@@ -216,7 +216,7 @@ def _draw_curves(
     # Without negative values, an axis has no negative part. Cumulated curves start at 0.
     if (table["value"] >= 0).all():
         ends = (0.0 if _is_cumulated(curve) else max(0.0, ends[0])), ends[1]
-    x = alt.X("recall:Q", **style.bound_axis((0, 1), tickCount=11))
+    x = alt.X("recall:Q", title="recall", **style.bound_axis((0, 1), tickCount=11))
     if kind == "rank":
         x = style.build_rank_axis(max(table["rank"]))
     return lines.draw_lines(
