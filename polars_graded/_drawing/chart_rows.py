@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_collected, check_column_names, check_columns
+from polars_graded._checks import check_collected, check_column_names, check_columns, check_level
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.measures import Measure
-from polars_graded._results.keys import CLUSTER
+from polars_graded._results.keys import CLUSTER, Keys, add_units, check_independence
 from polars_graded._results.measure_values import average_points
 from polars_graded._results.results import EFFECTIVE, check_one_grader
 from polars_graded._sentences import format_count
@@ -320,28 +321,40 @@ def average_lists(
     frame: pl.DataFrame,
     curves: dict[str, str],
     kind: CurveKind,
-    keys: dict[str, str],
-    query: str,
+    keys: Keys,
+    panel: Columns | None,
     confidence: float | None,
 ) -> pl.DataFrame:
     """Return the means of lists over queries at each rank, or level of recall.
 
-    `keys` maps "strategy" and "panel" to their columns, and `frame` has the columns of `add_units`.
-    If `confidence` is passed, each mean has an interval. `queries` counts the values of a mean, and
-    `clusters` the clusters of a curve.
+    `curves` maps "value" and "ideal" to their columns. If `confidence` is passed, each mean has an
+    interval. `queries` counts the values of a mean, and `clusters` the clusters of a curve. If each
+    query has a panel, the points are those of the lists, without `queries`.
     """
-    check_columns("frame", [*keys.values(), query, *curves.values()], frame.columns)
+    frame, panel_column = join_panel_columns("frame", frame, panel)
+    frame, query = join_columns("frame", frame, keys.queries)
+    by_name = {"strategy": keys.strategy}
+    if panel_column is not None:
+        by_name["panel"] = panel_column
+    check_columns("frame", [*by_name.values(), query], frame.columns)
     check_drawn_numbers("frame", frame, curves.values())
-    frame = frame.with_columns(build_name_column(column).alias(k) for k, column in keys.items())
-    check_unique("frame", frame, [*keys, query], f"{query} of a {keys['strategy']}")
+    segments = [] if panel_column in (None, query) else [panel_column]
+    frame = add_units(frame, replace(keys, query=query, segments=segments))
+    if confidence is not None:
+        check_level(confidence)
+        check_independence(frame, replace(keys, segments=segments))
+    frame = frame.with_columns(
+        build_name_column(each).alias(name) for name, each in by_name.items()
+    )
+    check_unique("frame", frame, [*by_name, query], f"{query} of a {keys.strategy}")
     curve = curves["value"]
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
     n = check_list_length(frame, [*curves.values()], " and ".join(curves.values()))
     positions = list_positions(curve, kind, n)
-    kept = choose_equal_steps(n, compute_max_points(frame.n_unique([*keys])))
+    kept = choose_equal_steps(n, compute_max_points(frame.n_unique([*by_name])))
     lines = []
-    for rows in frame.partition_by([*keys], maintain_order=True):
+    for rows in frame.partition_by([*by_name], maintain_order=True):
         columns: dict[str, pl.Series] = {kind: positions[kept]}
         for name, column in curves.items():
             array = rows[column].cast(pl.List(pl.Float64)).list.to_array(n).to_numpy()
@@ -354,11 +367,11 @@ def average_lists(
             if name == "value" and confidence is not None:
                 columns |= {"ci_low": pl.Series(low), "ci_high": pl.Series(high)}
         clusters = [pl.col(CLUSTER).n_unique().alias("clusters")] if CLUSTER in rows.columns else []
-        line = rows.select(pl.col(*keys).first(), *clusters)
+        line = rows.select(pl.col(*by_name).first(), *clusters)
         lines.append(line.join(pl.DataFrame(columns).fill_nan(None), how="cross"))
     means = pl.concat(lines).drop_nulls("value")
     check_not_empty("frame", means, curve)
-    return means
+    return means.drop("queries") if panel_column == query else means
 
 
 def list_positions(curve: str, kind: CurveKind, n: int) -> pl.Series:

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_choice,
-    check_collected,
-    check_columns,
-    check_level,
-    check_number,
-)
+from polars_graded._checks import check_choice, check_collected, check_columns, check_number
 from polars_graded._drawing import chart_rows, lines, style
 from polars_graded._drawing.chart_rows import CurveKind
 from polars_graded._drawing.panels import Chart
@@ -24,7 +17,7 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.measures import Measure
-from polars_graded._results.keys import Keys, PassedKeys, add_units, check_independence
+from polars_graded._results.keys import PassedKeys
 from polars_graded._results.results import EFFECTIVE
 from polars_graded._sentences import format_count, format_percent, titles
 
@@ -201,8 +194,8 @@ def _draw_curves(
             msg = f"{name!r} must have a list per query, as evaluate() returns it, got {dtype}"
             raise TypeError(msg)
     keys = passed_keys.find(frame)
-    table, is_mean = _average_over_queries(frame, curves, kind, keys, panel, confidence)
-    title = f"{'mean ' * is_mean}{titles.name_measure(curve)}"
+    table = chart_rows.average_lists(frame, curves, kind, keys, panel, confidence)
+    title = f"{'mean ' * ('queries' in table.columns)}{titles.name_measure(curve)}"
     facts = chart_rows.collect_title_facts(table)._replace(
         are_weighted=passed_keys.weights is not None
     )
@@ -235,30 +228,6 @@ def _draw_curves(
         under=_draw_background(table, kind),
         colours=colours,
     )
-
-
-def _average_over_queries(
-    frame: pl.DataFrame,
-    curves: dict[str, str],
-    kind: CurveKind,
-    keys: Keys,
-    panel: Columns | None,
-    confidence: float | None,
-) -> tuple[pl.DataFrame, bool]:
-    """Return the points of curves, and whether they are means of several queries."""
-    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
-    frame, query = chart_rows.join_columns("frame", frame, keys.queries)
-    segments = [] if panel in (None, query) else [panel]
-    check_columns("frame", [query, *segments], frame.columns)
-    frame = add_units(frame, replace(keys, query=query, segments=segments))
-    if confidence is not None:
-        check_level(confidence)
-        check_independence(frame, replace(keys, segments=segments))
-    columns = {"strategy": keys.strategy} | ({} if panel is None else {"panel": panel})
-    table = chart_rows.average_lists(frame, curves, kind, columns, query, confidence)
-    if panel == query:
-        return table.drop("queries"), False
-    return table, True
 
 
 def _is_cumulated(curve: str) -> bool:
