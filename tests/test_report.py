@@ -202,6 +202,14 @@ def test_the_same_results_and_date_make_the_same_file(tmp_path, per_query, ranke
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_settings_have_the_arguments_that_give_rows_their_meaning(made, ranked):
+    options: dict[str, Any] = {"by": BY, "max_grade": 4, "undefined_as": None}
+    page = made(evaluate(ranked, "ap", **options), frame=ranked, doc=None, **options)
+    assert (page.settings["Max grade"], page.settings["Undefined as"]) == ("4", "None")
+    assert not {"Ties", "Irrelevant", "Relevant from", "Condensed"} & {*page.settings}
+
+
 # Charts.
 
 

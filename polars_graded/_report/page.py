@@ -209,14 +209,14 @@ def report(
         }
     with use_own_theme():
         contents = Contents(results, baseline, tests, check_segment_columns(segments), documents)
-        parts = contents.build(graders)
+        parts_by_name = contents.build(graders)
     if grader is None:
         [grader] = graders.by_grader
     grades = {} if grader is None else {"Grades": f"of {grader}"}
     page_settings = contents.settings | grades | page_settings
-    page = _render_page(title, parts, page_settings, date, scripts)
-    with write_atomically(path) as part:
-        part.write_text(page, encoding="utf-8", newline="\n")
+    page = _render_page(title, parts_by_name, page_settings, date, scripts)
+    with write_atomically(path) as new_file:
+        new_file.write_text(page, encoding="utf-8", newline="\n")
     return path
 
 
@@ -252,7 +252,11 @@ def load_drawing_scripts() -> str:
 
 
 def _render_page(
-    title: str, parts: dict[str, Any], settings: dict[str, str], date: dt.date | None, scripts: str
+    title: str,
+    parts_by_name: dict[str, Any],
+    settings: dict[str, str],
+    date: dt.date | None,
+    scripts: str,
 ) -> str:
     """Render the HTML of the page."""
     import altair as alt
@@ -266,4 +270,4 @@ def _render_page(
     options: Any = {"autoescape": True, "trim_blocks": True, "undefined": StrictUndefined}
     environment = Environment(loader=PackageLoader("polars_graded", "_report"), **options)  # noqa: S701
     template, names = environment.get_template("page.html"), {"title": title, "vega": scripts}
-    return template.render(parts, settings=settings, **names)
+    return template.render(parts_by_name, settings=settings, **names)
