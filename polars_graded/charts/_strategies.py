@@ -370,7 +370,7 @@ def comparison_forest(
 def write_finding(comparison: pl.DataFrame, level: float) -> str:
     """Write how many differences are significant.
 
-    With a single baseline, write their counts, too.
+    With a single baseline, write their directions, too.
     """
     counts = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
