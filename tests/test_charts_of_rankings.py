@@ -113,6 +113,14 @@ def test_the_darkest_tile_has_the_highest_grade_of_the_scale(options, highest):
     assert fill["legend"]["tickCount"] == highest
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_subtitle_explains_dashes_only_if_there_are_any(n):
+    frame = SMALL.select("query", "doc", "grade", score=pl.Series([3, 2, 1]))
+    frame = frame.with_columns(grade=pl.Series([1, None, 2]))
+    chart = charts.rankings(frame, "q1", n=n)
+    assert ("dashed: unjudged" in chart.description) == (n == 2)
+
+
 @pytest.mark.parametrize("n", [3, 6])
 def test_the_subtitle_explains_numbers_only_if_there_are_any(n):
     frame = SMALL.with_columns(pl.lit(1.0).alias(f"s{place}") for place in range(n))

@@ -143,6 +143,9 @@ def beside_a_baseline(title, comparison):
         assert title == f"None of {comparison.height} differences from p is tested ({test})"
         return
     words, rest = title[0].lower() + title[1:], title.split(" than p")[1]
+    assert (" worse than p" in title) == (worse > better == 0)
+    if worse and not better:
+        better, worse = worse, 0
     is_none = words.startswith(("none of ", "no tested "))
     assert (0 if is_none else amount(words.replace(" are", " x are"))[0]) == better
     assert f"{n}" in words or words.startswith(("both", "the tested", "no tested"))

@@ -73,7 +73,9 @@ def test_a_title_counts_the_differences_that_compare_tested(values, has_baseline
         assert title.startswith(f"None of {untested} differences")
         assert "is tested" in title
     elif has_baseline:
-        assert counted("better than b", better, tested.height, title)
+        worse = significant.height - better
+        words, n = ("worse than b", worse) if worse > better == 0 else ("better than b", better)
+        assert counted(words, n, tested.height, title)
     else:
         assert counted("significant", significant.height, tested.height, title)
     undecided = tested.height - significant.height

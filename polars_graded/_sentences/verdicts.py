@@ -135,6 +135,8 @@ def compare_with_baseline(
         return [only, f" is {up if better else down} ", baseline]
     if not counts.tested:
         return [f"None of {untested:,} differences from ", baseline, " is tested"]
+    if worse and not better:
+        (better, up), (worse, down) = (worse, down), (better, up)
     which = format_part(better, counts.tested, f"tested {things}" if untested else things)
     others = {down.split()[0]: worse, "undecided": undecided, "not tested": untested}
     if things != "strategies":

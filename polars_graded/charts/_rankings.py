@@ -227,7 +227,7 @@ def draw_rankings(
     notes = []
     if settings["width"] >= MIN_NUMBER_WIDTH * n_strategies:
         notes.append(f"+: what a document adds to {titles.name_measure(parsed_measure.name)}")
-    if documents["grade"].has_nulls():
+    if table.filter(part="document")["grade"].has_nulls():
         notes.append("dashed: unjudged")
     if (documents["relevant"] & (documents["rank"].fill_null(n + 1) > n)).any():
         notes.append(f"below the line: up to {MAX_MISSED_DOCUMENTS} further relevant documents")
