@@ -25,7 +25,7 @@ from polars_graded._results.keys import CLUSTER, Keys, add_units, check_independ
 from polars_graded._results.measure_values import average_points
 from polars_graded._results.results import EFFECTIVE, check_one_grader
 from polars_graded._sentences import format_count
-from polars_graded._sentences.titles import Drawn
+from polars_graded._sentences.titles import TitleFacts
 
 MAX_DRAWN_ROWS = 3000
 """Maximum number of rows that a chart can draw."""
@@ -224,7 +224,7 @@ def has_panels(table: pl.DataFrame) -> bool:
     return "panel" in table.columns and table["panel"].n_unique() > 1
 
 
-def collect_title_facts(table: pl.DataFrame) -> Drawn:
+def collect_title_facts(table: pl.DataFrame) -> TitleFacts:
     """Return measures, counts and the confidence, for the title of a chart."""
     columns = {*table.columns}
     measures = (
@@ -242,7 +242,7 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     panels = table["panel"].n_unique() if has_own_panels else 0
     confidence = find_confidence(table)
     is_weighted = EFFECTIVE in columns
-    return Drawn(measures, strategies, panels, queries, confidence, clusters, is_weighted)
+    return TitleFacts(measures, strategies, panels, queries, confidence, clusters, is_weighted)
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:

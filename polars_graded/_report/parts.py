@@ -139,10 +139,14 @@ class Contents:
     @property
     def settings(self) -> dict[str, str]:
         """Return the settings of the comparison as names and texts."""
-        tested = self.tested.settings(self.names) if self.comparison is not None else {}
+        settings_of_test = self.tested.settings(self.names) if self.comparison is not None else {}
         lacks_values = any(self.results.frame[name].null_count() for name in self.results.measures)
         missing = MISSING[self.results.missing] or UNDEFINED * lacks_values
-        settings = {"Data": self.about, **tested, "Missing values": missing or "none are allowed"}
+        settings = {
+            "Data": self.about,
+            **settings_of_test,
+            "Missing values": missing or "none are allowed",
+        }
         formulas = self.results.formulas.items()
         return settings | {name: formula for name, formula in formulas if name != formula}
 
@@ -184,11 +188,13 @@ class Contents:
         for facts in self.facts:
             name, figure, variation = facts.name, None, ""
             if pairs is not None and facts.best != "none" and facts.queries:
-                drawn = self._select_pairs(pairs.filter(measure=name), facts.order[0])
-                if drawn["difference"].count() and drawn.height <= MAX_SEGMENT_PAIRS:
-                    figure = self.charts.draw(charts.comparison_forest(drawn))
-                tested = list_pairs(variations.filter(measure=name), self.results.strategies)
-                variation = self._join(write_variation(tested, is_corrected=correction != "none"))
+                shown = self._select_pairs(pairs.filter(measure=name), facts.order[0])
+                if shown["difference"].count() and shown.height <= MAX_SEGMENT_PAIRS:
+                    figure = self.charts.draw(charts.comparison_forest(shown))
+                interactions = list_pairs(variations.filter(measure=name), self.results.strategies)
+                variation = self._join(
+                    write_variation(interactions, is_corrected=correction != "none")
+                )
             table = tables.build_segments(means.filter(measure=name), self.segments, strategy)
             parts[name] = {"table": table, "figure": figure, "variation": variation}
         return parts
@@ -230,11 +236,11 @@ class Contents:
         `reference` is the index of the strategy with which many others are compared.
         """
         comparison: Any = self.comparison
-        tested = comparison.filter(measure=part["name"])
-        pairs = self._select_pairs(tested, reference)
-        if pairs.height < tested.height:
-            all_pairs = f"All {format_count(tested.height, 'pairs')} were tested"
-            part["notes"].append(f"{all_pairs}; those of {self.short_names[reference]} are shown.")
+        all_pairs = comparison.filter(measure=facts.name)
+        pairs = self._select_pairs(all_pairs, reference)
+        if pairs.height < all_pairs.height:
+            count = f"All {format_count(all_pairs.height, 'pairs')} were compared"
+            part["notes"].append(f"{count}; those of {self.short_names[reference]} are shown.")
         height = _choose_height(pairs.height)
         part["forest"] = self.charts.draw(charts.comparison_forest(pairs), height)
         shown = list_pairs(pairs, self.results.strategies)

@@ -59,7 +59,7 @@ IN_WORDS = {
 """Words for measures whose names stay unclear when spaces replace the underscores."""
 
 
-class Drawn(NamedTuple):
+class TitleFacts(NamedTuple):
     """Facts of a chart for its title: names of measures, and numbers."""
 
     measures: Sequence[str]
@@ -94,7 +94,7 @@ def name_measure(name: str) -> str:
     return words if measure.n is None or measure.is_curve else f"{words}@{measure.n}"
 
 
-def count_queries(drawn: Drawn) -> list[str]:
+def count_queries(facts: TitleFacts) -> list[str]:
     """Return a note such as "50 queries", "40 to 50 queries" or "50 queries in 9 clusters".
 
     There is no note if the number is unknown.
@@ -102,41 +102,41 @@ def count_queries(drawn: Drawn) -> list[str]:
     For the results of `clicks.compare_interleaved`, the noun is "comparisons", since each list or
     query compares two rankers.
     """
-    if not drawn.queries:
+    if not facts.queries:
         return []
-    unit = "comparisons" if [*drawn.measures] == ["preference"] else "queries"
-    unit = f"weighted {unit}" if drawn.are_weighted else unit
-    text = format_range(drawn.queries, unit)
-    if not drawn.clusters or [*drawn.clusters] == [*drawn.queries]:
+    unit = "comparisons" if [*facts.measures] == ["preference"] else "queries"
+    unit = f"weighted {unit}" if facts.are_weighted else unit
+    text = format_range(facts.queries, unit)
+    if not facts.clusters or [*facts.clusters] == [*facts.queries]:
         return [text]
-    return [f"{text} in {format_range(drawn.clusters, 'clusters')}"]
+    return [f"{text} in {format_range(facts.clusters, 'clusters')}"]
 
 
 # Titles
 
 
-def title_means(drawn: Drawn, *, pairs: int = 0) -> str:
+def title_means(facts: TitleFacts, *, pairs: int = 0) -> str:
     """Return a title such as "Mean NDCG of 3 strategies" or "Means of 3 strategies by 2 measures".
 
     With `pairs=6`, the title contains "6 pairs" in place of the number of strategies.
     """
-    things = format_count(*((pairs, "pairs") if pairs else (drawn.strategies, "strategies")))
-    if len(drawn.measures) == 1:
-        text = f"Mean {name_measure(drawn.measures[0])} of {things}"
+    things = format_count(*((pairs, "pairs") if pairs else (facts.strategies, "strategies")))
+    if len(facts.measures) == 1:
+        text = f"Mean {name_measure(facts.measures[0])} of {things}"
     else:
-        text = f"Means of {things} by {format_count(len(drawn.measures), 'measures')}"
-    return f"{text} in {drawn.panels:,} panels" if drawn.panels > 1 else text
+        text = f"Means of {things} by {format_count(len(facts.measures), 'measures')}"
+    return f"{text} in {facts.panels:,} panels" if facts.panels > 1 else text
 
 
-def title_curves(curve: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
+def title_curves(curve: str, facts: TitleFacts, at: str, things: str = "strategies") -> str:
     """Return a title such as "NDCG of 3 strategies by rank, 2 panels".
 
     `things` is the noun for the curves.
     """
     name = name_measure(curve)
     name = name if name == curve else capitalise(name)
-    panels = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
-    return f"{name} of {format_count(drawn.strategies, things)} by {at}{panels}"
+    panels = f", {facts.panels:,} panels" if facts.panels > 1 else ""
+    return f"{name} of {format_count(facts.strategies, things)} by {at}{panels}"
 
 
 def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:

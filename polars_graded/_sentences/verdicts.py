@@ -42,7 +42,7 @@ class FindingCounts(NamedTuple):
     """Names of the two directions."""
 
     @property
-    def tested(self) -> int:
+    def n_tested(self) -> int:
         """Return the number of differences with a p value."""
         return self.better + self.worse + self.undecided
 
@@ -133,11 +133,11 @@ def compare_with_baseline(
         return ["Undecided whether ", only, f" is {up} ", baseline]
     if only is not None:
         return [only, f" is {up if better else down} ", baseline]
-    if not counts.tested:
+    if not counts.n_tested:
         return [f"None of {untested:,} differences from ", baseline, " is tested"]
     if worse and not better:
         (better, up), (worse, down) = (worse, down), (better, up)
-    which = format_part(better, counts.tested, f"tested {things}" if untested else things)
+    which = format_part(better, counts.n_tested, f"tested {things}" if untested else things)
     others = {down.split()[0]: worse, "undecided": undecided, "not tested": untested}
     if things != "strategies":
         rest = "".join(f", {words} in {n:,}" for words, n in others.items() if n)
@@ -150,11 +150,11 @@ def compare_with_baseline(
 
 def count_significant(counts: FindingCounts) -> Sentence:
     """State how many of the differences are significant."""
-    if not counts.tested:
+    if not counts.n_tested:
         return [f"None of {counts.untested:,} differences is tested"]
     significant, untested = counts.better + counts.worse, counts.untested
     things = "tested differences" if untested else "differences"
-    which = capitalise(format_part(significant, counts.tested, things))
+    which = capitalise(format_part(significant, counts.n_tested, things))
     rest = f", {counts.undecided:,} undecided" if significant and counts.undecided else ""
     rest += f", {untested:,} not tested" if untested else ""
     return [f"{which} {conjugate(significant or 1, 'are')} significant{rest}"]

@@ -227,7 +227,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     )
     numbers = style.write_on_cells(base, "number", "mean", highest, min(12, pixels * 0.42))
     tooltip = style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q")
-    facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
+    facts = titles.TitleFacts([measure], len(names), 0, table["queries"].unique().sort().to_list())
     notes = titles.count_queries(facts)
     notes += ["similar strategies side by side"] if is_clustered else []
     scale = style.build_cell_scale(highest, diverging=low < 0)

@@ -310,12 +310,12 @@ def _compare_queries(
         "per_query", rows, _list_name_parts(keys.queries, panel_columns)
     )
     texts = {each: each for each in columns if each not in table.columns} | {"query": name}
-    named = {text: chart_rows.build_name_column(each) for text, each in texts.items()}
+    columns_by_name = {text: chart_rows.build_name_column(each) for text, each in texts.items()}
     if panel_columns:
         rows, panel = chart_rows.join_columns("per_query", rows, panel_columns)
-        named["panel"] = pl.col(panel)
-    named |= {each: pl.col(each) for each in list_unit_columns(rows)}
-    queries = rows.select(pl.col(query).alias("key"), **named).unique("key")
+        columns_by_name["panel"] = pl.col(panel)
+    columns_by_name |= {each: pl.col(each) for each in list_unit_columns(rows)}
+    queries = rows.select(pl.col(query).alias("key"), **columns_by_name).unique("key")
     table = table.join(queries, on="key", how="left", nulls_equal=True, maintain_order="left")
     if panel_columns:
         table = table.sort("panel", maintain_order=True)
