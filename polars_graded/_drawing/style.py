@@ -98,7 +98,7 @@ def drop_default_colours(encoding: Any) -> Any:
     color: Any = encoding["color"]
     channel = color["condition"] if isinstance(color, dict) else getattr(color, "_kwds", {})
     scale = channel.get("scale")
-    if isinstance(scale, alt.Scale) and scale["range"] == _list_colours():
+    if isinstance(scale, alt.Scale) and scale["range"] == CATEGORY_COLOURS:
         scale["range"] = alt.Undefined
     return encoding
 
@@ -131,11 +131,13 @@ def encode_names(
     coloured = names
     if len(names) > MAX_COLOURS:
         coloured = sort_naturally(choose_coloured(prioritised, colours))
-    scale = alt.Scale(domain=coloured, range=_list_colours() or alt.Undefined)
+    palette, is_ours = _read_palette()
+    colours_in_order = palette if is_ours else alt.Undefined
     if chosen:
         numbered = coloured if coloured == names else [n for n in coloured if n not in chosen]
-        colour_of = dict(zip(numbered, cycle(find_category_colours()), strict=False)) | chosen
-        scale = alt.Scale(domain=coloured, range=[colour_of[name] for name in coloured])
+        colour_of = dict(zip(numbered, cycle(palette), strict=False)) | chosen
+        colours_in_order = [colour_of[name] for name in coloured]
+    scale = alt.Scale(domain=coloured, range=colours_in_order)
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
     if coloured == names:
         return colour
@@ -170,18 +172,6 @@ def choose_coloured(prioritised: Iterable[str], colours: Mapping[str, str] | Non
     return [*others, *chosen] if len(chosen) > len(others) else [*chosen, *others]
 
 
-def find_category_colours() -> list[Any]:
-    """Return the colours of names under the active theme, by default those of Okabe and Ito."""
-    colours = _read_theme()[1].get("range", {}).get("category")
-    return colours if isinstance(colours, list) else _list_colours() or OKABE_ITO
-
-
-def _list_colours() -> list[Any]:
-    """Return the colours of Okabe and Ito; none if the active theme has its own colours."""
-    theme_name, config = _read_theme()
-    return [] if theme_name or config.get("range", {}).get("category") else CATEGORY_COLOURS
-
-
 def encode_few_names(names: Collection[str], title: str, colours: Mapping[str, str] | None) -> Any:
     """Return the colours of strategies whose names are on an axis.
 
@@ -192,11 +182,18 @@ def encode_few_names(names: Collection[str], title: str, colours: Mapping[str, s
     return encode_names(sort_naturally(names), title, colours)
 
 
-def _read_theme() -> tuple[str | None, dict[str, Any]]:
-    """Return the name of the active theme and its settings."""
+def _read_palette() -> tuple[list[Any], bool]:
+    """Return the colours of names under the active theme, and whether they are ours.
+
+    A theme of Vega does not list its colours. Where a list is needed, those of Okabe and Ito
+    replace them.
+    """
     theme = alt.theme.get()
     spec: Any = theme() if theme else {}
-    return spec.get("usermeta", {}).get("embedOptions", {}).get("theme"), spec.get("config", {})
+    colours = spec.get("config", {}).get("range", {}).get("category")
+    has_name = spec.get("usermeta", {}).get("embedOptions", {}).get("theme") is not None
+    palette = colours if isinstance(colours, list) else CATEGORY_COLOURS
+    return palette, not colours and not has_name
 
 
 def draw_ink() -> Any:
