@@ -138,14 +138,14 @@ def draw_lines(
     return panels.draw_panels(layers, table, None, headline, notes, encoding=shared)
 
 
-def sort_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> list[str]:
+def sort_lines(table: pl.DataFrame, x: str | None) -> list[str]:
     """Return the strategies by their value at the last x, the highest first.
 
     If `x` is None, the strategies are sorted by their mean values.
     """
     last = table if x is None else table.filter(pl.col(x) == pl.col(x).max())
-    heights = last.group_by("strategy").agg(pl.col(y).mean())
-    return heights.sort(y, "strategy", descending=[True, False])["strategy"].to_list()
+    heights = last.group_by("strategy").agg(pl.col("value").mean())
+    return heights.sort("value", "strategy", descending=[True, False])["strategy"].to_list()
 
 
 def _choose_labelled(prioritised: Sequence[str], colours: Mapping[str, str] | None) -> list[str]:
@@ -155,11 +155,8 @@ def _choose_labelled(prioritised: Sequence[str], colours: Mapping[str, str] | No
     are drawn, since most of the grey lines are close to another one.
     """
     coloured = style.choose_coloured(prioritised, colours)
-    return (
-        [*dict.fromkeys([*coloured, *prioritised])]
-        if len(prioritised) <= MAX_LABELS
-        else coloured[:MAX_LABELS]
-    )
+    others = prioritised if len(prioritised) <= MAX_LABELS else ()
+    return [*dict.fromkeys([*coloured, *others])][:MAX_LABELS]
 
 
 def _sort_to_front(table: pl.DataFrame, field: str, labelled: Sequence[str]) -> pl.DataFrame:
@@ -173,9 +170,7 @@ def _fade_others(pointer: alt.Parameter | None, opacity: float) -> dict[str, Any
     """Return the encoding that fades the lines that are not next to the pointer."""
     if pointer is None:
         return {}
-    return {
-        "opacity": style.choose_value(alt.OpacityValue, pointer, opacity, opacity * 0.15),
-    }
+    return {"opacity": style.choose_value(alt.OpacityValue, pointer, opacity, opacity * 0.15)}
 
 
 def _add_labels(table: pl.DataFrame, x: str, field: str, labels: Mapping[str, str]) -> pl.DataFrame:

@@ -139,14 +139,10 @@ class Contents:
     @property
     def settings(self) -> dict[str, str]:
         """Return the settings of the comparison as names and texts."""
-        settings_of_test = self.tested.settings(self.names) if self.comparison is not None else {}
+        test = self.tested.settings(self.names) if self.comparison is not None else {}
         lacks_values = any(self.results.frame[name].null_count() for name in self.results.measures)
-        missing = MISSING[self.results.missing] or UNDEFINED * lacks_values
-        settings = {
-            "Data": self.about,
-            **settings_of_test,
-            "Missing values": missing or "none are allowed",
-        }
+        missing = MISSING[self.results.missing] or UNDEFINED * lacks_values or "none are allowed"
+        settings = {"Data": self.about, **test, "Missing values": missing}
         formulas = self.results.formulas.items()
         return settings | {name: formula for name, formula in formulas if name != formula}
 
@@ -192,9 +188,8 @@ class Contents:
                 if shown["difference"].count() and shown.height <= MAX_SEGMENT_PAIRS:
                     figure = self.charts.draw(charts.comparison_forest(shown))
                 interactions = list_pairs(variations.filter(measure=name), self.results.strategies)
-                variation = self._join(
-                    write_variation(interactions, is_corrected=correction != "none")
-                )
+                sentence = write_variation(interactions, is_corrected=correction != "none")
+                variation = self._join(sentence)
             table = tables.build_segments(means.filter(measure=name), self.segments, strategy)
             parts[name] = {"table": table, "figure": figure, "variation": variation}
         return parts
