@@ -156,11 +156,12 @@ def precision_histogram(
     bars = pl.concat(_build_bars(part, MAX_DRAWN_ROWS // len(parts), interval) for part in parts)
     both, [measure] = chart_rows.format_names([a, b]), results.measures
     interval_name = name_interval(0.95 if interval is None else None)
-    notes = ["● mean of a panel, with its 95 % interval"]
+    is_weighted = WEIGHT in table.columns
+    notes = [f"● {'weighted ' * is_weighted}mean of a panel, with its 95 % interval"]
     if len(parts) == 1:
         mean = bars.select("mean", "ci_low", "ci_high").row(0)
-        options: Any = {"interval": interval_name, "is_weighted": WEIGHT in table.columns}
-        notes = [titles.write_mean_difference(*mean, **options)]
+        note = titles.write_mean_difference(*mean, interval=interval_name, is_weighted=is_weighted)
+        notes = [note]
     if bars.height < table.height:
         notes += [f"{bars.height:,} of {format_count(table.height, 'queries')} are drawn"]
     # Up to three panels are side by side.
