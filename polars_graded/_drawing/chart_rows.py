@@ -350,7 +350,7 @@ def average_lists(
     curve = curves["value"]
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
-    n = check_list_length(frame, [*curves.values()], " and ".join(curves.values()))
+    n = check_list_length(frame, [*curves.values()])
     positions = list_positions(curve, kind, n)
     kept = choose_equal_steps(n, compute_max_points(frame.n_unique([*by_name])))
     lines = []
@@ -395,13 +395,13 @@ def choose_equal_steps(n: int, maximum: int) -> pl.Series:
     return (pl.int_range(n_kept, eager=True) * (n - 1) / max(1, n_kept - 1)).round().cast(pl.Int64)
 
 
-def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
+def check_list_length(frame: pl.DataFrame, columns: Sequence[str]) -> int:
     """Return the common length of the lists in columns; 0 without lists."""
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
         msg = (
-            f"the lists of {argument} must all have the same length, as for a curve with a cutoff, "
-            f"got {lengths.min()} to {lengths.max()}"
+            f"the lists of {' and '.join(columns)} must all have the same length, as for a curve "
+            f"with a cutoff, got {lengths.min()} to {lengths.max()}"
         )
         raise ValueError(msg)
     return lengths.max() or 0

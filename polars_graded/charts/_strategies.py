@@ -312,13 +312,14 @@ def comparison_forest(
     """
     level = check_level(confidence)
     frame = check_collected("comparison", comparison)
-    value = "mean" if "trusted_mean" in frame.columns else "difference"
+    is_difference = "trusted_mean" not in frame.columns
+    value = "difference" if is_difference else "mean"
     are_estimates = f"trusted_{value}" in frame.columns
     has_graders = GRADER in {*frame.columns} - collect_column_names(panel) and not are_estimates
     source = "source" if are_estimates else GRADER if has_graders else None
     text_columns = ["measure", *([GRADER] if has_graders else [])]
     number_columns = [value, "ci_low", "ci_high"]
-    if value == "difference":
+    if is_difference:
         text_columns.append("baseline")
         number_columns.append("p_corrected")
     options: Any = {"text_columns": text_columns, "unique": ["strategy", *text_columns[1:]]}
@@ -326,10 +327,8 @@ def comparison_forest(
         "comparison", frame, *number_columns, strategy=strategy, panel=panel, **options
     )
     facts = chart_rows.collect_title_facts(table)
-    versus = value == "difference" and table["baseline"].n_unique() > 1
-    headline = titles.title_means(facts)
-    if value == "difference":
-        headline = write_finding(table, level)
+    versus = is_difference and table["baseline"].n_unique() > 1
+    headline = write_finding(table, level) if is_difference else titles.title_means(facts)
     notes = titles.count_queries(facts)
     if are_estimates:
         notes = [f"{note} with trusted grades" for note in notes]
@@ -341,7 +340,7 @@ def comparison_forest(
     end_columns = "ci_low", "ci_high"
     if are_estimates:
         table = _split_sources(table, value)
-    elif value == "difference":
+    elif is_difference:
         has_agreeing = {*AGREEING_ENDS} <= {*table.columns} and table[AGREEING_ENDS[0]].count()
         end_columns = AGREEING_ENDS if has_agreeing else end_columns
         label = pl.lit(f"{name_p(table)} ≤ {level:g}")
@@ -352,9 +351,9 @@ def comparison_forest(
         )
     is_long = len(pairs) > MAX_LARGE_PAIRS
     step = (10 if is_long else 20) if source is None else 8 if is_long else 14
-    layers = _draw_reference(table) if value == "difference" else []
+    layers = _draw_reference(table) if is_difference else []
     layers += _draw_estimates(table, value, end_columns, source, 25 if is_long else 50)
-    words = ("mean ", "mean") if value == "mean" else ("difference of ", "difference of means")
+    words = ("difference of ", "difference of means") if is_difference else ("mean ", "mean")
     names_axis = style.build_names_axis("pair", pairs)
     shared = alt.Encoding(
         x=style.build_means_axis(value, style.write_mean_title(table, *words)),
