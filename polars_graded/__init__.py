@@ -43,7 +43,6 @@ Measures as expressions
 
 For studies
     agreement                       agreement of graders on the grades of documents
-    average_curves                  curves averaged over queries
     catalogue                       coverage and concentration of recommendations to all users
     phi_control_points, phi_curve   φ, which maps scores to relevance, for each query
     trust                           module: power, stability and robustness of results
@@ -66,9 +65,14 @@ from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement
 from polars_graded._results.catalogues import catalogue
-from polars_graded._results.comparing import compare, compare_segments, differences, rank_strategies
+from polars_graded._results.comparing import (
+    compare,
+    compare_segments,
+    differences,
+    rank_strategies,
+    summarise,
+)
 from polars_graded._results.gating import assert_no_worse, gate
-from polars_graded._results.means import average_curves, summarise
 from polars_graded._results.paper_tables import paper_table
 from polars_graded._results.result_files import read_results, write_results
 from polars_graded._versions import __version__, show_versions
@@ -84,7 +88,6 @@ __all__ = [
     "__version__",
     "agreement",
     "assert_no_worse",
-    "average_curves",
     "catalogue",
     "charts",
     "clicks",

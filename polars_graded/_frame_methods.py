@@ -18,15 +18,20 @@ from polars_graded._frames.similarities import similarity
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement
 from polars_graded._results.catalogues import catalogue
-from polars_graded._results.comparing import compare, compare_segments, differences, rank_strategies
+from polars_graded._results.comparing import (
+    compare,
+    compare_segments,
+    differences,
+    rank_strategies,
+    summarise,
+)
 from polars_graded._results.gating import assert_no_worse, gate
-from polars_graded._results.means import average_curves, summarise
 from polars_graded._results.paper_tables import paper_table
 from polars_graded._results.result_files import write_results
 
 _FUNCTIONS: tuple[Any, ...] = (
     *(join_judgments, overview, side_by_side, evaluate, similarity, fuse, agreement),
-    *(average_curves, catalogue),
+    catalogue,
     *(summarise, compare, differences, compare_segments, rank_strategies),
     *(gate, assert_no_worse, paper_table, report, write_results),
 )

@@ -1818,7 +1818,7 @@ class Graded:
         The curve is `ndcg_curve`; with `discount="none"` it is the NCG curve. Without a cutoff, n
         is the length of the list. In the mean over queries, each query has the same weight. Chen's
         slides instead divide the mean DCG curve by the mean ideal DCG curve, which gives more
-        weight to queries with many relevant documents. `average_curves` returns both mean curves.
+        weight to queries with many relevant documents.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from polars_graded import rank_strategies
 from polars_graded._results.gating import FAILING_VERDICTS, PASSING_VERDICTS, Limits, decide_pairs
-from polars_graded._results.measure_values import MeasureValues, Pairs
+from polars_graded._results.measure_values import MeasureMatrix, Pairs
 from polars_graded._results.significance import Options, run_test
 
 MARGIN, LEVEL = 0.01, 0.05
@@ -164,7 +164,7 @@ def pair_differences(differences, clusters=None, weights=None):
     count, n = differences.shape
     values = np.concatenate([np.zeros((1, n)), differences])
     return Pairs(
-        MeasureValues(
+        MeasureMatrix(
             "ap", pl.int_range(n, eager=True), values, clusters=clusters, weights=weights
         ),
         np.arange(1, count + 1),

@@ -17,7 +17,7 @@ import reference
 from polars.testing import assert_series_equal
 from registry import FEATURES, KNOWN, POPULARITIES, REFERENCES, SUBTOPICS, WORTH, Row
 
-from polars_graded import graded
+from polars_graded import evaluate, graded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -254,3 +254,11 @@ def table_after(words: str) -> list[list[str]]:
     page = Path(__file__).parents[1] / "notebooks" / "book" / "testing.md"
     after = page.read_text(encoding="utf-8").split(words)[1].strip().split("\n\n")[1]
     return [re.findall(r"[^|]+", line.strip("| ")) for line in after.splitlines()[2:]]
+
+
+def mean_curves(frame: Any, *curves: str) -> pl.DataFrame:
+    """The mean of each curve over queries, at each rank, as the changelog computes it."""
+    points = evaluate(frame.lazy().collect(), *curves).explode(curves)
+    rank = pl.int_range(pl.len(), dtype=pl.UInt32).over("strategy", "query") + 1
+    by_rank = points.with_columns(rank=rank).group_by("strategy", "rank", maintain_order=True)
+    return by_rank.agg(pl.col(curves).mean())

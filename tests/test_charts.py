@@ -26,14 +26,13 @@ from chart_registry import (
     summary_of,
 )
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
-from helpers import frame_of, simulated
+from helpers import frame_of, mean_curves, simulated
 from papers import CG, CHEN_MEANS, CUMULATED, DCG, ICG, IDCG, as_printed, entries
 from PIL import Image
 from polars.testing import assert_frame_equal
 from scenes import assert_inside, boxes_of, scene_of
 
 from polars_graded import (
-    average_curves,
     charts,
     compare,
     evaluate,
@@ -503,7 +502,7 @@ def printed_curve(line: str) -> list[object]:
 @pytest.mark.parametrize("line", CHEN_MEANS)
 def test_the_slides_curves_are_drawn(line):
     expr, printed = CHEN_MEANS[line]
-    means = average_curves(frame_of(CUMULATED), CG, DCG, ICG, IDCG).with_columns(expr.alias(line))
+    means = mean_curves(frame_of(CUMULATED), CG, DCG, ICG, IDCG).with_columns(expr.alias(line))
     curves = means.group_by("strategy").agg(line).with_columns(query=1)
     rows = rows_of(charts.dcg_curves(curves, line))
     assert [row["rank"] for row in rows] == list(range(1, 16))
@@ -520,7 +519,7 @@ def test_the_slides_curves_are_drawn(line):
 def test_the_ideal_of_the_same_gain_and_discount_is_dashed_beside_a_curve(curve, ideal, printed):
     frame = frame_of(CUMULATED)
     chart = charts.dcg_curves(evaluate(frame, CG, DCG, ICG, IDCG), curve, ideal=True)
-    means = average_curves(frame, ideal)[ideal].to_list()
+    means = mean_curves(frame, ideal)[ideal].to_list()
     assert [row["ideal"] for row in rows_of(chart)] == pytest.approx(means)
     assert means[:3] == [pytest.approx(float(number), abs=0.06) for number in printed]
     assert any("ideal" in str(each["y"]) for each in encodings(chart.to_dict()))

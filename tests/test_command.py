@@ -256,7 +256,7 @@ def test_curves_have_a_table_of_their_means(command):
     out, _ = command("evaluate", "rows.csv", "--by", "main", "--measure", "dcg_curve@3")
     with warnings.catch_warnings(action="ignore"):
         frame = pl.read_parquet("rows.parquet")
-        expected = pg.average_curves(frame, "dcg_curve@3", by="main")["dcg_curve@3"]
+        expected = pg.charts.dcg_curves(pg.evaluate(frame, "dcg_curve@3", by="main")).data["value"]
     assert column(out, "rank") == [1, 2, 3]
     assert column(out, "dcg_curve@3") == approximately(expected)
 

@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_graded
-from polars_graded import DataWarning, average_curves, evaluate, join_judgments, overview
+from polars_graded import DataWarning, evaluate, join_judgments, overview
 from polars_graded._measuring.definitions import DEFINITIONS
 
 BOTH = pytest.mark.parametrize("lazily", [False, True], ids=["eager", "lazy"])
@@ -85,7 +85,7 @@ STACKED = pl.DataFrame(
 
 @pytest.mark.parametrize(
     ("call", "named"),
-    [(evaluate, ["ap"]), (average_curves, ["ndcg_curve@2"]), (overview, [])],
+    [(evaluate, ["ap"]), (overview, [])],
 )
 def test_a_lazy_frame_of_stacked_strategies_is_refused_before_anything_runs(call, named):
     def must_not_run(_: pl.DataFrame) -> pl.DataFrame:

@@ -158,3 +158,18 @@ def test_graders_that_cannot_be_are_refused(grade, said):
         evaluated(grade=grade)
     with pytest.raises(ValueError, match="must not be the result column of graders"):
         evaluated(frame=FRAME.rename({"query": "grader"}), query="grader")
+
+
+def test_a_query_with_a_value_of_another_measure_is_judged():
+    """`missing="zero"` counts it, also if only the other measure is not null."""
+    frame = pl.DataFrame(
+        {
+            "grader": ["p", "p", "m", "m"],
+            "strategy": "s",
+            "query": [1, 2, 1, 2],
+            "ap": [0.5, None, 0.5, 1.0],
+            "e_measure": [0.5, 0.25, 0.5, None],
+        }
+    )
+    found = pg.summarise(frame, "ap", missing="zero")
+    assert found.select("grader", "queries", "mean").rows() == [("p", 2, 0.25), ("m", 2, 0.75)]

@@ -154,9 +154,6 @@ ROWS = {
     "phi_curve": partial(pg.phi_curve, score="popularity", points=9),
     "swapped_rankings": partial(datasets.swapped_rankings, swaps=[0, 3]),
     "similarity": lambda frame, **keys: pg.similarity(frame, "rbo", **BY, **keys),
-    "average_curves": lambda frame, **keys: pg.average_curves(
-        frame, "dcg_curve@3", weights="traffic", **BY, **keys
-    ),
     "unjudged_bounds": lambda frame, **keys: trust.unjudged_bounds(frame, "ap", **BY, **keys),
 }
 LOGS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from helpers import GRADED, Query, frame_of, values
+from helpers import GRADED, Query, frame_of, mean_curves, values
 from papers import (
     CG,
     CHEN,
@@ -27,7 +27,7 @@ from papers import (
     in_rank_order,
 )
 
-from polars_graded import average_curves, evaluate, graded, read_letor
+from polars_graded import evaluate, graded, read_letor
 
 
 def value(expr: pl.Expr, query: Query) -> Any:
@@ -259,7 +259,7 @@ def test_chen_cumulated_gain(line):
 )
 def test_chen_means_over_queries_and_their_ratios(frame, line):
     expr, printed = CHEN_MEANS[line]
-    curves = average_curves(frame, CG, DCG, ICG, IDCG).lazy().collect()
+    curves = mean_curves(frame, CG, DCG, ICG, IDCG).lazy().collect()
     assert curves["rank"].to_list() == list(range(1, 16))
     assert curves.select(expr).to_series().to_list() == list(map(as_printed, entries(printed)))
 
@@ -324,7 +324,7 @@ def test_chen_area_under_the_ratio_of_means_beside_the_mean_of_ratios():
     frame = frame_of(CUMULATED)
     # The slides' area is the mean of the row NDCG as printed, rounded to 0.005 a value.
     printed = [float(value) for value in entries(CHEN_MEANS["NDCG"][1])]
-    curves = average_curves(frame, DCG, IDCG).lazy().collect()
+    curves = mean_curves(frame, DCG, IDCG).lazy().collect()
     ratio_of_means = curves.select((pl.col(DCG) / pl.col(IDCG)).mean()).item()
     assert ratio_of_means == pytest.approx(sum(printed) / 15, abs=0.005)
     area = graded("grade").ranked_by("score").ndcg_area(15, gain="linear", discount="jarvelin")

@@ -154,7 +154,7 @@ ERRORS = [
         r"'curve' must be one number per query, got List.*\n\nHint: name the measure at",
     ),
     (["note"], {}, TypeError, "measure 'note' must be one number per query, got String$"),
-    (["ap", "ap"], {}, ValueError, "each column must be named once, got strategy, query, ap, ap"),
+    (["ap", "ap"], {}, ValueError, "each column must be named once, got ap, ap"),
     ([], {"missing": "skip"}, ValueError, "`missing` must"),
 ]
 

@@ -214,7 +214,7 @@ def test_the_core_runs_without_a_leaf(leaf, tmp_path):
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)  # noqa: S603
 
 
-CORE_TESTS = [f"tests/test_{name}.py" for name in ("namespace", "streaming", "averages")]
+CORE_TESTS = [f"tests/test_{name}.py" for name in ("namespace", "streaming", "significance")]
 """Tests of measures, of frames and of results, which import no leaf."""
 
 

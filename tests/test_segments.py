@@ -8,6 +8,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from report_page import Report, number
 from results import close, rng
 
@@ -120,3 +121,23 @@ def test_a_report_has_the_means_of_segments(tmp_path):
         assert [*map(number, row[2:])] == pytest.approx(expected, abs=5.1e-5)
     without = Report(report(frame.drop("country"), tmp_path / "page.html"))
     assert "Means of ap in segments" not in without.parts[0].tables
+
+
+# Segments and queries that share columns.
+
+
+def test_segments_may_be_columns_of_the_query_but_not_all_of_them():
+    frame = segmented([4, 4])
+    found = summarise(frame, query=["country", "query"], segments="country")
+    assert_frame_equal(found, summarise(frame, segments="country"))
+    for segments in ("query", "strategy", ["country", "query"]):
+        query = ["country", "query"] if isinstance(segments, list) else "query"
+        with pytest.raises(ValueError, match="each column must be named once"):
+            summarise(frame, query=query, segments=segments)
+
+
+def test_no_queries_have_no_means_in_segments():
+    frame = segmented([4, 4])
+    found = summarise(frame.clear(), segments="country")
+    assert found.schema == summarise(frame, segments="country").schema
+    assert found.is_empty()

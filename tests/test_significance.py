@@ -20,7 +20,7 @@ from results import close, compared, drawn, frame_of, of_few, rng
 
 from polars_graded import DataWarning, compare
 from polars_graded._frames.strategies import find_pairs
-from polars_graded._results.measure_values import MeasureValues, Pairs
+from polars_graded._results.measure_values import MeasureMatrix, Pairs
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, compute_agreeing_levels
 
 pytestmark = of_few
@@ -337,7 +337,7 @@ def test_the_permutation_test_supposes_symmetry():
         (1, generator.standard_exponential((1500, 10)) ** 2 - 2),
         (3, generator.laplace(size=(1500, 10))),
     ):
-        results = MeasureValues("ap", pl.Series("query", range(10)), np.zeros((2, 10)))
+        results = MeasureMatrix("ap", pl.Series("query", range(10)), np.zeros((2, 10)))
         ps = []
         for differences in values:
             both = replace(results, values=np.array([differences, np.zeros(10)]))

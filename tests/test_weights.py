@@ -15,7 +15,6 @@ from helpers import needed, table_after
 from polars.testing import assert_frame_equal
 
 from polars_graded import (
-    average_curves,
     charts,
     compare,
     compare_segments,
@@ -201,7 +200,7 @@ def test_wrong_weights_are_refused_everywhere(name, searches, error, sentence):
 
 
 def test_a_missing_column_and_a_test_without_weights_are_refused():
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="weights= names the column"):
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="has no column 'visits'"):
         compare(world(0), "ap", weights="visits")
     with pytest.raises(ValueError, match="'t' or 'permutation' if `weights` differ"):
         compare(world(0), "ap", weights="searches", test="randomised_tukey")
@@ -410,28 +409,6 @@ def test_explored_means_are_weighted(cluster):
     mean = (data["weight"] * data["difference"]).sum() / data["weight"].sum()
     assert mean == pytest.approx(row["difference"])
     assert f"{row['ci_low']:.4f}".replace("-", "−") in str(chart.to_dict()["title"])
-
-
-@pytest.mark.parametrize("lazy", [False, True])
-def test_averages_of_curves_are_weighted(lazy):
-    rows = pl.DataFrame(
-        {
-            "query": [1, 1, 2, 2, 3, 3],
-            "country": ["a", "a", "a", "a", "b", "b"],
-            "grade": [1, 0, 0, 1, 0, 0],
-            "score": [2.0, 1.0] * 3,
-            "searches": [3, 3, 1, 1, 0, 0],
-        }
-    )
-    frame: Any = rows.lazy() if lazy else rows
-    options: dict[str, Any] = {"weights": "searches", "undefined_as": None}
-    found = average_curves(frame, "cg_curve(gain=linear)@2", **options).lazy().collect()
-    assert found[found.columns[-1]].to_list() == [3 / 4, 1]
-    parts = average_curves(frame, "cg_curve(gain=linear)@2", segments="country", **options)
-    assert parts.lazy().collect()["country"].unique().to_list() == ["a"]
-    wrong = frame.with_columns(searches=pl.int_range(pl.len()))
-    with pytest.raises(ValueError, match="each query must have one weight"):
-        average_curves(wrong, "cg_curve(gain=linear)@2", **options)
 
 
 # Simulations

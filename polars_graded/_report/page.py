@@ -17,13 +17,7 @@ from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._results.keys import PassedKeys, check_segment_columns
 from polars_graded._results.measure_values import MeasureColumns
-from polars_graded._results.results import (
-    Missing,
-    Results,
-    ResultsByGrader,
-    check_grader,
-    open_results,
-)
+from polars_graded._results.results import Missing, Results, ResultsByGrader, open_results
 from polars_graded._results.significance import CorrectionName, Options, TestName
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
@@ -173,9 +167,7 @@ def report(
     graders = ResultsByGrader(
         {name: _complete_key(each) for name, each in graders.by_grader.items()}
     )
-    if grader is not None:
-        check_grader("grader", grader, graders.by_grader)
-    results = graders.only if grader is None else graders.by_grader[grader]
+    results = graders.only if grader is None else graders.get(grader)
     # These modules import Altair, which `import polars_graded` does not load.
     from polars_graded._report.figures import RankedFrame, use_own_theme
     from polars_graded._report.parts import Contents

@@ -27,6 +27,7 @@ from polars_graded._results.comparing import (
     compute_interactions,
     differences,
     rank_strategies,
+    summarise_results,
 )
 from polars_graded._results.keys import (
     CLUSTER,
@@ -36,7 +37,6 @@ from polars_graded._results.keys import (
     check_independence,
     list_unit_columns,
 )
-from polars_graded._results.means import summarise_results
 from polars_graded._results.results import Results, ResultsByGrader
 from polars_graded._results.significance import TESTS, Options, describe_test
 from polars_graded._sentences import format_count, shorten_names
@@ -249,7 +249,7 @@ class Contents:
         The histograms compare `reference`, an index of a strategy, with the first of the others.
         """
         others = [place for place in facts.order if place != reference]
-        name, values = facts.name, self.results.get_results(facts.name)
+        name, values = facts.name, self.results.get_matrix(facts.name)
         filled = pl.col(name).fill_null(0) if self.results.missing == "zero" else name
         frame = self.frame.select("strategy", "query", filled, *list_unit_columns(self.frame))
         frame = frame.filter(pl.col("query").is_in(values.queries.implode(), nulls_equal=True))

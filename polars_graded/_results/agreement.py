@@ -156,10 +156,10 @@ def agreement(
     frame = frame.lazy().collect()
     grades = Grades.of(collect_grades(frame, grader_columns, query, doc), grader_columns)
     check_independence(frame, Keys(query), remedy=". Intervals may be too short")
-    places = range(len(grades.names))
+    places = range(len(grades.graders))
     pairs = [*combinations(places, 2)]
     if trusted is not None:
-        first = grades.names.index(check_choice("trusted", trusted, grades.names))
+        first = grades.graders.index(check_choice("trusted", trusted, grades.graders))
         pairs = [(first, other) for other in places if other != first]
     rows = [row for i, j in pairs for row in grades.compare_pair(i, j, level)]
     if len(places) > 2:  # noqa: PLR2004
@@ -203,31 +203,29 @@ def collect_grades(
 class Grades:
     """Grades of all documents, sorted by query."""
 
-    names: Sequence[str]
-    values: Floats
+    graders: Sequence[str]
+    scale: Floats
     """Different grades of all graders, in ascending order."""
     codes: Integers
-    """Indices into `values`, one row per document and one column per grader; -1 for no grade."""
+    """Indices into `scale`, one row per document and one column per grader; -1 for no grade."""
     query: Integers
     """Number of the query of each document, ascending from 0."""
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> Grades:
-        """Return the grades in the columns `names`, sorted by query.
+    def of(cls, rows: pl.DataFrame, graders: Sequence[str]) -> Grades:
+        """Return the grades in the columns `graders`, sorted by query.
 
         Raise if there are more than `MAX_GRADES` different grades.
         """
         rows = rows.sort(QUERY_NUMBER)
-        numbers = rows.select(names).to_numpy().reshape(rows.height, len(names))
-        are_present = rows.select(pl.col(names).is_not_null()).to_numpy()
-        values = np.unique(numbers[are_present]) if are_present.any() else np.zeros(1)
-        if len(values) > MAX_GRADES:
-            msg = f"there must be at most {MAX_GRADES} different grades, got {len(values)}"
+        numbers = rows.select(graders).to_numpy().reshape(rows.height, len(graders))
+        are_present = rows.select(pl.col(graders).is_not_null()).to_numpy()
+        scale = np.unique(numbers[are_present]) if are_present.any() else np.zeros(1)
+        if len(scale) > MAX_GRADES:
+            msg = f"there must be at most {MAX_GRADES} different grades, got {len(scale)}"
             raise ValueError(msg)
-        codes = np.where(
-            are_present, np.searchsorted(values, np.where(are_present, numbers, 0)), -1
-        )
-        return cls(names, values, codes, rows[QUERY_NUMBER].to_numpy())
+        codes = np.where(are_present, np.searchsorted(scale, np.where(are_present, numbers, 0)), -1)
+        return cls(graders, scale, codes, rows[QUERY_NUMBER].to_numpy())
 
     @property
     def n_queries(self) -> int:
@@ -236,7 +234,7 @@ class Grades:
 
     def compare_pair(self, i: int, j: int, level: float) -> Iterator[dict[str, Any]]:
         """Yield the rows of the agreement of grader `i` with grader `j`."""
-        k, a, b = len(self.values), self.codes[:, i], self.codes[:, j]
+        k, a, b = len(self.scale), self.codes[:, i], self.codes[:, j]
         has_both = (a >= 0) & (b >= 0)
         cells = (self.query * k + a) * k + b
         joint = np.bincount(cells[has_both], minlength=self.n_queries * k * k)
@@ -244,18 +242,18 @@ class Grades:
         tables = _jackknife(by_query)[:, np.newaxis]
         coefficients = {
             name: each[:, 0]
-            for name, each in _compute_pair_coefficients(tables, self.values).items()
+            for name, each in _compute_pair_coefficients(tables, self.scale).items()
         }
-        graders = self.names[i], self.names[j]
         counts = by_query.sum(axis=1) + by_query.sum(axis=2)
-        return self._make_rows(graders, has_both, coefficients, counts, level)
+        pair = self.graders[i], self.graders[j]
+        return self._make_rows(pair, has_both, coefficients, counts, level)
 
     def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
         """Yield the rows of the agreement of all graders together.
 
         Documents may have different numbers of grades.
         """
-        k, nearness = len(self.values), _compute_nearness(self.values)
+        k, nearness = len(self.scale), _compute_nearness(self.scale)
         grade_counts = (
             np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
         )
@@ -293,7 +291,7 @@ class Grades:
             estimates = {
                 "equal": equal / n,
                 "fleiss_kappa": _correct_for_chance(equal / n, (shares**2).sum(axis=1)),
-                **_compute_alphas(tables, self.values),
+                **_compute_alphas(tables, self.scale),
                 "ac2": _compute_ac2(near_pairs / n, shares, nearness),
             }
         counts = sum_by_query(grade_counts * has_several)
@@ -302,7 +300,7 @@ class Grades:
     def _make_rows(
         self,
         graders: tuple[str | None, str | None],
-        judged: Mask,
+        is_judged: Mask,
         coefficients: Mapping[str, Floats],
         counts: Floats,
         level: float,
@@ -313,7 +311,7 @@ class Grades:
         """
         # The jackknife leaves out only queries with grades that can be compared.
         is_compared = np.asarray(counts.any(axis=1))
-        documents, queries = int(judged.sum()), int(np.count_nonzero(is_compared))
+        documents, queries = int(is_judged.sum()), int(np.count_nonzero(is_compared))
         n_informative = _count_informative_queries(counts)
         estimates = _compute_intervals(coefficients, is_compared, level)
         for coefficient, (value, low, high) in estimates.items():
@@ -358,16 +356,16 @@ def _count_informative_queries(counts: Floats) -> int:
 
 
 def _compute_intervals(
-    estimates: Mapping[str, Floats], counts: Mask, level: float
+    estimates: Mapping[str, Floats], is_compared: Mask, level: float
 ) -> dict[str, tuple[float, float, float]]:
     """Return each coefficient with its jackknife interval, NaN if unknown.
 
     Each array of `estimates` contains the value of all queries, then for each query the value
-    without it. `counts` is the mask of the queries with grades that can be compared.
+    without it. `is_compared` is the mask of the queries with grades that can be compared.
     """
-    n, ends = int(np.count_nonzero(counts)), {}
+    n, ends = int(np.count_nonzero(is_compared)), {}
     for name, (value, *others) in estimates.items():
-        without = np.array(others)[counts] if n else np.full(1, np.nan)
+        without = np.array(others)[is_compared] if n else np.full(1, np.nan)
         is_bounded = name not in UNBOUNDED_COEFFICIENTS and value < 1
         z, jackknife = (value, without)
         if is_bounded:
@@ -404,31 +402,31 @@ def _compute_jackknife_margin(without: Floats, level: float) -> float | None:
 # Coefficients
 
 
-def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floats]:
+def _compute_pair_coefficients(tables: Floats, scale: Floats) -> dict[str, Floats]:
     """Return the coefficients of two graders from joint tables of grades."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         one, other = shares.sum(axis=-1), shares.sum(axis=-2)
-        distance = np.abs(values[:, np.newaxis] - values)
+        distance = np.abs(scale[:, np.newaxis] - scale)
         kinds = {"": distance > 0, "_linear": distance, "_quadratic": distance**2}
         flat = shares.reshape(*shares.shape[:-2], -1)
         disagreement = {
             name: flat @ kind.ravel().astype(np.float64) for name, kind in kinds.items()
         }
-        nearness = _compute_nearness(values)
+        nearness = _compute_nearness(scale)
         return {
             "equal": 1 - disagreement[""],
             **{
                 f"kappa{name}": 1 - disagreement[name] / ((one @ kind) * other).sum(axis=-1)
                 for name, kind in kinds.items()
             },
-            **_compute_alphas(tables + tables.swapaxes(-2, -1), values),
+            **_compute_alphas(tables + tables.swapaxes(-2, -1), scale),
             "ac2": _compute_ac2(flat @ nearness.ravel(), (one + other) / 2, nearness),
-            "difference": one @ values - other @ values,
+            "difference": one @ scale - other @ scale,
         }
 
 
-def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
+def _compute_alphas(coincidences: Floats, scale: Floats) -> dict[str, Floats]:
     """Return Krippendorff's alphas, ordinal and interval, from coincidences.
 
     The ordinal distance of two grades is the distance of their mean ranks among all given grades.
@@ -437,7 +435,7 @@ def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
     n = counts.sum(axis=-1)
     ranks = counts.cumsum(axis=-1) - counts / 2
     alphas = {}
-    for name, positions in (("alpha_ordinal", ranks), ("alpha_interval", values + 0 * ranks)):
+    for name, positions in (("alpha_ordinal", ranks), ("alpha_interval", scale + 0 * ranks)):
         # alpha = 1 - observed / expected. With centred values x, the observed disagreement is
         # 2 * (spread - product) / n, and the expected disagreement is 2 * spread / (n - 1).
         x = positions - ((counts * positions).sum(axis=-1) / n)[..., np.newaxis]
@@ -448,9 +446,9 @@ def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
     return alphas
 
 
-def _compute_nearness(values: Floats) -> Floats:
+def _compute_nearness(scale: Floats) -> Floats:
     """Return the quadratic weights 1 - (distance / largest distance)²."""
-    distance: Floats = (values[:, np.newaxis] - values) ** 2
+    distance: Floats = (scale[:, np.newaxis] - scale) ** 2
     nearness: Floats = 1 - distance / max(distance.max(initial=0), np.finfo(float).tiny)
     return nearness
 

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import (
-    TEXT_TYPES,
-    check_choice,
-    check_column_names,
-    check_columns,
-    check_frame,
-    first_few,
-)
+from polars_graded._checks import TEXT_TYPES, check_columns, check_frame, first_few
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS
 from polars_graded._frames.strategies import find_index
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.measures import Measure
+from polars_graded._results.keys import list_columns
 from polars_graded._results.measure_values import name_pairs
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
-from polars_graded._results.results import (
-    Results,
-    check_one_grader,
-    order_strategies,
-    split_by_grader,
-)
+from polars_graded._results.results import Results, check_one_grader, order_strategies
 from polars_graded._sentences import format_count
-
-Change: TypeAlias = Literal["same", "changed"]
-
-CHANGES = ("judgments", "formulas", "scale")
-"""Arguments of `gate` that allow a difference in how the two results were measured."""
 
 SCALE = ("irrelevant", "max_grade", "relevant_from", "undefined_as", "condensed")
 """Settings that may differ with `gate(scale="changed")`. The order of ties may then differ, too."""
@@ -55,7 +40,7 @@ class Matched(NamedTuple):
     """Indices of the strategies in the results."""
     b: Integers
     """Indices of their baselines."""
-    names: Sequence[pl.Series]
+    pair_columns: Sequence[pl.Series]
     """Names of the strategies, and names of their baselines, as in the given results."""
     notes: str
     """Differences that an argument allowed, and conditions that could not be checked."""
@@ -79,12 +64,11 @@ def pair_with_baseline(results: Results, baseline: Any, changes: Mapping[str, st
         raise ValueError(msg)
     is_baseline = pl.col(results.keys.strategy) == pl.lit(baseline)
     both = results.rows.filter(~is_baseline), results.rows.filter(is_baseline)
-    conditions = Conditions(*both, results, changes)
-    conditions.check()
     # Strategies in one frame were measured together, so that nothing is noted as not checked.
-    conditions.unchecked.clear()
+    differences = (each for each in compare_conditions(*both, results) if each.argument is not None)
     b = np.full(len(a), index)
-    return Matched(results, a, b, name_pairs(strategies, a, b), conditions.notes)
+    pair_columns = name_pairs(strategies, a, b)
+    return Matched(results, a, b, pair_columns, check_conditions(differences, changes))
 
 
 def _pair_with_results(
@@ -97,17 +81,13 @@ def _pair_with_results(
     """
     keys, rows, strategies = results.keys, results.rows, results.strategies
     name, identity = keys.strategy, keys.identity
-    clusters = [] if keys.cluster is None else check_column_names("cluster", keys.cluster)
-    weights = [] if keys.weights is None else [keys.weights]
-    key_columns = [*dict.fromkeys([name, *identity, *clusters])]
-    columns = [*dict.fromkeys([*key_columns, *weights, *results.measures])]
-    older = _join_query_columns(older, rows, identity, [*clusters, *weights])
+    key_columns = [*dict.fromkeys([name, *identity, *list_columns(keys.cluster)])]
+    columns = [*dict.fromkeys([*key_columns, *keys.unit_columns, *results.measures])]
+    older = _join_query_columns(older, rows, identity, keys.unit_columns)
     older = cast_measures(older, results.measures, key_columns)
-    check_one_grader(
-        "baseline",
-        [*split_by_grader(older, keys, results.measures)],
-        ".filter(grader={!r}) of the frame selects the results of one grader",
-    )
+    if GRADER in older.columns and GRADER not in key_columns:
+        hint = ".filter(grader={!r}) of the frame selects the results of one grader"
+        check_one_grader("baseline", older[GRADER].unique(maintain_order=True).to_list(), hint)
     check_columns("baseline", columns, older.schema)
     rows, older = unify_keys(rows, older, key_columns)
     new_names, older_names = strategies.cast(rows.schema[name]), order_strategies(older[name])
@@ -116,9 +96,9 @@ def _pair_with_results(
     places = [0 if is_only else find_index(older_names, each) for each in new_names]
     baselines = older_names[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(baselines.implode()))
-    conditions = Conditions(rows, older, results, changes)
-    conditions.check()
-    conditions.check_queries()
+    conditions = compare_conditions(rows, older, results)
+    queries = compare_coverage(rows, older, keys.queries)
+    notes = check_conditions(chain(conditions, queries), changes)
     text = pl.col(name).cast(pl.String)
     both = [
         rows.select(columns).with_columns(text),
@@ -129,7 +109,7 @@ def _pair_with_results(
         np.array([find_index(together.strategies, each) for each in names])
         for names in (new_names.cast(pl.String), baselines.cast(pl.String) + BASELINE_SUFFIX)
     )
-    return Matched(together, a, b, [strategies, baselines], conditions.notes)
+    return Matched(together, a, b, [strategies, baselines], notes)
 
 
 def _join_query_columns(
@@ -142,15 +122,16 @@ def _join_query_columns(
     stated = [name for name in columns if name not in identity]
     if not stated or not {*identity} <= {*older.columns}:
         return older
-    by_query, older = unify_keys(rows.select(*identity, *stated).unique(), older, identity)
-    on: Any = {"on": identity, "how": "left", "nulls_equal": True, "maintain_order": "left"}
-    joined = older.join(by_query, **on, suffix=" new")
-    both = {name: f"{name} new" for name in stated if name in older.columns}
-    values = [
-        pl.coalesce(new, pl.col(name).cast(rows.schema[name], strict=False)).alias(name)
-        for name, new in both.items()
+    rows, older = unify_keys(rows.select(*identity, *stated), older, identity)
+    own = [
+        pl.col(name).cast(dtype, strict=False)
+        for name, dtype in rows.schema.items()
+        if name in stated and name in older.columns
     ]
-    return joined.with_columns(values).drop(both.values())
+    both = pl.concat([rows, older.select(*identity, *own)], how="diagonal")
+    by_query = both.unique(identity, keep="first", maintain_order=True)
+    on: Any = {"on": identity, "how": "left", "nulls_equal": True, "maintain_order": "left"}
+    return older.drop(stated, strict=False).join(by_query, **on)
 
 
 BASELINE_SUFFIX = " of the baseline"
@@ -175,153 +156,152 @@ def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
 # Conditions of measuring
 
 
-@dataclass
-class Conditions:
-    """Compare how two results were measured: judgments, formulas, scale, ties and queries.
+class Difference(NamedTuple):
+    """Difference between two results in how they were measured."""
 
-    A difference that no argument allows raises an error.
+    argument: str | None
+    """Argument of `gate` that allows it; None for a condition that the results do not record."""
+    text: str
+
+
+def check_conditions(differences: Iterable[Difference], changes: Mapping[str, str]) -> str:
+    """Return allowed differences and unrecorded conditions as text, or "".
+
+    Raise if no argument allows a difference. `changes` contains the arguments of `gate` by name.
     """
-
-    rows: pl.DataFrame
-    older: pl.DataFrame
-    results: Results
-    """The new results, whose keys and measures hold for both frames."""
-    changes: Mapping[str, str]
-    """Arguments of `gate` by name: `{"scale": "changed"}` allows a difference in scale."""
-    allowed: list[str] = field(default_factory=list)
-    """Differences that an argument allowed."""
-    unchecked: list[str] = field(default_factory=list)
-    """Conditions that the results do not record."""
-
-    @property
-    def notes(self) -> str:
-        """Return allowed differences and unchecked conditions as text, or ""."""
-        parts = [f"allowed: {', '.join(self.allowed)}"] if self.allowed else []
-        if self.unchecked:
-            parts.append(
-                f"not checked, since the results do not record them: {', '.join(self.unchecked)}"
-            )
-        return "; ".join(parts)
-
-    def check(self) -> None:
-        """Check that judgments, formulas, scale and ties of both results agree."""
-        for name in CHANGES:
-            check_choice(name, self.changes[name], get_args(Change))
-        settings = read_settings(self.rows), read_settings(self.older)
-        self._check_judgments()
-        self._check_formulas(*settings)
-        self._check_scale(*settings)
-
-    def _refuse_or_allow(self, argument: str, difference: str) -> None:
-        """Raise an error for a difference, or note that an argument allows it."""
-        if self.changes[argument] in ("same", "error"):
+    allowed, unchecked = [], []
+    for argument, text in differences:
+        if argument is None:
+            unchecked.append(text)
+        elif changes[argument] in ("same", "error"):
             value = "drop" if argument == "missing" else "changed"
             msg = (
-                f"`per_query` and `baseline` must not differ: {difference}\n\n"
+                f"`per_query` and `baseline` must not differ: {text}\n\n"
                 f"Hint: {argument}={value!r} allows it, and the sentence of the verdict reports it"
             )
             raise ValueError(msg)
-        self.allowed.append(difference)
+        else:
+            allowed.append(text)
+    notes = {"allowed": allowed, "not checked, since the results do not record them": unchecked}
+    return "; ".join(f"{words}: {', '.join(texts)}" for words, texts in notes.items() if texts)
 
-    def check_queries(self) -> None:
-        """Raise if one of two results lacks queries, unless that is allowed.
 
-        Results without a common query raise an error in any case.
-        """
-        on = self.results.keys.queries
-        rows, older = (
-            frame.select(on).unique(maintain_order=True) for frame in (self.rows, self.older)
+def compare_conditions(
+    rows: pl.DataFrame, older: pl.DataFrame, results: Results
+) -> Iterator[Difference]:
+    """Yield differences in judgments, formulas, scale and order of ties.
+
+    `results` has the keys and the measures of both frames.
+    """
+    passed = results.columns.requested
+    formulas = {name: passed.get(name) or name for name in results.measures}
+    yield from _compare_judgments(rows, older, results.keys.identity, formulas)
+    new_settings, older_settings = read_settings(rows), read_settings(older)
+    has_settings = bool(new_settings and older_settings)
+    if not has_settings:
+        yield Difference(None, "formulas")
+    for column, passed_formula in formulas.items():
+        now, then = (
+            _find_formulas(column, passed_formula, settings)
+            for settings in (new_settings, older_settings)
         )
-        for name, queries in (("per_query", rows), ("baseline", older)):
-            if queries.is_empty():
-                msg = f"`{name}` must have at least one query, got none"
-                raise ValueError(msg)
-        for queries, others, lacks in (
-            (rows, older, "`baseline` lacks {} of `per_query`"),
-            (older, rows, "`per_query` lacks {} of `baseline`"),
-        ):
-            lost = queries.join(others, on=on, how="anti", nulls_equal=True, maintain_order="left")
-            if lost.height == queries.height:
-                msg = (
-                    "`baseline` must have queries in common with `per_query`, got none: "
-                    f"`per_query` has {format_count(rows.height, 'queries')}, such as "
-                    f"{rows.row(0)}, and `baseline` has {older.height:,}, such as {older.row(0)}"
-                )
-                raise ValueError(msg)
-            if lost.height:
-                names = [", ".join(map(str, key)) for key in lost.head(MAX_NAMED_QUERIES).rows()]
-                more = [] if lost.height <= MAX_NAMED_QUERIES else ["..."]
-                count = f"{lost.height:,} of the {format_count(queries.height, 'queries')}"
-                difference = f"{lacks.format(count)} ({', '.join([*names, *more])})"
-                self._refuse_or_allow("missing", difference)
-
-    def _check_judgments(self) -> None:
-        """Raise if the judgments of two results differ, unless that is allowed.
-
-        If a measure needs further columns of documents, such as subtopics, these are compared too.
-        """
-        on = self.results.keys.identity
-        compared = {JUDGMENTS: "judgments"}
-        measures = (Measure.try_parse(each) for each in self._list_formulas().values())
-        if any(measure is not None and measure.definition.inputs for measure in measures):
-            compared[DOCUMENTS] = "documents or columns of documents"
-        for column, noun in compared.items():
-            if column not in self.rows.columns or column not in self.older.columns:
-                self.unchecked.append(noun)
-                continue
-            now, then = (frame.select(*on, column).unique() for frame in (self.rows, self.older))
-            joined = now.join(then, on=on, nulls_equal=True, suffix=" then")
-            differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
-            if changed := joined.filter(differs).n_unique(on):
-                of = format_count(joined.n_unique(on), "queries")
-                self._refuse_or_allow("judgments", f"other {noun} in {changed:,} of {of}")
-
-    def _list_formulas(self) -> dict[str, str]:
-        """Return the measure that the caller passed for each column, or its name."""
-        passed = self.results.columns.requested
-        return {name: passed.get(name) or name for name in self.results.measures}
-
-    def _check_formulas(self, new: Settings, older: Settings) -> None:
-        """Raise if the formulas of two results differ, unless that is allowed."""
-        if not (new and older):
-            self.unchecked.append("formulas")
-        for column, passed in self._list_formulas().items():
-            now, then = (
-                {texts["measures"].get(column) for texts in side if "measures" in texts} - {None}
-                for side in (new, older)
-            )
-            # Results without a recorded formula are assumed to have the formula that the caller
-            # passed, or else the formula that the name of the column means.
-            formula = _parse_formula(passed) or _parse_formula(column)
-            if passed != column and _parse_formula(passed):
-                now |= {formula}
-            now, then = now or {formula}, then or {formula}
-            if len((now | then) - {None}) > 1:
-                texts = [" and ".join(sorted(filter(None, side))) for side in (now, then)]
-                difference = f"{column!r} is {texts[0]} in `per_query` and {texts[1]} in `baseline`"
-                self._refuse_or_allow("formulas", difference)
-
-    def _check_scale(self, new: Settings, older: Settings) -> None:
-        """Raise if two results differ in scale or order of ties, unless allowed."""
-        if not (new and older):
-            self.unchecked.append("scale and tie order")
-            return
-        for name in (*SCALE, "ties"):
-            now, then = ([each.get(name) for each in side] for side in (new, older))
-            if any(each != now[0] for each in [*now, *then]):
-                other = next((each for each in then if each != now[0]), then[0])
-                difference = f"`{name}` is {now[0]!r} in `per_query` and {other!r} in `baseline`"
-                self._refuse_or_allow("scale", difference)
+        if passed_formula != column:
+            now |= _parse_formulas(passed_formula)
+        yield from _compare_texts("formulas", repr(column), now, then)
+    if not has_settings:
+        yield Difference(None, "scale and tie order")
+        return
+    for name in (*SCALE, "ties"):
+        now, then = (
+            {repr(each.get(name)) for each in settings}
+            for settings in (new_settings, older_settings)
+        )
+        yield from _compare_texts("scale", f"`{name}`", now, then)
 
 
-def _parse_formula(text: str) -> str | None:
-    """Return the full formula of a measure; None if the text names no measure."""
+def _compare_texts(argument: str, name: str, now: set[str], then: set[str]) -> Iterator[Difference]:
+    """Yield a difference if two results, or the rows of one, have different settings."""
+    if len(now | then) > 1:
+        new, older = (" and ".join(sorted(texts)) for texts in (now, then))
+        yield Difference(argument, f"{name} is {new} in `per_query` and {older} in `baseline`")
+
+
+def _compare_judgments(
+    rows: pl.DataFrame, older: pl.DataFrame, on: Sequence[str], formulas: Mapping[str, str]
+) -> Iterator[Difference]:
+    """Yield a difference in the judgments of queries.
+
+    If a measure needs further columns of documents, such as subtopics, these are compared too.
+    """
+    compared = {JUDGMENTS: "judgments"}
+    measures = [Measure.try_parse(each) for each in formulas.values()]
+    if any(measure is not None and measure.definition.inputs for measure in measures):
+        compared[DOCUMENTS] = "documents or columns of documents"
+    for column, noun in compared.items():
+        if column not in rows.columns or column not in older.columns:
+            yield Difference(None, noun)
+            continue
+        now, then = (frame.select(*on, column).unique() for frame in (rows, older))
+        joined = now.join(then, on=on, nulls_equal=True, suffix=" then")
+        differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
+        if changed := joined.filter(differs).n_unique(on):
+            of = format_count(joined.n_unique(on), "queries")
+            yield Difference("judgments", f"other {noun} in {changed:,} of {of}")
+
+
+def _find_formulas(column: str, passed: str, settings: Settings) -> set[str]:
+    """Return the recorded formulas of a column.
+
+    Results without a recorded formula are assumed to have the formula that the caller passed, or
+    else the formula that the name of the column means.
+    """
+    recorded = {each["measures"].get(column) for each in settings if "measures" in each} - {None}
+    return recorded or _parse_formulas(passed) or _parse_formulas(column)
+
+
+def _parse_formulas(text: str) -> set[str]:
+    """Return the full formula of a measure; nothing if the text names no measure."""
     measure = Measure.try_parse(text)
-    return None if measure is None else measure.formula
+    return set() if measure is None else {measure.formula}
+
+
+def compare_coverage(
+    rows: pl.DataFrame, older: pl.DataFrame, on: Sequence[str]
+) -> Iterator[Difference]:
+    """Yield the queries that one of two results lacks.
+
+    Results without queries, or without a common query, raise an error.
+    """
+    new_queries, older_queries = (
+        frame.select(on).unique(maintain_order=True) for frame in (rows, older)
+    )
+    for name, queries in (("per_query", new_queries), ("baseline", older_queries)):
+        if queries.is_empty():
+            msg = f"`{name}` must have at least one query, got none"
+            raise ValueError(msg)
+    for queries, others, lacks in (
+        (new_queries, older_queries, "`baseline` lacks {} of `per_query`"),
+        (older_queries, new_queries, "`per_query` lacks {} of `baseline`"),
+    ):
+        lost = queries.join(others, on=on, how="anti", nulls_equal=True, maintain_order="left")
+        if lost.height == queries.height:
+            count = format_count(new_queries.height, "queries")
+            msg = (
+                "`baseline` must have queries in common with `per_query`, got none: `per_query` "
+                f"has {count}, such as {new_queries.row(0)}, and `baseline` has "
+                f"{older_queries.height:,}, such as {older_queries.row(0)}"
+            )
+            raise ValueError(msg)
+        if lost.height:
+            names = [", ".join(map(str, key)) for key in lost.head(MAX_NAMED_QUERIES).rows()]
+            more = [] if lost.height <= MAX_NAMED_QUERIES else ["..."]
+            count = f"{lost.height:,} of the {format_count(queries.height, 'queries')}"
+            text = f"{lacks.format(count)} ({', '.join([*names, *more])})"
+            yield Difference("missing", text)
 
 
 def unify_keys(
-    rows: pl.DataFrame, older: pl.DataFrame, keys: Sequence[str]
+    rows: pl.DataFrame, older: pl.DataFrame, key_columns: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Cast each key column to one type in both results.
 
@@ -329,7 +309,7 @@ def unify_keys(
     the other side becomes text too. Raise if types differ otherwise.
     """
     casts: list[pl.Expr] = []
-    for key in keys:
+    for key in key_columns:
         now, then = rows.schema[key], older.schema[key]
         if now == then:
             continue

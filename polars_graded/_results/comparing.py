@@ -1,4 +1,4 @@
-"""Comparisons of strategies in pairs, in segments and by query, and their ranks.
+"""Means of strategies, their comparisons in pairs, in segments and by query, and their ranks.
 
 Each measure in the frame that `evaluate` returns becomes an array with one row per strategy and one
 column per query. All statistics are computed from these arrays.
@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_number
+from polars_graded._checks import check_choice, check_level, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import PassedKeys, check_independence
-from polars_graded._results.means import summarise_results
 from polars_graded._results.measure_values import (
     MIN_VALUES,
     MeasureColumns,
+    MeasureMatrix,
     Pairs,
     check_has_best,
+    compute_mean_and_std,
+    compute_mean_intervals,
+    compute_weighted_medians,
     divide,
     find_places,
     name_pairs,
@@ -53,7 +56,7 @@ from polars_graded._results.significance import (
 )
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-__all__ = ["compare", "compare_segments", "differences", "rank_strategies"]
+__all__ = ["compare", "compare_segments", "differences", "rank_strategies", "summarise"]
 
 MAX_CONDITION = 1e12
 """Maximum condition number of covariances; with a larger one they count as singular."""
@@ -61,8 +64,143 @@ MAX_CONDITION = 1e12
 RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
 """Columns of `rank_strategies` that neither `summarise` nor `compare` has."""
 
+GEOMETRIC_FLOOR = 1e-5
+"""Value that replaces smaller ones in a geometric mean, as in trec_eval."""
+
 LETTERS = "abcdefghijklmnoprstuvwxyz"
 """Names of groups, and of strategies in a table. "q" is left out: it has no superscript form."""
+
+
+# Means of strategies
+
+
+@checks_call
+def summarise(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: MeasureColumns,
+    segments: str | Sequence[str] | None = None,
+    confidence: float = 0.95,
+    cluster: Columns | None = None,
+    weights: str | None = None,
+    query: Columns | None = None,
+    strategy: str | None = None,
+    missing: Missing = "error",
+    grader: str | None = None,
+) -> pl.DataFrame:
+    r"""Summarise each strategy's results: mean, interval, median and deviation.
+
+    .. math:: \bar x = \frac{1}{n} \sum_q x_q \qquad
+        s^2 = \frac{1}{n - 1} \sum_q (x_q - \bar x)^2 \qquad
+        g = \exp \Big( \frac{1}{n} \sum_q \ln \max(x_q, 0.00001) \Big)
+
+    As text: ``mean = ∑ x(q) / n; s² = ∑ (x(q) - mean)² / (n - 1);
+    g = exp(∑ ln(max(x(q), 0.00001)) / n)``
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, segments, missing, grader, cluster
+        As for `compare`. With `cluster`, intervals use cluster-robust standard errors.
+    weights
+        The column that states how much each query counts, such as its number of searches. All
+        statistics are then weighted. A query of weight 0 is left out, and its weight must not be
+        null or negative. The page "Compare strategies" has the formulas.
+    confidence
+        The confidence of the interval, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, segment and strategy, in this order. Columns are Float64 unless stated
+        otherwise:
+
+        - `measure` (String), the segments, the strategy (under the name of its column), `queries`
+          and with `cluster` the number of `clusters` (UInt32), with `weights` Kish's effective
+          number of queries, `effective_queries`, and `median`;
+        - `geometric_mean` (:math:`g`), which for `ap` is GMAP; values below 0.00001 count as
+          0.00001, as in trec_eval, since a single 0 would otherwise make the result 0;
+        - `best` (String, null if unknown), which value is best, as for `compare`; `confidence`;
+        - `mean`, and `std` (:math:`s`, null for one query);
+        - `ci_low`, `ci_high`: Student's interval of the mean,
+          :math:`\bar x \pm t_{n-1} s / \sqrt n`, null if there are fewer than two queries or all
+          values are equal.
+
+    References
+    ----------
+    Robertson: On GMAP, and other transformations, 2006.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {"strategy": "bm25", "query": ["a", "b", "c"], "ap": [0.25, 0.5, 1.0]}
+    ... )
+    >>> summarise(per_query, "ap").select("strategy", "queries", "median", "geometric_mean")
+    shape: (1, 4)
+    ┌──────────┬─────────┬────────┬────────────────┐
+    │ strategy ┆ queries ┆ median ┆ geometric_mean │
+    │ ---      ┆ ---     ┆ ---    ┆ ---            │
+    │ str      ┆ u32     ┆ f64    ┆ f64            │
+    ╞══════════╪═════════╪════════╪════════════════╡
+    │ bm25     ┆ 3       ┆ 0.5    ┆ 0.5            │
+    └──────────┴─────────┴────────┴────────────────┘
+
+    The traffic of each query, joined to the results, gives its weight:
+
+    >>> traffic = pl.DataFrame({"query": ["a", "b", "c"], "searches": [200, 100, 100]})
+    >>> summarise(per_query.join(traffic, on="query"), "ap", weights="searches").select(
+    ...     "strategy", "queries", "effective_queries", "median", "mean"
+    ... )
+    shape: (1, 5)
+    ┌──────────┬─────────┬───────────────────┬────────┬──────┐
+    │ strategy ┆ queries ┆ effective_queries ┆ median ┆ mean │
+    │ ---      ┆ ---     ┆ ---               ┆ ---    ┆ ---  │
+    │ str      ┆ u32     ┆ f64               ┆ f64    ┆ f64  │
+    ╞══════════╪═════════╪═══════════════════╪════════╪══════╡
+    │ bm25     ┆ 3       ┆ 2.666667          ┆ 0.375  ┆ 0.5  │
+    └──────────┴─────────┴───────────────────┴────────┴──────┘
+    """
+    check_level(confidence)
+    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, keys, missing, grader)
+    return results.stack(lambda each: summarise_results(each, confidence))
+
+
+def summarise_results(results: Results, confidence: float) -> pl.DataFrame:
+    """Return the table of `summarise` for one grader."""
+    return pl.concat(
+        make_measure_table(
+            measure, [results.strategies], segment, _compute_summary(matrix, confidence)
+        )
+        for measure in results.measures
+        for segment, matrix in results.split_segments(measure)
+    )
+
+
+def _compute_summary(matrix: MeasureMatrix, confidence: float) -> dict[str, Any]:
+    """Return the statistics of each strategy."""
+    values, n, shares = matrix.values, matrix.n, matrix.shares
+    mean, low, high = compute_mean_intervals(matrix, confidence)
+    # numpy warns if it averages no values. So without queries, average a NaN: the result is NaN.
+    samples = values if n else np.full((len(values), 1), np.nan)
+    logarithms = np.log(np.maximum(samples, GEOMETRIC_FLOOR))
+    if shares is None:
+        median, log_mean = np.median(samples, axis=1), logarithms.mean(axis=1)
+    else:
+        median, log_mean = compute_weighted_medians(samples, shares), logarithms @ shares
+    return {
+        "queries": n,
+        **count_units(matrix),
+        "median": median,
+        "geometric_mean": np.exp(log_mean),
+        "best": matrix.best,
+        "confidence": confidence,
+        "mean": mean,
+        "std": compute_mean_and_std(values, shares)[1],
+        "ci_low": low,
+        "ci_high": high,
+    }
+
+
+# Differences of pairs
 
 
 @checks_call
@@ -278,17 +416,17 @@ def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
     # Values that other strategies lack do not matter.
     results = results.replace(rows=results.rows.filter(pl.col(keys.strategy).is_in(both.implode())))
     i, j = (find_index(results.strategies, name) for name in (a, b))
-    values = results.get_results(results.measures[0])
-    [difference] = values.compute_differences(np.array([i]), np.array([j]))
-    better = np.sign(difference) * values.sign
+    matrix = results.get_matrix(results.measures[0])
+    [difference] = matrix.compute_differences(np.array([i]), np.array([j]))
+    better = np.sign(difference) * matrix.sign
     # The sign is an index into this list: 0 gives None (a tie), 1 gives i, -1 (the last item) j.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
-    several = values.queries.dtype == pl.Struct
+    several = matrix.queries.dtype == pl.Struct
     table = pl.DataFrame(
         [
-            *(values.queries.struct.unnest() if several else [values.queries]),
-            pl.Series("value_a", values.values[i]),
-            pl.Series("value_b", values.values[j]),
+            *(matrix.queries.struct.unnest() if several else [matrix.queries]),
+            pl.Series("value_a", matrix.values[i]),
+            pl.Series("value_b", matrix.values[j]),
             pl.Series("difference", difference),
             results.strategies.gather(winner).alias("winner"),
         ]
@@ -307,54 +445,55 @@ def compare_results(
 ) -> pl.DataFrame:
     """Return the result of `compare` for one grader."""
     a, b = find_pairs(results.strategies, baseline)
-    names = name_pairs(results.strategies, a, b)
+    pair_columns = name_pairs(results.strategies, a, b)
     tables, messages = [], dict[str, None]()
     for measure in results.measures:
-        segments, values_of_segments = zip(*results.split_segments(measure), strict=True)
-        pairs = [Pairs(values, a, b) for values in values_of_segments]
-        statistics = _compute_statistics(pairs, options, rope)
+        segments, matrices = zip(*results.split_segments(measure), strict=True)
+        by_segment = [Pairs(matrix, a, b) for matrix in matrices]
+        statistics = _compute_statistics(by_segment, options, rope)
         tables += [
-            make_measure_table(measure, segment, names, columns)
+            make_measure_table(measure, pair_columns, segment, columns)
             for segment, columns in zip(segments, statistics, strict=True)
         ]
-        messages |= dict.fromkeys(find_weak_tests(pairs, options))
+        messages |= dict.fromkeys(find_weak_tests(by_segment, options))
     for message in messages:
         warn_the_caller(DataWarning.tests, message)
     return pl.concat(tables)
 
 
 def _compute_statistics(
-    pairs: Sequence[Pairs], options: Options, rope: float | None
+    by_segment: Sequence[Pairs], options: Options, rope: float | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of the pairs of each segment, with the main results last."""
-    outcomes = [run_test(segment, options) for segment in pairs]
+    outcomes = [run_test(pairs, options) for pairs in by_segment]
     tests = compute_tests(outcomes, options.correction, options.level)
-    for segment, outcome, test_columns in zip(pairs, outcomes, tests, strict=True):
-        difference, std, higher, lower = segment.statistics
-        mean, baseline_mean = segment.means
-        low, high = outcome.interval(np.full(len(segment), options.level))
-        better = segment.results.higher_is_better
-        statistics = {
-            "queries": np.full(len(segment), segment.n),
-            **count_units(segment.results, len(segment)),
-            "best": segment.results.best,
+    for pairs, outcome, columns_of_test in zip(by_segment, outcomes, tests, strict=True):
+        difference, std, higher, lower = pairs.statistics
+        mean, baseline_mean = pairs.means
+        low, high = outcome.interval(np.full(len(pairs), options.level))
+        wins, losses = (higher, lower) if pairs.matrix.higher_is_better else (lower, higher)
+        p_corrected = columns_of_test.pop("p_corrected")
+        yield {
+            "queries": pairs.n,
+            **count_units(pairs.matrix),
+            "best": pairs.matrix.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
             "relative_difference": divide(difference, baseline_mean),
             "d_z": divide(difference, std),
-            "wins": higher if better else lower,
-            "ties": segment.n - higher - lower,
-            "losses": lower if better else higher,
-            **({} if rope is None else _compute_equivalence(segment, rope)),
+            "wins": wins,
+            "ties": pairs.n - higher - lower,
+            "losses": losses,
+            **({} if rope is None else _compute_equivalence(pairs, rope)),
             "test": options.test,
             "correction": options.correction,
-            **test_columns,
+            **columns_of_test,
             "confidence": options.confidence,
             "difference": difference,
             "ci_low": low,
             "ci_high": high,
+            "p_corrected": p_corrected,
         }
-        yield statistics | {"p_corrected": statistics.pop("p_corrected")}
 
 
 def _compute_equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
@@ -365,7 +504,7 @@ def _compute_equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
     estimate = estimate_differences(pairs)
     # If all queries tie, the difference is certain to be 0.
     error, ties = estimate.error, (std == 0) & (mean == 0)
-    up = mean * pairs.results.sign
+    up = mean * pairs.matrix.sign
     better, worse = (
         np.where(ties, 0, stdtr(estimate.n - 1, (gain - rope) / error)) for gain in (up, -up)
     )
@@ -499,36 +638,31 @@ def compute_interactions(
 ) -> pl.DataFrame:
     """Return the table of `compare_segments` for one grader, with segments."""
     a, b = find_pairs(results.strategies, baseline)
-    tables = []
+    pair_columns, tables = name_pairs(results.strategies, a, b), []
     for measure in results.measures:
-        segments = [
-            Pairs(values, a, b)
-            for _, values in results.split_segments(measure)
-            if values.effective_number >= MIN_VALUES
+        by_segment = [
+            Pairs(matrix, a, b)
+            for _, matrix in results.split_segments(measure)
+            if matrix.effective_number >= MIN_VALUES
         ]
-        n, effective = (
-            np.array(numbers, dtype=np.float64)[:, np.newaxis]
-            for numbers in (
-                [pairs.units.n for pairs in segments],
-                [pairs.results.effective_number for pairs in segments],
-            )
-        )
-        shape = len(segments), len(a)
+        shape = len(by_segment), len(a)
         mean, std = (
-            np.reshape([getattr(pairs.units.statistics, name) for pairs in segments], shape)
+            np.reshape([getattr(pairs.units.statistics, name) for pairs in by_segment], shape)
             for name in ("mean", "std")
         )
-        clusters = _list_clusters(segments)
+        n = np.reshape([pairs.units.n for pairs in by_segment], (-1, 1))
+        effective = np.reshape([pairs.matrix.effective_number for pairs in by_segment], (-1, 1))
+        clusters = _list_clusters(by_segment)
         if clusters is not None and len(clusters) < n.sum():
-            f, df, p = _compute_hotelling(segments, clusters, mean, std)
+            f, df, p = _compute_hotelling(by_segment, clusters, mean, std)
         else:
             f, df, p = _compute_welch(effective, mean, std * np.sqrt(effective / n))
-        means = mean if segments else np.full((1, len(a)), np.nan)
+        means = mean if by_segment else np.full((1, len(a)), np.nan)
         statistics = {
-            "segments": np.full(len(a), len(segments)),
-            "queries": sum(pairs.n for pairs in segments),
-            **({} if clusters is None else {"clusters": len(clusters)}),
-            **_count_effective(results, measure),
+            "segments": len(by_segment),
+            "queries": sum(pairs.n for pairs in by_segment),
+            "clusters": None if clusters is None else len(clusters),
+            EFFECTIVE: count_units(results.get_matrix(measure)).get(EFFECTIVE),
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
             "f": f,
@@ -536,26 +670,20 @@ def compute_interactions(
             "p_value": p,
             "p_corrected": correct_p_values(correction, p),
         }
-        names = name_pairs(results.strategies, a, b)
-        tables.append(make_measure_table(measure, ALL_QUERIES, names, statistics))
+        # Columns of counts are left out without clusters or weights.
+        known = {name: values for name, values in statistics.items() if values is not None}
+        tables.append(make_measure_table(measure, pair_columns, ALL_QUERIES, known))
     return pl.concat(tables)
 
 
-def _count_effective(results: Results, measure: str) -> dict[str, float]:
-    """Return the column of the effective number of all queries; nothing without weights."""
-    if results.weights is None:
-        return {}
-    return {EFFECTIVE: float(results.get_results(measure).effective_number)}
-
-
-def _list_clusters(segments: Sequence[Pairs]) -> Any:
+def _list_clusters(by_segment: Sequence[Pairs]) -> Any:
     """Return the numbers of all clusters of some segments; None without clusters."""
-    numbers = [pairs.results.clusters for pairs in segments if pairs.results.clusters is not None]
+    numbers = [pairs.matrix.clusters for pairs in by_segment if pairs.matrix.clusters is not None]
     return np.unique(np.concatenate(numbers)) if numbers else None
 
 
 def _compute_hotelling(
-    segments: Sequence[Pairs], clusters: Integers, mean: Floats, std: Floats
+    by_segment: Sequence[Pairs], clusters: Integers, mean: Floats, std: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return F, the degrees of freedom and the p value of each pair, for dependent segments.
 
@@ -566,17 +694,17 @@ def _compute_hotelling(
 
     k, n_pairs = mean.shape
     # Each cluster adds its share to the error of the mean difference of each segment.
-    shares = np.zeros((n_pairs, k, len(clusters)))
-    for place, pairs in enumerate(segments):
-        columns = np.searchsorted(clusters, _list_clusters([pairs]))
+    contributions = np.zeros((n_pairs, k, len(clusters)))
+    for place, pairs in enumerate(by_segment):
+        own_clusters = np.searchsorted(clusters, _list_clusters([pairs]))
         for part in pairs.split(pairs.n):
             deviations = pairs.compute_differences(part) - mean[place, part, np.newaxis]
-            shares[part, place, columns] = pairs.results.linearise(deviations)
+            contributions[part, place, own_clusters] = pairs.matrix.linearise(deviations)
     # All segments are compared with the first one, in units of the smallest standard deviation.
     unit = np.where(std.min(axis=0) > 0, std.min(axis=0), np.nan)
     effects = (mean[1:] - mean[0]).T / unit[:, np.newaxis]
-    contrasts = (shares[:, 1:] - shares[:, :1]) / unit[:, np.newaxis, np.newaxis]
-    size, smallest = len(clusters), min(pairs.results.effective_number for pairs in segments)
+    contrasts = (contributions[:, 1:] - contributions[:, :1]) / unit[:, np.newaxis, np.newaxis]
+    size, smallest = len(clusters), min(pairs.matrix.effective_number for pairs in by_segment)
     covariances = size / (size - 1) * contrasts @ contrasts.swapaxes(1, 2)
     f, df, p = np.full((3, n_pairs), np.nan)
     for index in np.flatnonzero(~np.isnan(unit) & (smallest >= k)):
@@ -596,8 +724,8 @@ def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats
     """
     from scipy.special import fdtrc
 
-    k, pairs = mean.shape
-    f, df, p = np.full((3, pairs), np.nan)
+    k, n_pairs = mean.shape
+    f, df, p = np.full((3, n_pairs), np.nan)
     is_varied = (std > 0).all(axis=0) & (k > 1)
     if is_varied.any():
         mean, std = mean[:, is_varied], std[:, is_varied]
@@ -731,21 +859,22 @@ def rank_strategies(
 def rank_results(results: Results, options: Options) -> pl.DataFrame:
     """Return the ranks of strategies by all pairwise comparisons."""
     means = summarise_results(results, options.confidence)
-    pairs = compare_results(results, options)
-    both = zip(
-        *(each.partition_by("measure", *results.keys.segments) for each in (means, pairs)),
-        strict=True,
-    )
-    strategy = results.strategies.name
-    check_free_names(RANK_COLUMNS, strategy=strategy, segments=results.keys.segments or None)
+    comparison = compare_results(results, options)
+    strategy, segments = results.strategies.name, results.keys.segments
+    check_free_names(RANK_COLUMNS, strategy=strategy, segments=segments or None)
+    parts = (table.partition_by("measure", *segments) for table in (means, comparison))
     return pl.concat(
-        _rank_segment(of_strategies, of_pairs, results.keys.segments, strategy, options.level)
-        for of_strategies, of_pairs in both
+        _rank_segment(means_of_part, comparison_of_part, segments, strategy, options.level)
+        for means_of_part, comparison_of_part in zip(*parts, strict=True)
     )
 
 
 def _rank_segment(
-    means: pl.DataFrame, pairs: pl.DataFrame, segments: Sequence[str], strategy: str, alpha: float
+    means: pl.DataFrame,
+    comparison: pl.DataFrame,
+    segments: Sequence[str],
+    strategy: str,
+    level: float,
 ) -> pl.DataFrame:
     """Return the ranked strategies of one measure and segment, best first."""
     best = means["best"][0]
@@ -753,18 +882,19 @@ def _rank_segment(
     # Means that differ only by rounding errors share a rank.
     rank = find_places(means["mean"]).rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
-    is_apart = pairs.select(is_significant(alpha)).to_series().to_numpy()
+    is_apart = comparison.select(is_significant(level)).to_series().to_numpy()
     is_better = np.zeros((means.height, means.height), dtype=bool)
     """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""
     ranks = rank.fill_null(0).to_numpy()
     is_better[a, b] = is_apart & (ranks[a] < ranks[b])
     is_better[b, a] = is_apart & (ranks[b] < ranks[a])
     order = np.argsort(ranks, kind="stable")
-    in_order = is_better[np.ix_(order, order)]
+    is_better_in_order = is_better[np.ix_(order, order)]
+    is_apart_in_order = is_better_in_order | is_better_in_order.T
     ranked = means.select(
         *("measure", *segments, strategy),
         *(name for name in ("queries", "clusters", EFFECTIVE, "best") if name in means.columns),
-        *(pl.lit(pairs[name][0]).alias(name) for name in ("test", "correction") if pairs.height),
+        *(pl.lit(comparison[name][0]).alias(name) for name in ("test", "correction")),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
         # rank_low = 1 + |B|, rank_high = N - |W| (Al Mohamad, Goeman, van Zwet 2021).
@@ -772,7 +902,7 @@ def _rank_segment(
         rank_high=pl.Series(len(is_better) - is_better.sum(axis=1), dtype=pl.UInt32),
     )
     return ranked[order].with_columns(
-        group=pl.Series(name_sets(find_cliques(in_order | in_order.T), len(in_order)))
+        group=pl.Series(name_sets(find_cliques(is_apart_in_order), means.height))
     )
 
 

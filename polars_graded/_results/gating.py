@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_level, check_number
+from polars_graded._checks import check_choice, check_level, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.measures import Measure
-from polars_graded._results.baselines import Change, Matched, pair_with_baseline
+from polars_graded._results.baselines import Matched, pair_with_baseline
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     ROUNDING,
     MeasureColumns,
-    MeasureValues,
+    MeasureMatrix,
     Pairs,
     check_has_best,
     compute_effective_number,
@@ -42,6 +42,8 @@ from polars_graded._sentences.gates import (
 )
 
 __all__ = ["assert_no_worse", "gate"]
+
+Change: TypeAlias = Literal["same", "changed"]
 
 FAILING_VERDICTS = ("worse", BEYOND, "undecided")
 """Verdicts that do not pass, the worst first."""
@@ -166,10 +168,14 @@ def gate(
     └──────────┴────────────┴───────────┴──────────┴──────────┘
     """
     check_level(confidence)
-    changes = {"judgments": judgments, "formulas": formulas, "scale": scale, "missing": missing}
+    changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
+    for argument, change in changes.items():
+        check_choice(argument, change, get_args(Change))
     keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader, "refuse")
-    matched = pair_with_baseline(results.only.with_best_values(), baseline, changes)
+    matched = pair_with_baseline(
+        results.only.with_best_values(), baseline, {**changes, "missing": missing}
+    )
     return decide_verdicts(matched, margin, confidence)
 
 
@@ -183,19 +189,19 @@ def decide_verdicts(
     level = check_level(confidence) / n_verdicts
     for measure in results.measures:
         check_has_best(measure, results.best[measure], "decide which strategy is worse")
-        given = results.get_given_values(measure)
+        given = results.get_given_matrix(measure)
         maximum = find_maximum(results.formulas.get(measure, measure), given.values)
         limits = Limits(_check_margin(measure, margin, maximum), level, maximum)
         parts = zip(results.split_segments(measure), results.segments, strict=True)
-        for (segment, values), (_, places) in parts:
-            pairs = Pairs(values, matched.a, matched.b)
-            columns = _compute_verdicts(pairs, given.select(places), limits, confidence)
-            tables.append(make_measure_table(measure, segment, matched.names, columns))
+        for (segment, matrix), (_, indices) in parts:
+            pairs = Pairs(matrix, matched.a, matched.b)
+            statistics = _compute_verdicts(pairs, given.select(indices), limits, confidence)
+            tables.append(make_measure_table(measure, matched.pair_columns, segment, statistics))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
         pl.lit(matched.notes).alias("notes"),
     )
-    strategy, segments = matched.names[0].name, results.keys.segments
+    strategy, segments = matched.pair_columns[0].name, results.keys.segments
     sentences = [
         write_sentence(row, strategy, segments, confidence, MIN_CHANGED_QUERIES)
         for row in table.rows(named=True)
@@ -295,7 +301,7 @@ class Limits(NamedTuple):
 
 
 def _compute_verdicts(
-    pairs: Pairs, with_missing: MeasureValues, limits: Limits, confidence: float
+    pairs: Pairs, with_missing: MeasureMatrix, limits: Limits, confidence: float
 ) -> dict[str, Any]:
     """Return statistics and verdicts of pairs of strategy and baseline."""
     mean, _, higher, lower = pairs.statistics
@@ -313,24 +319,19 @@ def _compute_verdicts(
     verdict[is_overturned] = "undecided"
     means, baseline_means = pairs.means
     counts: dict[str, Any] = {}
-    if pairs.results.clusters is not None:
-        counts = {
-            "clusters": np.full(len(pairs), pairs.units.n),
-            "changed_clusters": pairs.changed_units,
-        }
-    if pairs.results.weights is not None:
-        counts |= {
-            EFFECTIVE: np.full(len(pairs), float(pairs.results.effective_number)),
-            EFFECTIVE_CHANGED: pairs.count_effective_changes(),
-        }
+    if pairs.matrix.clusters is not None:
+        counts = {"clusters": pairs.units.n, "changed_clusters": pairs.changed_units.number}
+    if pairs.matrix.weights is not None:
+        counts[EFFECTIVE] = float(pairs.matrix.effective_number)
+        counts[EFFECTIVE_CHANGED] = pairs.changed_units.effective
     return {
-        "queries": np.full(len(pairs), pairs.n),
+        "queries": pairs.n,
         "strategy_queries": has_value[pairs.a].sum(axis=1),
         "baseline_queries": has_value[pairs.b].sum(axis=1),
         "lost": lost,
         "undefined": (~has_value[pairs.a] & ~has_value[pairs.b]).sum(axis=1),
         "changed": higher + lower,
-        "best": pairs.results.best,
+        "best": pairs.matrix.best,
         "baseline_mean": baseline_means,
         "mean": means,
         **counts,
@@ -347,11 +348,11 @@ def _compute_verdicts(
 def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
     """Return each pair's interval and verdict."""
     low, high = compute_careful_intervals(pairs, limits.level, limits.maximum)
-    lowest_gain, highest_gain = (low, high) if pairs.results.higher_is_better else (-high, -low)
+    lowest_gain, highest_gain = (low, high) if pairs.matrix.higher_is_better else (-high, -low)
     # A loss of exactly the margin may exceed it by a rounding error, as 0.8 - 0.7 exceeds 0.1.
-    rounding = ROUNDING * max(limits.margin, pairs.results.floor)
+    rounding = ROUNDING * max(limits.margin, pairs.matrix.floor)
     verdicts = {
-        UNCHANGED: (pairs.changed_units == 0) & (pairs.n > 0),
+        UNCHANGED: (pairs.changed_units.number == 0) & (pairs.n > 0),
         "better": lowest_gain > 0,
         "worse": highest_gain < -limits.margin - rounding,
         WITHIN: (highest_gain < 0) & (lowest_gain > -limits.margin + rounding),
@@ -363,7 +364,7 @@ def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
 
 
 def _fill_with_worst(
-    pairs: Pairs, with_missing: MeasureValues, place: int, maximum: float | None
+    pairs: Pairs, with_missing: MeasureMatrix, place: int, maximum: float | None
 ) -> Pairs:
     """Return a pair whose missing values are filled unfavourably.
 
@@ -378,10 +379,10 @@ def _fill_with_worst(
         if maximum is not None
         else (np.nanmin(with_missing.values), np.nanmax(with_missing.values))
     )
-    worst, best = value_range if pairs.results.higher_is_better else value_range[::-1]
-    filled = np.where(has_value, values, [[worst], [best]])[:, has_either]
-    results = with_missing.select(np.flatnonzero(has_either))
-    return Pairs(replace(results, values=filled), np.array([0]), np.array([1]))
+    worst_value, best_value = value_range if pairs.matrix.higher_is_better else value_range[::-1]
+    filled = np.where(has_value, values, [[worst_value], [best_value]])[:, has_either]
+    matrix = with_missing.select(np.flatnonzero(has_either))
+    return Pairs(replace(matrix, values=filled), np.array([0]), np.array([1]))
 
 
 # Cautious intervals
@@ -402,21 +403,21 @@ def compute_careful_intervals(
     weights, the effective number of changed queries decides whether few have a difference, and
     Stringer's interval is that of the effective number of queries.
     """
-    units, n_changed = pairs.units, pairs.changed_units
+    units = pairs.units
     mean, std, *_ = units.statistics
     low, high = estimate_differences(pairs).compute_ends(level)
     if units.n > 1:
         for part in units.split(units.n):
-            is_weighted = pairs.results.shares is not None
+            is_weighted = pairs.matrix.shares is not None
             skewness = _compute_weighted_skewness(pairs, part) if is_weighted else None
             differences = units.compute_differences(part)
             johnson = compute_johnson_interval(
-                differences, level, pairs.results.effective_number, skewness
+                differences, level, pairs.matrix.effective_number, skewness
             )
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
-    is_sparse = (pairs.count_effective_changes() < MIN_CHANGED_QUERIES) | (std == 0)
+    is_sparse = (pairs.changed_units.effective < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and units.n and is_sparse.any():
         sparse = np.flatnonzero(is_sparse)
@@ -425,7 +426,7 @@ def compute_careful_intervals(
         )
     if max_difference is not None:
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
-    is_unchanged = (n_changed == 0) & (pairs.n > 0)
+    is_unchanged = (pairs.changed_units.number == 0) & (pairs.n > 0)
     low[is_unchanged] = high[is_unchanged] = 0
     return low, high
 
@@ -434,16 +435,16 @@ def _compute_sparse_intervals(
     pairs: Pairs, sparse: Integers, means: Floats, level: float, max_difference: float
 ) -> Floats:
     """Return Stringer's interval of some pairs, with a value per unit."""
-    results = pairs.results
-    if results.shares is None:
-        units, sizes, shares = pairs.units.results, 1, None
+    matrix = pairs.matrix
+    if matrix.shares is None:
+        units, sizes, shares = pairs.units.matrix, 1, None
         # A cluster whose size is r times the mean size has the value r (m - d) + d, where m is its
-        # mean difference and d that of all queries (see `MeasureValues.units`).
-        ratio = results.unit_sizes.max() * units.n / pairs.n
+        # mean difference and d that of all queries (see `MeasureMatrix.units`).
+        ratio = matrix.unit_sizes.max() * units.n / pairs.n
         reach = ratio * max_difference + (ratio - 1) * np.abs(means)
     else:
         # With weights, a unit has its mean difference and its share in the sum of weights.
-        units, sizes, shares = pairs.totals.results, results.unit_sizes, results.unit_shares
+        units, sizes, shares = pairs.totals.matrix, matrix.unit_sizes, matrix.unit_shares
         reach = np.full(len(sparse), max_difference)
     selected = Pairs(units, pairs.a[sparse], pairs.b[sparse])
     ends = [
@@ -521,8 +522,8 @@ def _compute_weighted_skewness(pairs: Pairs, part: slice) -> Floats:
     A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
     of all units alike is used, because the few units of large weight do not show it.
     """
-    shares = pairs.results.unit_shares
-    means = pairs.totals.compute_differences(part) / pairs.results.unit_sizes
+    shares = pairs.matrix.unit_shares
+    means = pairs.totals.compute_differences(part) / pairs.matrix.unit_sizes
     skewness: Floats = compute_skewness(means) * (shares**3).sum() / (shares**2).sum() ** 1.5
     return skewness
 

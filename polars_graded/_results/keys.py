@@ -7,24 +7,24 @@ other in any way. A weight states how much a query counts, such as the number of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import polars as pl
 
 from polars_graded._checks import (
     HINT,
+    check_choice,
     check_column_name,
     check_column_names,
     check_columns,
-    check_list,
     first_few,
     hint_at_maker,
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.request import RECORDS
-from polars_graded._frames.tables import GRADER
+from polars_graded._frames.tables import GRADER, check_graders_named
 from polars_graded._measuring.measures import Measure
 from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -35,8 +35,16 @@ COLUMNS_OF_LONG_TABLES = ("measure", "cutoff", "rank")
 COLUMNS_OF_MEANS = ("measure", "strategy", "mean", "ci_low")
 """Columns that show that a frame is a table of `summarise` or `compare`, not results per query."""
 
+MEANINGS_OF_KEYS = {
+    "strategy": "the column of strategies",
+    "query": "the columns that identify a query",
+}
+
 CLUSTER, WEIGHT = "cluster of the query", "weight of the query"
 """Columns with the number of the cluster and with the weight of each query."""
+
+NUMBER = "number of the query"
+"""Column of the index of each query, while clusters are numbered."""
 
 Dependence: TypeAlias = Literal["warn", "refuse", "ignore"]
 """Treatment of queries that probably depend on each other, if `cluster` is not passed."""
@@ -53,11 +61,13 @@ class Keys:
     cluster: Columns | None = None
     """The columns of clusters of queries, which may also be key columns."""
     weights: str | None = None
+    grader: str | None = None
+    """The column of graders, if there are any."""
 
     @property
     def queries(self) -> list[str]:
         """Return the columns that identify a query."""
-        return check_column_names("query", self.query)
+        return list_columns(self.query)
 
     @property
     def one(self) -> pl.Expr:
@@ -69,6 +79,11 @@ class Keys:
     def identity(self) -> list[str]:
         """Return the distinct columns that identify a query in a segment."""
         return [*dict.fromkeys([*self.queries, *self.segments])]
+
+    @property
+    def unit_columns(self) -> list[str]:
+        """Return the columns of clusters and of weights."""
+        return [*list_columns(self.cluster), *list_columns(self.weights)]
 
 
 @dataclass(frozen=True)
@@ -82,12 +97,20 @@ class PassedKeys:
     cluster: Columns | None = None
     weights: str | None = None
 
-    def find(self, rows: pl.DataFrame, measures: Sequence[Any] = ()) -> Keys:
+    def __post_init__(self) -> None:
+        """Raise if an argument does not name columns."""
+        for argument, columns in vars(self).items():
+            if columns is not None and argument in ("strategy", "weights"):
+                check_column_name(argument, columns)
+            elif columns is not None:
+                check_column_names(argument, columns)
+
+    def find(self, rows: pl.DataFrame, requested: Collection[str] = ()) -> Keys:
         """Return the key columns of results, passed or found.
 
         If the caller does not pass a key, the column named "strategy" or "query" is used, if it
-        exists. Other columns are candidates if no argument names them and if their name and type
-        fit a key:
+        exists. Other columns are candidates if no argument names them, if they are no requested
+        measures, and if their name and type fit a key:
 
         1. If the strategy is known and the query is not passed, several columns may identify a
            query together: all candidates, and the column "query" if it exists. They are used if
@@ -97,39 +120,40 @@ class PassedKeys:
         3. If a key is missing and there are several candidates, an error asks for the key. The
            order of columns does not show which column is meant.
         """
-        schema, segments = rows.schema, check_segment_columns(self.segments)
-        strategy, query = self.strategy, self.query
-        if strategy is None and "strategy" in schema:
-            strategy = "strategy"
-        if query is None and "query" in schema:
-            query = "query"
+        schema, segments = rows.schema, list_columns(self.segments)
+        strategy = self.strategy or ("strategy" if "strategy" in schema else None)
+        query = self.query or ("query" if "query" in schema else None)
         if query is None and {*COLUMNS_OF_MEANS} <= {*schema}:
             msg = (
                 "`per_query` must have one row per strategy and query, got a table of means"
                 f"{hint_at_maker('per_query')}"
             )
             raise ValueError(msg)
-        columns = collect_column_names(*check_list("measures", measures or [None]))
-        others = collect_column_names(query, strategy, segments, self.weights)
-        used = {GRADER, *columns, *others}
+        others = {*list_columns(query), strategy, *segments, self.weights}
+        grader = GRADER if GRADER in {*schema} - others else None
         candidates = [
-            name for name, dtype in schema.items() if name not in used and can_be_key(name, dtype)
+            name
+            for name, dtype in schema.items()
+            if name not in {GRADER, *requested, *others} and can_be_key(name, dtype)
         ]
-        if self.query is None and candidates and strategy in (names := schema.names()):
-            fixed = [strategy, *({GRADER} & {*names} - others)]
+        if self.query is None and candidates and strategy is not None and strategy in schema:
+            fixed = [strategy, *list_columns(grader)]
             if len(candidates) > 1:
                 # A column with one value per strategy describes it, such as `a` and `b` of a pair.
                 n_fixed = rows.n_unique(fixed)
-                varying = [name for name in candidates if rows.n_unique([*fixed, name]) > n_fixed]
+                varying = [
+                    name for name in candidates if count_keys(rows, [*fixed, name]) > n_fixed
+                ]
                 candidates = varying or candidates
-            several = [name for name in names if name in (*candidates, query)]
-            parts = [name for name in segments if name in names]
-            if len(several) > 1 and _identify_queries(rows, fixed, parts, query, several):
-                query = several
-        missing = {"strategy": strategy, "query": query}
-        missing_keys = [key for key, column in missing.items() if column is None]
+            together = [name for name in schema if name in (*candidates, query)]
+            parts = [name for name in segments if name in schema]
+            if len(together) > 1 and _identify_queries(rows, fixed, parts, query, together):
+                query = together
+        missing_keys = [
+            key for key, name in {"strategy": strategy, "query": query}.items() if name is None
+        ]
         if missing_keys and len(candidates) > 1:
-            hints = (f"{key}=... names {NAMES_OF_KEYS[key]}" for key in missing_keys)
+            hints = (f"{key}=... names {MEANINGS_OF_KEYS[key]}" for key in missing_keys)
             hint = hint_at_maker("per_query", f"{HINT} {', '.join(hints)}")
             msg = (
                 f"{' and '.join(f'`{key}`' for key in missing_keys)} must be passed if there is no "
@@ -147,32 +171,32 @@ class PassedKeys:
             segments=segments,
             cluster=self.cluster,
             weights=self.weights,
+            grader=grader,
         )
-
-
-NAMES_OF_KEYS = {
-    "strategy": "the column of strategies",
-    "query": "the columns that identify a query",
-}
 
 
 def _identify_queries(
     rows: pl.DataFrame,
-    strategies: list[str],
-    segments: list[str],
+    fixed: Sequence[str],
+    segments: Sequence[str],
     query: Any,
-    several: list[str],
+    together: Sequence[str],
 ) -> bool:
-    """Return whether each strategy has each combination of the columns `several` once.
+    """Return whether each strategy has each combination of the columns `together` once.
 
     Return False if the column "query" alone distinguishes the rows of a strategy, since the other
     columns are then not needed.
     """
-    if query is not None and rows.n_unique([*strategies, *segments, query]) == rows.height:
+    if query is not None and count_keys(rows, [*fixed, *segments, query]) == rows.height:
         return False
-    queries = [*several, *segments]
-    n_pairs = rows.n_unique(strategies) * rows.n_unique(queries)
-    return rows.n_unique([*strategies, *queries]) == rows.height == n_pairs
+    queries = [*together, *segments]
+    n_pairs = count_keys(rows, fixed) * count_keys(rows, queries)
+    return count_keys(rows, [*fixed, *queries]) == rows.height == n_pairs
+
+
+def count_keys(rows: pl.DataFrame, columns: Sequence[str]) -> int:
+    """Return the number of different keys; a column may be named twice."""
+    return rows.n_unique([*dict.fromkeys(columns)])
 
 
 def can_be_key(name: str, dtype: pl.DataType) -> bool:
@@ -181,6 +205,49 @@ def can_be_key(name: str, dtype: pl.DataType) -> bool:
         return False
     holds_values = dtype.is_float() or dtype.is_decimal() or dtype.is_nested()
     return not holds_values and dtype not in (pl.Boolean, pl.Object) and not Measure.try_parse(name)
+
+
+def check_columns_of_results(
+    rows: pl.DataFrame, keys: Keys, requested: Collection[str] = (), grader: str | None = None
+) -> None:
+    """Raise if a column does not exist, has two roles or a wrong type, or lacks the grader.
+
+    If several columns form the query, segments may be some of them, but not all.
+    """
+    shared = keys.queries if {*keys.queries} - {*keys.segments} else []
+    segments = [name for name in keys.segments if name not in shared]
+    key_columns = [keys.strategy, *keys.queries, *segments]
+    check_named_once([*key_columns, *requested])
+    for name, dtype in rows.schema.items():
+        is_list = isinstance(dtype, pl.List | pl.Array | pl.Object)
+        is_nested_strategy = name == keys.strategy and dtype.is_nested()
+        if name in key_columns and (is_list or is_nested_strategy):
+            msg = f"column {name!r} must hold single values that distinguish rows, got {dtype}"
+            raise TypeError(msg)
+    if grader is not None and keys.grader is None:
+        refuse_no_graders()
+    if keys.grader is not None:
+        if rows.is_empty():
+            msg = "`per_query` must have a row per grader, strategy and query, got none"
+            raise ValueError(msg)
+        check_graders_named(rows, "per_query")
+    check_columns("per_query", [*key_columns, *keys.unit_columns, *requested], rows.columns)
+    if grader is not None:
+        check_choice("grader", grader, rows[GRADER].unique(maintain_order=True))
+
+
+def refuse_no_graders() -> NoReturn:
+    """Raise, since there is no column of graders."""
+    msg = (
+        f"`per_query` must have a column {GRADER!r} to distinguish graders\n\n"
+        "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
+    )
+    raise ValueError(msg)
+
+
+def list_columns(columns: Columns | None) -> list[str]:
+    """Return the names of columns as a list, empty for None."""
+    return [] if columns is None else [columns] if isinstance(columns, str) else [*columns]
 
 
 def collect_column_names(*given: Any) -> set[str]:
@@ -216,85 +283,68 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     and `WEIGHT` with `keys.weights`. It is sorted by segment and query. A query in two segments
     counts as two queries. The number of a cluster is the index of its first query.
     """
-    queries = rows.select(keys.one, *keys.segments).unique()
-    on = queries.columns
-    queries = queries.sort(*on[1:], on[0])
+    identity = rows.select(keys.one, *keys.segments)
+    query, *segments = identity.columns
+    units, clusters = identity, list_columns(keys.cluster)
+    if clusters:
+        units = units.with_columns(rows.select(pl.struct(clusters).alias(CLUSTER)))
     if keys.weights is not None:
-        weights = _read_weights(rows, check_column_name("weights", keys.weights), keys)
-        queries = queries.join(weights, on=on, nulls_equal=True, maintain_order="left")
-    if keys.cluster is not None:
-        clusters = _read_clusters(rows, check_column_names("cluster", keys.cluster), keys)
-        joined = queries.join(clusters, on=on, how="left", nulls_equal=True, maintain_order="left")
-        numbered = joined.with_columns(pl.int_range(pl.len()).alias(CLUSTER))
-        number = pl.col(CLUSTER).min().over(clusters.columns[len(on) :])
-        queries = numbered.select(*queries.columns, number)
-    return queries
+        if not rows.schema[keys.weights].is_numeric():
+            msg = f"weights {keys.weights!r} must be numbers, got {rows.schema[keys.weights]}"
+            raise TypeError(msg)
+        units = units.with_columns(rows[keys.weights].cast(pl.Float64).alias(WEIGHT))
+    units = units.unique().sort(*segments, query)
+    if clusters:
+        _check_one_each(units, identity.columns, CLUSTER, clusters)
+        is_null = pl.all_horizontal(pl.col(CLUSTER).struct.field(clusters).is_null())
+        if n_nulls := units.filter(is_null).height:
+            names, count = ", ".join(map(repr, clusters)), format_count(n_nulls, "queries")
+            msg = f"cluster {names} must not be null, got null for {count}"
+            raise ValueError(msg)
+    if keys.weights is not None:
+        _check_one_each(units, identity.columns, WEIGHT, [keys.weights])
+        units = _select_weighted(units, keys.weights)
+    if clusters:
+        number = pl.col(NUMBER).min().over(CLUSTER).alias(CLUSTER)
+        units = units.with_row_index(NUMBER).with_columns(number).drop(NUMBER)
+    return units
 
 
-def _read_clusters(rows: pl.DataFrame, columns: Sequence[str], keys: Keys) -> pl.DataFrame:
-    """Return the cluster of each query from one or several columns of results.
-
-    Raise if a query has no cluster, or several.
-    """
-    check_columns("per_query", columns, rows.schema, argument="cluster")
-    stated = _read_query_columns(rows, "cluster", columns, keys)
-    is_null = pl.all_horizontal(pl.col(stated.columns[-len(columns) :]).is_null())
-    if n_nulls := stated.filter(is_null).height:
-        names = ", ".join(map(repr, columns))
-        msg = f"cluster {names} must not be null, got null for {format_count(n_nulls, 'queries')}"
-        raise ValueError(msg)
-    return stated
-
-
-def _read_weights(rows: pl.DataFrame, name: str, keys: Keys) -> pl.DataFrame:
-    """Return the weight of each query with a positive weight, as Float64.
-
-    Raise if a weight is null, NaN, infinite or negative, or if all weights are 0.
-    """
-    check_columns("per_query", [name], rows.schema, argument="weights")
-    if not rows.schema[name].is_numeric():
-        msg = f"weights {name!r} must be numbers, got {rows.schema[name]}"
-        raise TypeError(msg)
-    stated = _read_query_columns(rows, "weight", [name], keys)
-    key, *segments, weight = stated.columns
-    stated = stated.select(key, *segments, pl.col(weight).cast(pl.Float64).alias(WEIGHT))
-    is_right = pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0)
-    wrong = stated.filter(~is_right.fill_null(value=False))
-    if wrong.height:
-        hint = f".with_columns(pl.col({name!r}).fill_null(0)) leaves out queries without a weight"
-        msg = (
-            f"weights {name!r} must be finite and at least 0, got {wrong[WEIGHT][0]} for "
-            f"{format_count(wrong.height, 'queries')}: {first_few(wrong[key].to_list())}"
-        )
-        raise ValueError(f"{msg}\n\nHint: {hint}" if wrong[WEIGHT].null_count() else msg)
-    positive = stated.filter(pl.col(WEIGHT) > 0)
-    if stated.height and positive.is_empty():
-        msg = f"weights {name!r} must be above 0 for a query, got 0 for all queries"
-        raise ValueError(msg)
-    return positive
-
-
-def _read_query_columns(
-    rows: pl.DataFrame, noun: str, columns: Sequence[str], keys: Keys
-) -> pl.DataFrame:
-    """Return what the columns state about each query, such as its cluster or its weight.
-
-    The frame has the query as its first column, then the segments and the columns, called by the
-    noun and a number. Raise if a query has several values in a segment.
-    """
-    numbered = [pl.col(name).alias(f"{noun} {place}") for place, name in enumerate(columns)]
-    stated = rows.select(keys.one, *keys.segments, *numbered).unique(maintain_order=True)
-    query, *segments = stated.columns[: -len(columns)]
-    is_repeated = pl.struct(query, *segments).is_duplicated()
-    unclear = stated.filter(is_repeated).get_column(query).unique()
+def _check_one_each(
+    units: pl.DataFrame, identity: Sequence[str], column: str, names: Sequence[str]
+) -> None:
+    """Raise if a query has several clusters, or several weights, in a segment."""
+    stated = units.select(*identity, column).unique(maintain_order=True)
+    unclear = stated.filter(pl.struct(identity).is_duplicated()).to_series().unique().sort()
     if len(unclear):
+        noun = column.partition(" ")[0]
         msg = (
-            f"each query must have one {noun}, got several in {', '.join(map(repr, columns))} for "
+            f"each query must have one {noun}, got several in {', '.join(map(repr, names))} for "
             f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
             "Hint: query=[...] distinguishes queries of several segments that have one name"
         )
         raise ValueError(msg)
-    return stated
+
+
+def _select_weighted(units: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the queries with a positive weight.
+
+    Raise if a weight is null, NaN, infinite or negative, or if all weights are 0.
+    """
+    is_right = pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0)
+    wrong = units.filter(~is_right.fill_null(value=False)).sort(units.columns[0])
+    if wrong.height:
+        hint = f".with_columns(pl.col({name!r}).fill_null(0)) leaves out queries without a weight"
+        msg = (
+            f"weights {name!r} must be finite and at least 0, got {wrong[WEIGHT][0]} for "
+            f"{format_count(wrong.height, 'queries')}: {first_few(wrong.to_series().to_list())}"
+        )
+        raise ValueError(f"{msg}\n\nHint: {hint}" if wrong[WEIGHT].null_count() else msg)
+    positive = units.filter(pl.col(WEIGHT) > 0)
+    if units.height and positive.is_empty():
+        msg = f"weights {name!r} must be above 0 for a query, got 0 for all queries"
+        raise ValueError(msg)
+    return positive
 
 
 def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
@@ -303,6 +353,7 @@ def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     One column identifies a query. Without `keys.cluster` or `keys.weights`, the rows lack the
     column.
     """
+    check_columns("per_query", keys.unit_columns, rows.columns)
     units = read_units(rows, keys)
     rows = rows.drop(list_unit_columns(units), strict=False)
     return rows.join(units, on=keys.identity, nulls_equal=True, maintain_order="left")
@@ -325,7 +376,7 @@ def check_independence(
         return
     fixed = [name for name in (keys.strategy, *keys.segments) if name in rows.columns]
     distinct = rows.select({*fixed, *keys.queries}).unique()
-    if any(distinct.n_unique([*fixed, name]) == distinct.height for name in keys.queries):
+    if any(count_keys(distinct, [*fixed, name]) == distinct.height for name in keys.queries):
         return
     counts = {name: distinct.n_unique(name) for name in keys.queries}
     name = max(counts, key=counts.__getitem__)

@@ -1,7 +1,7 @@
 """Values of one measure as an array, their means and the differences of pairs of strategies.
 
 A row of the array is a strategy, and a column is a query. Independent units are queries, or
-clusters of queries. `MeasureValues.units` replaces the values of queries by one value per unit: by
+clusters of queries. `MeasureMatrix.units` replaces the values of queries by one value per unit: by
 linearised values, whose plain mean is the (weighted) mean, and whose plain standard error is that
 of this mean. So every statistic of units is right for clusters and weights.
 """
@@ -9,7 +9,6 @@ of this mean. So every statistic of units is right for clusters and weights.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ from polars_graded._checks import check_column_name
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.measures import ALL_DEFINITIONS, Measure
-from polars_graded._results.keys import CLUSTER, WEIGHT
+from polars_graded._results.keys import CLUSTER, WEIGHT, check_named_once
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
 """The name of a column, or a mapping with the measure or the best value of each column. An example
@@ -39,7 +38,7 @@ MAX_PART_NUMBERS = 2**16
 
 
 @dataclass(frozen=True)
-class MeasureValues:
+class MeasureMatrix:
     """Values of one measure: a row per strategy and a column per query."""
 
     measure: str
@@ -57,7 +56,7 @@ class MeasureValues:
         """Return the number of queries."""
         return len(self.queries)
 
-    def select(self, indices: Integers) -> MeasureValues:
+    def select(self, indices: Integers) -> MeasureMatrix:
         """Return the values of the queries at these indices."""
         return replace(
             self,
@@ -83,12 +82,17 @@ class MeasureValues:
         return np.unique(self.clusters, return_counts=True)[1]
 
     @property
+    def unit_name(self) -> str:
+        """Return "clusters", or "queries" without clusters."""
+        return "queries" if self.clusters is None else "clusters"
+
+    @property
     def has_clusters(self) -> bool:
         """Return whether a cluster has several queries."""
         return len(self.cluster_sizes) < self.n
 
     @cached_property
-    def units(self) -> MeasureValues:
+    def units(self) -> MeasureMatrix:
         r"""Return one value per independent unit: a cluster, or a query without clusters.
 
         The units have neither clusters nor weights. Let G be the number of clusters, and n the
@@ -104,7 +108,7 @@ class MeasureValues:
         """
         if not self.has_units:
             return replace(self, clusters=None, weights=None)
-        mean = self.compute_means(self.values)[:, np.newaxis]
+        mean = self.means[:, np.newaxis]
         return self._merge(mean + len(self.cluster_sizes) * self.linearise(self.values - mean))
 
     @property
@@ -141,21 +145,19 @@ class MeasureValues:
             return len(self.cluster_sizes)
         return compute_effective_number(self.unit_shares)
 
-    def compute_means(self, values: Floats) -> Floats:
-        """Return the mean of each row of an array with one column per query."""
-        return compute_mean_and_std(values, self.shares)[0]
+    @cached_property
+    def means(self) -> Floats:
+        """Return the mean of each strategy."""
+        return compute_mean_and_std(self.values, self.shares)[0]
 
     @cached_property
-    def totals(self) -> MeasureValues:
+    def totals(self) -> MeasureMatrix:
         """Return the sum of each cluster, or the value of each query without clusters.
 
         With weights, values are multiplied by weights of mean 1.
         """
-        if self.shares is not None:
-            return self._merge(self.sum_clusters(self.n * self.shares * self.values))
-        if not self.has_clusters:
-            return replace(self, clusters=None, weights=None)
-        return self._merge(self.sum_clusters(self.values))
+        values = self.values if self.shares is None else self.n * self.shares * self.values
+        return self._merge(self.sum_clusters(values))
 
     def sum_clusters(self, values: Any) -> Any:
         """Return sums of an array with one column per query: one column per cluster."""
@@ -169,12 +171,12 @@ class MeasureValues:
         """Return the indices of queries, sorted by cluster."""
         return np.argsort(self.clusters, kind="stable")  # type: ignore[arg-type]
 
-    def _merge(self, values: Floats) -> MeasureValues:
+    def _merge(self, values: Floats) -> MeasureMatrix:
         """Return results with one value per cluster."""
         numbers = pl.Series(np.arange(values.shape[1]))
         return replace(self, queries=numbers, values=values, clusters=None, weights=None)
 
-    def restrict(self, queries: pl.Series, *, inside: bool = True) -> MeasureValues:
+    def restrict(self, queries: pl.Series, *, inside: bool = True) -> MeasureMatrix:
         """Keep only the given queries, or drop them if `inside` is False."""
         is_selected = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
         return self.select(is_selected.arg_true().to_numpy())
@@ -218,7 +220,7 @@ class MeasureValues:
 
         Means that are equal up to rounding share a number. Without queries, all numbers are NaN.
         """
-        means = pl.Series(self.compute_means(self.values))
+        means = pl.Series(self.means)
         places: Floats = find_places(means).to_numpy() * self.sign
         return places
 
@@ -248,22 +250,6 @@ class MeasureValues:
 # Means and intervals of arrays
 
 
-def compute_mean(values: Floats) -> float:
-    """Return the mean of values, NaN if there are none."""
-    return float(values.mean()) if len(values) else np.nan
-
-
-def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Return the ends of the central interval of values.
-
-    With `confidence=0.95`, the interval contains the central 95 % of the values. The ends are
-    quantiles along the first axis.
-    """
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
-        ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    return ends
-
-
 def compute_mean_and_std(values: Floats, shares: Floats | None = None) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of each row, NaN if undefined.
 
@@ -280,19 +266,12 @@ def compute_mean_and_std(values: Floats, shares: Floats | None = None) -> tuple[
     if n < 2:  # noqa: PLR2004
         return mean, np.full(count, np.nan)
     deviations = values - mean[:, np.newaxis]
-    highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
-    largest = np.maximum(highest, -lowest)
-    # The squares of tiny deviations would underflow to 0. If all deviations of a row are tiny, they
-    # are multiplied by a power of 2, which is exact.
-    scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
-    if (scale > 1).any():
-        deviations *= scale[:, np.newaxis]
     if shares is not None:
         variance = deviations**2 @ shares / (1 - (shares**2).sum())
     else:
         variance = np.einsum("ij,ij->i", deviations, deviations) / (n - 1)
-    std = np.sqrt(variance) / scale
-    std[highest == lowest] = 0
+    std = np.sqrt(variance)
+    std[deviations.max(axis=1) == deviations.min(axis=1)] = 0
     return mean, std
 
 
@@ -303,16 +282,8 @@ def divide(above: Floats, below: Floats) -> Floats:
     return result
 
 
-def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
-    """Return half the width of Student's interval of a mean; NaN for fewer than two values."""
-    from scipy.special import stdtrit
-
-    t = stdtrit(np.maximum(n - 1, 1), (1 + confidence) / 2)
-    return np.where(np.asarray(n) >= MIN_VALUES, t * std / np.sqrt(n), np.nan)
-
-
 def compute_margin(
-    deviations: Floats, counts: Floats, level: float, scale: float = 1.0
+    deviations: Floats, counts: Floats, level: float, magnitude: float = 1.0
 ) -> float | None:
     """Return half the width of an interval of a mean; None if it is unknown.
 
@@ -322,7 +293,7 @@ def compute_margin(
     the same size, this is n - 1, and if one unit has the only deviation, it is 1. Always n - 1
     would be right for normal deviations, but those of few units are often skewed.
 
-    An error of 1e-12 times `scale` or less may be due to rounding, so the margin is then unknown.
+    An error of 1e-12 times `magnitude` or less may be due to rounding: the margin is then unknown.
     """
     from scipy.special import stdtrit
 
@@ -330,7 +301,7 @@ def compute_margin(
     total = float(counts @ squares)
     error = math.sqrt(total / (n * (n - 1))) if n > 1 else 0.0
     # NaN, which is a value that is undefined without a unit, makes the comparison false.
-    if not error > ROUNDING * scale:
+    if not error > ROUNDING * magnitude:
         return None
     freedom = min(total**2 / float(counts @ squares**2), n - 1)
     return float(-stdtrit(freedom, level / 2) * error)
@@ -372,28 +343,30 @@ def compute_weighted_medians(values: Floats, shares: Floats) -> Floats:
     return medians
 
 
-def make_results(values: Floats, rows: pl.DataFrame) -> MeasureValues:
+def make_matrix(values: Floats, rows: pl.DataFrame) -> MeasureMatrix:
     """Return values with the units in `rows`: a row of values per mean, and a column per query."""
     clusters, weights = (
         rows[name].to_numpy() if name in rows.columns else None for name in (CLUSTER, WEIGHT)
     )
     numbers = pl.Series(np.arange(values.shape[1]))
-    return MeasureValues("", numbers, values, clusters=clusters, weights=weights)
+    return MeasureMatrix("", numbers, values, clusters=clusters, weights=weights)
 
 
 def compute_mean_intervals(
-    results: MeasureValues, confidence: float
+    matrix: MeasureMatrix, confidence: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the mean of each row of values, and both ends of its interval.
 
     The standard error is that of all units, and Student's quantile that of their effective number.
     The ends are NaN if there are fewer than two units, or if all values are equal.
     """
-    mean = results.compute_means(results.values)
-    _, std = compute_mean_and_std(results.units.values)
-    effective = results.effective_number
-    std *= np.sqrt(effective / max(1, results.units.n))
-    margin = compute_mean_margin(np.where(std > 0, std, np.nan), effective, confidence)
+    from scipy.special import stdtrit
+
+    mean, n = matrix.means, matrix.effective_number
+    _, std = compute_mean_and_std(matrix.units.values)
+    std *= np.sqrt(n / max(1, matrix.units.n))
+    std[(std == 0) | (n < MIN_VALUES)] = np.nan
+    margin = stdtrit(max(n - 1, 1), (1 + confidence) / 2) * std / np.sqrt(n)
     return mean, mean - margin, mean + margin
 
 
@@ -401,8 +374,8 @@ def compute_mean_interval(
     column: str, rows: pl.DataFrame, confidence: float = 0.95
 ) -> tuple[float, float | None, float | None]:
     """Return the mean of a column and its interval; the ends are None if there is no interval."""
-    results = make_results(rows[column].to_numpy()[np.newaxis], rows)
-    mean, low, high = (ends.item() for ends in compute_mean_intervals(results, confidence))
+    matrix = make_matrix(rows[column].to_numpy()[np.newaxis], rows)
+    mean, low, high = (ends.item() for ends in compute_mean_intervals(matrix, confidence))
     return mean, None if np.isnan(low) else low, None if np.isnan(high) else high
 
 
@@ -420,11 +393,11 @@ def average_points(
     for place, mask in enumerate(is_known):
         groups.setdefault(mask.tobytes(), []).append(place)
     for places in groups.values():
-        results = make_results(points[places], rows).select(np.flatnonzero(is_known[places[0]]))
+        matrix = make_matrix(points[places], rows).select(np.flatnonzero(is_known[places[0]]))
         if confidence is not None:
-            averages[:, places] = compute_mean_intervals(results, confidence)
-        elif results.n:
-            averages[0, places] = results.compute_means(results.values)
+            averages[:, places] = compute_mean_intervals(matrix, confidence)
+        elif matrix.n:
+            averages[0, places] = matrix.means
     mean, low, high = averages
     return mean, low, high
 
@@ -441,6 +414,14 @@ class Statistics(NamedTuple):
     lower: Integers
 
 
+class ChangedUnits(NamedTuple):
+    """Numbers of units with a difference, for each pair."""
+
+    number: Integers
+    effective: Floats
+    """With weights, the effective numbers; otherwise the same numbers."""
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Pairs of a strategy and its baseline, with the values of a measure.
@@ -448,14 +429,14 @@ class Pairs:
     `a` contains the indices of the strategies, `b` those of their baselines.
     """
 
-    results: MeasureValues
+    matrix: MeasureMatrix
     a: Integers
     b: Integers
 
     @property
     def n(self) -> int:
         """Return the number of queries."""
-        return self.results.n
+        return self.matrix.n
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -464,12 +445,12 @@ class Pairs:
     @cached_property
     def units(self) -> Pairs:
         """Return the pairs with one value per independent unit: a cluster or a query."""
-        return replace(self, results=self.results.units) if self.results.has_units else self
+        return replace(self, matrix=self.matrix.units) if self.matrix.has_units else self
 
     @property
     def totals(self) -> Pairs:
         """Return the pairs with one sum per cluster, or one value per query."""
-        return replace(self, results=self.results.totals)
+        return replace(self, matrix=self.matrix.totals)
 
     def split(self, per_pair: int, max_numbers: int = MAX_PART_NUMBERS) -> Iterator[slice]:
         """Yield slices of the pairs with at most `max_numbers` numbers each.
@@ -481,7 +462,7 @@ class Pairs:
 
     def compute_differences(self, part: slice) -> Floats:
         """Return the differences of some pairs, with one row per pair."""
-        return self.results.compute_differences(self.a[part], self.b[part])
+        return self.matrix.compute_differences(self.a[part], self.b[part])
 
     def compute_tolerances(self, part: slice) -> Floats:
         """Return the tolerances of the differences of some pairs.
@@ -489,36 +470,24 @@ class Pairs:
         A difference within its tolerance may be a rounding error, so `compute_differences` returns
         exactly 0 for it. This 0 has no rounding error, so its tolerance is 0 here.
         """
-        return self.results.compute_tolerances(self.a[part], self.b[part])
+        return self.matrix.compute_tolerances(self.a[part], self.b[part])
 
     @cached_property
-    def changed_units(self) -> Integers:
+    def changed_units(self) -> ChangedUnits:
         """Return each pair's number of clusters, or of queries, with a difference."""
-        if not self.results.has_clusters:
-            return self.statistics.higher + self.statistics.lower
-        counts = np.zeros(len(self), dtype=np.int64)
+        number, effective = np.zeros(len(self), dtype=np.int64), np.zeros(len(self))
+        weights = 1 if self.matrix.shares is None else self.matrix.unit_sizes
         for part in self.split(self.n):
-            is_changed = self.compute_differences(part) != 0
-            per_cluster = self.results.sum_clusters(is_changed.astype(np.int64))
-            counts[part] = np.count_nonzero(per_cluster, axis=1)
-        return counts
-
-    def count_effective_changes(self) -> Floats:
-        """Return each pair's number of changed units; with weights, their effective number."""
-        if self.results.shares is None:
-            return self.changed_units.astype(np.float64)
-        counts = np.zeros(len(self))
-        for part in self.split(self.n):
-            is_changed = (self.compute_differences(part) != 0).astype(np.float64)
-            sizes = self.results.unit_sizes * (self.results.sum_clusters(is_changed) > 0)
-            counts[part] = divide(sizes.sum(axis=1) ** 2, (sizes**2).sum(axis=1))
-        return np.nan_to_num(counts)
+            is_changed = self.matrix.sum_clusters(self.compute_differences(part) != 0) > 0
+            sizes = weights * is_changed.astype(np.float64)
+            number[part] = np.count_nonzero(is_changed, axis=1)
+            effective[part] = divide(sizes.sum(axis=1) ** 2, (sizes**2).sum(axis=1))
+        return ChangedUnits(number, np.nan_to_num(effective))
 
     @property
     def means(self) -> tuple[Floats, Floats]:
         """Return the means of both strategies of each pair."""
-        means = self.results.compute_means(self.results.values)
-        return means[self.a], means[self.b]
+        return self.matrix.means[self.a], self.matrix.means[self.b]
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -527,15 +496,15 @@ class Pairs:
         higher, lower = np.zeros((2, len(self)), dtype=np.int64)
         for part in self.split(self.n) if self.n else ():
             differences = self.compute_differences(part)
-            mean[part], std[part] = compute_mean_and_std(differences, self.results.shares)
+            mean[part], std[part] = compute_mean_and_std(differences, self.matrix.shares)
             if self.n > 1:
                 # The standard deviation becomes 0 if the spread of a pair's differences is within
                 # their largest tolerance. No tolerance exceeds the maximum of `rounding`, so
                 # tolerances are computed only for pairs whose spread is at most this maximum.
                 spread = np.ptp(differences, axis=1)
-                near = np.flatnonzero(spread <= self.results.rounding.max())
+                near = np.flatnonzero(spread <= self.matrix.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]
-                same = spread[near] <= self.results.compute_tolerances(a, b).max(axis=1, initial=0)
+                same = spread[near] <= self.matrix.compute_tolerances(a, b).max(axis=1, initial=0)
                 std[part][near[same]] = 0
             higher[part] = np.count_nonzero(differences > 0, axis=1)
             lower[part] = np.count_nonzero(differences < 0, axis=1)
@@ -588,10 +557,12 @@ def find_best_of_rows(rows: pl.DataFrame) -> Best:
     return find_best(rows["measure"][0]) or "highest"
 
 
-def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
-    """Return the columns that `measures` names."""
-    name_lists = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
-    return [check_column_name("measures", name) for names in name_lists for name in names]
+def collect_measures(measures: Sequence[MeasureColumns]) -> dict[str, str | None]:
+    """Return the columns that the caller named, each with its measure or best value, if passed."""
+    mappings = [each if isinstance(each, Mapping) else {each: None} for each in measures]
+    names = [check_column_name("measures", name) for each in mappings for name in each]
+    check_named_once(names)
+    return {name: text for each in mappings for name, text in each.items()}
 
 
 def parse_best(text: str) -> Best:

@@ -13,9 +13,8 @@ import polars as pl
 from polars_graded._checks import check_choice, check_flag, check_whole_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.comparing import LETTERS, compare_results
+from polars_graded._results.comparing import LETTERS, compare_results, summarise_results
 from polars_graded._results.keys import PassedKeys
-from polars_graded._results.means import summarise_results
 from polars_graded._results.measure_values import MeasureColumns, check_best, find_best_places
 from polars_graded._results.results import EFFECTIVE, Missing, open_results
 from polars_graded._results.significance import (
@@ -127,45 +126,28 @@ def paper_table(
             f"`baseline` names the one to compare with, got {len(names)}"
         )
         raise ValueError(msg)
-    pairs = pl.DataFrame(schema={"p_corrected": pl.Float64})
+    comparison = pl.DataFrame(schema={"p_corrected": pl.Float64})
     if len(names) > 1 or baseline is not None:
-        pairs = compare_results(results, options, baseline)
-    is_tested = pairs["p_corrected"].count() > 0
+        comparison = compare_results(results, options, baseline)
     letters = dict(zip(names, LETTERS, strict=False)) if baseline is None else {}
-    parts, strategy = ["measure", *results.keys.segments], results.strategies.name
-    superscripts = _find_superscripts(
-        pairs.filter(is_significant(options.level)), parts, strategy, letters
-    )
-    writer, head, columns = WRITERS[format], [strategy], []
-    for part, rows_of_part in means.group_by(parts, maintain_order=True):
-        best = find_best_places(
-            rows_of_part["mean"], check_best(str(part[0]), rows_of_part["best"][0])
-        )
+    part_columns, strategy = ["measure", *results.keys.segments], results.strategies.name
+    findings = comparison.filter(is_significant(options.level))
+    superscripts = _find_superscripts(findings, part_columns, strategy, letters)
+    writer, head = WRITERS[format], [strategy]
+    lines = [[*([letters[name]] if letters else []), writer.plain(str(name))] for name in names]
+    for part, table in means.group_by(part_columns, maintain_order=True):
+        best_places = find_best_places(table["mean"], check_best(str(part[0]), table["best"][0]))
         head.append(", ".join(map(str, part)))
-        columns.append(
-            [
-                writer.write_cell(
-                    "–" if mean is None else f"{mean:.{digits}f}",
-                    "".join(sorted(superscripts[(*part, name)])),
-                    best=place in best,
-                )
-                for place, (name, mean) in enumerate(rows_of_part.select(strategy, "mean").rows())
-            ]
-        )
-    rows = [
-        [*([letters[name]] if letters else []), writer.plain(str(name)), *cells]
-        for name, *cells in zip(names, *columns, strict=True)
-    ]
-    caption_text = ""
-    if caption:
-        is_one_pair = pairs.height == len(results.measures)
-        meaning = _write_meaning(baseline) if is_tested else ""
-        caption_text = _write_caption(means, options, meaning, is_one_pair=is_one_pair)
-    return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))
+        for place, (name, mean) in enumerate(table.select(strategy, "mean").rows()):
+            text = "–" if mean is None else f"{mean:.{digits}f}"
+            signs = "".join(sorted(superscripts[(*part, name)]))
+            lines[place].append(writer.write_cell(text, signs, best=place in best_places))
+    caption_text = _write_caption(means, comparison, options, baseline) if caption else ""
+    return "\n".join(writer.write([*map(writer.plain, head)], lines, caption_text))
 
 
 def _find_superscripts(
-    findings: pl.DataFrame, parts: Sequence[str], strategy: str, letters: Mapping[Any, str]
+    findings: pl.DataFrame, part_columns: Sequence[str], strategy: str, letters: Mapping[Any, str]
 ) -> dict[Any, str]:
     """Return the superscripts of each strategy in each column of the table.
 
@@ -177,7 +159,7 @@ def _find_superscripts(
     for row in findings.rows(named=True):
         if row["best"] not in ("highest", "lowest"):
             continue
-        part = tuple(row[name] for name in parts)
+        part = tuple(row[name] for name in part_columns)
         one, other = row[strategy], row["baseline"]
         is_better = (row["difference"] > 0) == (row["best"] == "highest")
         if not letters:
@@ -188,38 +170,31 @@ def _find_superscripts(
     return superscripts
 
 
-def _write_meaning(baseline: Any) -> str:
-    """Return the meaning of the superscripts of a table."""
-    if baseline is not None:
-        return f"+ stands for significantly better than {baseline}, - for worse"
-    return "a letter stands for a strategy that is significantly worse"
-
-
 def _write_caption(
-    means: pl.DataFrame, options: Options, meaning: str, *, is_one_pair: bool
+    means: pl.DataFrame, comparison: pl.DataFrame, options: Options, baseline: Any
 ) -> str:
-    """Return the caption: the meaning of bold numbers and superscripts.
-
-    With one pair per measure, no p value is corrected.
-    """
+    """Return the caption: the meaning of bold numbers and superscripts."""
     queries = format_range(means["queries"].to_list(), "queries")
     if "clusters" in means.columns:
         queries += f" in {format_range(means['clusters'].to_list(), 'clusters')}"
     if EFFECTIVE in means.columns:
         effective = means[EFFECTIVE].drop_nulls().round().cast(pl.UInt32)
         queries += f", weighted ({format_range(effective.to_list(), 'effective queries')})"
-    test, correction = TESTS[options.test], CORRECTIONS[options.correction]
-    corrected = f", p values {correction.words}"
-    if test.simultaneous or is_one_pair:
-        corrected = ""
     if means["best"].is_in(["highest", "lowest"]).not_().all():
         return f"Means of {queries}; of these measures, no value is best."
-    text = f"Means of {queries}, the best of each column in bold"
-    if not meaning:
+    text, test = f"Means of {queries}, the best of each column in bold", TESTS[options.test]
+    if not comparison["p_corrected"].count():
         single = find_single_unit(means)
         why = f"one {single} cannot be tested" if single else f"{test.words} has no p value"
         return f"{text}; no difference is tested: {why}."
-    return f"{text}; {meaning} (p of at most {options.level:g}) by {test.words}{corrected}."
+    meaning = "a letter stands for a strategy that is significantly worse"
+    if baseline is not None:
+        meaning = f"+ stands for significantly better than {baseline}, - for worse"
+    # One pair per measure needs no correction.
+    is_one_pair = comparison.height == means["measure"].n_unique()
+    corrected = f", p values {CORRECTIONS[options.correction].words}"
+    by = test.words if test.simultaneous or is_one_pair else f"{test.words}{corrected}"
+    return f"{text}; {meaning} (p of at most {options.level:g}) by {by}."
 
 
 # Formats
@@ -244,20 +219,20 @@ class Writer(NamedTuple):
 SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁺⁻", strict=True))
 
 
-def _write_markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_markdown(head: list[str], body: list[list[str]], caption: str) -> list[str]:
     """Return the lines of a Markdown table."""
-    heads = [" "] * (len(rows[0]) - len(head)) + head
-    first, *lines = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
+    heads = [" "] * (len(body[0]) - len(head)) + head
+    first, *lines = (f"| {' | '.join(cells)} |" for cells in (heads, *body))
     # A line that begins with + or - would be an item of a list.
     text = re.sub(r"\n([+-]) ", r" \1\n", fill(escape_markdown(caption), 92))
     caption_lines = ["", text] if caption else []
     return [first, "|---" * len(heads) + "|", *lines, *caption_lines]
 
 
-def _write_latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_latex(head: list[str], body: list[list[str]], caption: str) -> list[str]:
     """Return the lines of a LaTeX table."""
-    heads = [""] * (len(rows[0]) - len(head)) + head
-    first, *lines = (" & ".join(cells) + r" \\" for cells in (heads, *rows))
+    heads = [""] * (len(body[0]) - len(head)) + head
+    first, *lines = (" & ".join(cells) + r" \\" for cells in (heads, *body))
     lines = ["\\toprule", first, "\\midrule", *lines, "\\bottomrule"]
     columns = "l" * (len(heads) - len(head) + 1) + "r" * (len(head) - 1)
     lines = [f"\\begin{{tabular}}{{{columns}}}", *lines, "\\end{tabular}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import PassedKeys, check_independence
 from polars_graded._results.measure_values import (
     MeasureColumns,
-    MeasureValues,
+    MeasureMatrix,
     compute_mean_and_std,
     name_pairs,
 )
@@ -26,7 +26,6 @@ from polars_graded._results.results import (
     Missing,
     Results,
     ResultsByGrader,
-    check_grader,
     check_same_strategies,
     make_measure_table,
     open_results,
@@ -306,40 +305,41 @@ def _estimate_values(
 
     For differences, `compared` contains the baseline and the correction. For means, it is None.
     """
-    check_grader("trusted", trusted, results.by_grader)
+    judged = results.get(trusted, "trusted")
     if model_name is not None:
-        check_grader("grader", model_name, results.by_grader)
-    judged = results.by_grader[trusted]
+        results.get(model_name)
     hint = "\n\nHint: judge and average the queries that belong together"
     check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
-    graders = {
-        name: each
+    models = {
+        str(name): each
         for name, each in results.by_grader.items()
-        if name is not None and (model_name is None or name in (model_name, trusted))
+        if name != trusted and model_name in (None, name)
     }
+    if not models:
+        msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"
+        raise ValueError(msg)
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
-    for model, strategies, segments in _find_shared_values(graders, trusted):
-        names, rows_of_segments = [strategies], segments
+    for model, strategies, parts in _find_shared_values(judged, trusted, models):
+        strategy_columns = [strategies]
         if compared is not None:
             a, b = find_pairs(strategies, compared[0])
-            names = name_pairs(strategies, a, b)
-            rows_of_segments = [shared.compare_pairs(a, b) for shared in segments]
-        corrected = [
-            compute_corrected_means(*(each.values for each in shared.results))
-            for shared in rows_of_segments
+            strategy_columns = name_pairs(strategies, a, b)
+            parts = [shared.compare_pairs(a, b) for shared in parts]  # noqa: PLW2901
+        estimates = [
+            compute_corrected_means(*(each.values for each in shared.matrices)) for shared in parts
         ]
-        _warn_of_selection(trusted, model, rows_of_segments)
-        tests: list[dict[str, Any]] = [{} for _ in rows_of_segments]
+        _warn_of_selection(trusted, model, parts)
+        tests: list[dict[str, Any]] = [{} for _ in parts]
         if compared is not None:
-            names_of_test = {"test": "t", "correction": compared[1]}
-            outcomes = [means.both.outcome for means in corrected]
-            tests = [names_of_test | each for each in compute_tests(outcomes, compared[1], level)]
-        for shared, means, test_columns in zip(rows_of_segments, corrected, tests, strict=True):
-            y, _, other = shared.results
+            first = {"test": "t", "correction": compared[1]}
+            outcomes = [means.both.outcome for means in estimates]
+            tests = [first | each for each in compute_tests(outcomes, compared[1], level)]
+        for shared, means, columns_of_test in zip(parts, estimates, tests, strict=True):
+            y, _, other = shared.matrices
             worth = y.n * (means.trusted.error / means.both.error) ** 2 - y.n
-            columns = {
-                "queries": np.full(len(means.weight), y.n),
+            statistics = {
+                "queries": y.n,
                 "model_queries": other.n,
                 "best": y.best,
                 **_make_interval_columns(f"trusted_{what}", "trusted", means.trusted, level),
@@ -348,12 +348,12 @@ def _estimate_values(
                 "correlation": means.correlation,
                 "worth": worth,
                 "confidence": confidence,
-                **test_columns,
+                **columns_of_test,
                 **_make_interval_columns(what, "ci", means.both, level),
                 "note": _describe_values(trusted, shared, worth),
             }
-            rows = make_measure_table(y.measure, shared.segment, names, columns)
-            tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
+            table = make_measure_table(y.measure, strategy_columns, shared.segment, statistics)
+            tables.append(table.select(pl.lit(model).alias(GRADER), "*"))
     return pl.concat(tables)
 
 
@@ -370,7 +370,7 @@ class SharedValues(NamedTuple):
 
     segment: pl.DataFrame
     """Value of each column of segments, in one row."""
-    results: tuple[MeasureValues, ...]
+    matrices: tuple[MeasureMatrix, ...]
     """Three sets of values. The first two contain the trusted values and the model's values for the
     queries that both judged. The third contains the model's values for all other queries."""
     n_trusted_only: int
@@ -378,42 +378,38 @@ class SharedValues(NamedTuple):
 
     def compare_pairs(self, a: Integers, b: Integers) -> SharedValues:
         """Return a copy with one row of differences per pair of strategies."""
-        results = (replace(each, values=each.compute_differences(a, b)) for each in self.results)
-        return self._replace(results=tuple(results))
+        matrices = (replace(each, values=each.compute_differences(a, b)) for each in self.matrices)
+        return self._replace(matrices=tuple(matrices))
 
 
 def _find_shared_values(
-    graders: Mapping[str, Results], trusted: str
+    judged: Results, trusted: str, models: Mapping[str, Results]
 ) -> Iterator[tuple[str, pl.Series, list[SharedValues]]]:
     """Yield each model with its strategies and values, once per measure.
 
     The values are a list with one item per segment of the model.
     """
-    judged = graders[trusted]
-    models = {name: results for name, results in graders.items() if name != trusted}
-    if not models:
-        msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"
-        raise ValueError(msg)
     for model, results in models.items():
         order = check_same_strategies(model, trusted, results.strategies, judged.strategies)
         for measure in results.measures:
             of_segments = {tuple(key.rows()): y for key, y in judged.split_segments(measure)}
-            none_judged = judged.get_results(measure).select(np.arange(0))
-            shared = []
+            none_judged = judged.get_matrix(measure).select(np.arange(0))
+            parts = []
             for segment, f in results.split_segments(measure):
                 y = of_segments.get(tuple(segment.rows()), none_judged)
                 y = replace(y, values=y.values[order])
-                is_shared = y.restrict(f.queries)
-                values = is_shared, f.restrict(y.queries), f.restrict(y.queries, inside=False)
+                shared_y = y.restrict(f.queries)
+                other_f = f.restrict(y.queries, inside=False)
+                matrices = shared_y, f.restrict(y.queries), other_f
                 if segment.height:
-                    shared.append(SharedValues(segment, values, y.n - is_shared.n))
-            if not any(each.results[0].n for each in shared):
+                    parts.append(SharedValues(segment, matrices, y.n - shared_y.n))
+            if not any(each.matrices[0].n for each in parts):
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
-            yield model, results.strategies, shared
+            yield model, results.strategies, parts
 
 
-def _warn_of_selection(trusted: str, model: str, segments: list[SharedValues]) -> None:
+def _warn_of_selection(trusted: str, model: str, parts: Sequence[SharedValues]) -> None:
     """Warn if the queries that the trusted grader judged are hardly a random sample.
 
     If the sample is random, the model's values for trusted queries and for other queries differ
@@ -423,13 +419,13 @@ def _warn_of_selection(trusted: str, model: str, segments: list[SharedValues]) -
     from scipy.stats import mannwhitneyu
 
     p_values = []
-    for _, (_, f, other_results), _ in segments:
-        if f.n >= MIN_COMPARED_QUERIES and other_results.n >= MIN_COMPARED_QUERIES:
-            p = mannwhitneyu(f.values, other_results.values, axis=1).pvalue
+    for _, (_, f, other), _ in parts:
+        if f.n >= MIN_COMPARED_QUERIES and other.n >= MIN_COMPARED_QUERIES:
+            p = mannwhitneyu(f.values, other.values, axis=1).pvalue
             p_values += np.nan_to_num(p, nan=1.0).tolist()
     smallest_p = min(p_values, default=1.0) * len(p_values)
     if p_values and smallest_p <= MAX_SELECTION_P:
-        measure = segments[0].results[0].measure
+        measure = parts[0].matrices[0].measure
         warn_the_caller(
             DataWarning.selection,
             f"queries that {trusted!r} judged are hardly a random sample: {model!r} has other "
@@ -441,7 +437,7 @@ def _warn_of_selection(trusted: str, model: str, segments: list[SharedValues]) -
 
 def _describe_values(trusted: str, shared: SharedValues, worths: Floats) -> list[str | None]:
     """Return one text per row with its notes; None for a row without notes."""
-    y, _, other_results = shared.results
+    y, _, other = shared.matrices
     texts = []
     if y.n < MIN_TRUSTED_QUERIES:
         count = format_count(y.n, "queries")
@@ -449,7 +445,7 @@ def _describe_values(trusted: str, shared: SharedValues, worths: Floats) -> list
     if shared.n_trusted_only:
         count = format_count(shared.n_trusted_only, "queries")
         texts.append(f"left out: {count} that the model did not judge")
-    if not other_results.n:
+    if not other.n:
         texts.append("the model judged no other queries, so it adds nothing")
     imprecise = [*texts, "the model makes the estimate less precise"]
     return ["; ".join(imprecise if worth < 0 else texts) or None for worth in worths]

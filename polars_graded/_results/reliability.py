@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -24,16 +25,15 @@ from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     MeasureColumns,
-    MeasureValues,
+    MeasureMatrix,
     Pairs,
-    compute_central_interval,
-    compute_mean,
-    list_named_columns,
+    collect_measures,
     split_into_parts,
 )
 from polars_graded._results.results import (
     EFFECTIVE,
     Missing,
+    Results,
     ResultsByGrader,
     check_same_strategies,
     count_units,
@@ -139,21 +139,21 @@ def swap_rate(
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
     return results.stack_measures(
-        lambda values: pl.concat(
-            _count_swaps(values, size, draws, step, seed)
-            for size in _choose_sizes(sizes, values.units.n // 2)
+        lambda matrix: pl.concat(
+            _count_swaps(matrix, size, draws, step, seed)
+            for size in _choose_sizes(sizes, matrix.units.n // 2)
         )
     )
 
 
 def _count_swaps(
-    results: MeasureValues, size: int, draws: int, step: float, seed: int
+    matrix: MeasureMatrix, size: int, draws: int, step: float, seed: int
 ) -> pl.DataFrame:
     """Return the numbers of comparisons and swaps of one size, by class of differences."""
     counts = []
-    for drawn in _draw_samples(results, 2 * size, draws, seed):
+    for drawn in _draw_samples(matrix, 2 * size, draws, seed):
         first, second = (
-            _compute_differences(results, half).ravel()
+            _compute_differences(matrix, half).ravel()
             for half in (drawn[:, :size], drawn[:, size:])
         )
         # Rounding must not move a difference from the start of a class to the class below.
@@ -162,8 +162,8 @@ def _count_swaps(
         counts.append(pairs.group_by("class").agg(pl.col("swaps").sum(), comparisons=pl.len()))
     totals = pl.concat(counts).group_by("class").sum().sort("class")
     return totals.select(
-        pl.lit(results.measure).alias("measure"),
-        pl.lit(size, pl.UInt32).alias("queries" if results.clusters is None else "clusters"),
+        pl.lit(matrix.measure).alias("measure"),
+        pl.lit(size, pl.UInt32).alias(matrix.unit_name),
         (pl.col("class") * step).alias("difference_from"),
         ((pl.col("class") + 1) * step).alias("difference_to"),
         "comparisons",
@@ -257,30 +257,31 @@ def order_stability(
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
     return results.stack_measures(
-        lambda values: make_table(
+        lambda matrix: make_table(
             [
-                _compute_stability(values, size, draws, confidence, seed)
-                for size in _choose_sizes(sizes, values.units.n)
+                _compute_stability(matrix, size, draws, confidence, seed)
+                for size in _choose_sizes(sizes, matrix.units.n)
             ]
         )
     )
 
 
 def _compute_stability(
-    results: MeasureValues, size: int, draws: int, confidence: float, seed: int
+    matrix: MeasureMatrix, size: int, draws: int, confidence: float, seed: int
 ) -> dict[str, Any]:
     """Return the row of `order_stability` for one measure and one size."""
     tau = np.concatenate(
         [
-            _compute_taus_b(_compute_differences(results, indices) * results.sign, results.order)
-            for indices in _draw_samples(results, size, draws, seed)
+            _compute_taus_b(_compute_differences(matrix, indices) * matrix.sign, matrix.order)
+            for indices in _draw_samples(matrix, size, draws, seed)
         ]
     )
-    low, high = compute_central_interval(tau, confidence)
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
+        low, high = np.nanquantile(tau, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return {
-        "measure": results.measure,
-        "strategies": len(results.values),
-        "queries" if results.clusters is None else "clusters": size,
+        "measure": matrix.measure,
+        "strategies": len(matrix.values),
+        matrix.unit_name: size,
         "tau": compute_mean(tau[~np.isnan(tau)]),
         "tau_low": low,
         "tau_high": high,
@@ -288,41 +289,45 @@ def _compute_stability(
     }
 
 
-def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[int]:
+def compute_mean(values: Floats) -> float:
+    """Return the mean of values, NaN if there are none."""
+    return float(values.mean()) if len(values) else np.nan
+
+
+def _choose_sizes(sizes: int | Sequence[int] | None, max_size: int) -> list[int]:
     """Return the requested sizes of samples, or default ones up to `max_size`.
 
     A requested size above `max_size` is an error.
     """
-    if requested is None:
+    if sizes is None:
         spread = np.geomspace(min(5, max_size), max_size, DEFAULT_SIZE_COUNT).round()
         return [int(size) for size in np.unique(spread)]
     return [
-        check_whole_number("sizes", size, at_most=max_size)
-        for size in check_list("sizes", requested)
+        check_whole_number("sizes", size, at_most=max_size) for size in check_list("sizes", sizes)
     ]
 
 
-def _draw_samples(results: MeasureValues, size: int, samples: int, seed: int) -> Iterator[Integers]:
+def _draw_samples(matrix: MeasureMatrix, size: int, samples: int, seed: int) -> Iterator[Integers]:
     """Yield blocks of samples: indices of units, drawn without replacement."""
     rng = np.random.default_rng(seed)
-    n, count = results.units.n, len(results.values)
+    n, count = matrix.units.n, len(matrix.values)
     for block in split_into_parts(samples, max(n, count * count)):
         indices = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
         yield rng.permuted(indices, axis=1)[:, :size]
 
 
-def _compute_differences(results: MeasureValues, indices: Integers) -> Floats:
+def _compute_differences(matrix: MeasureMatrix, indices: Integers) -> Floats:
     """Return the difference of means of each pair, with one row per sample of units.
 
     A difference within rounding errors is exactly 0.
     """
-    totals, sizes = results.totals.values, results.unit_sizes
+    totals, sizes = matrix.totals.values, matrix.unit_sizes
     is_drawn = np.zeros((len(indices), len(sizes)))
     np.put_along_axis(is_drawn, indices, 1.0, axis=1)
     size_of_sample = (is_drawn @ sizes)[:, np.newaxis]
     means = is_drawn @ totals.T / size_of_sample
-    rounding = (is_drawn @ results.totals.rounding)[:, np.newaxis] / size_of_sample
-    a, b = np.triu_indices(len(results.values), 1)
+    rounding = (is_drawn @ matrix.totals.rounding)[:, np.newaxis] / size_of_sample
+    a, b = np.triu_indices(len(matrix.values), 1)
     differences: Floats = means[:, a] - means[:, b]
     differences[np.abs(differences) <= rounding] = 0
     return differences
@@ -418,27 +423,27 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    is_further = reference not in list_named_columns(measures)
-    if reference is not None and reference in per_query.collect_schema() and measures:
-        measures = (*measures, reference) if is_further else measures
+    is_further = reference not in collect_measures(measures)
+    if measures and is_further and reference in per_query.collect_schema():
+        measures = (*measures, str(reference))
     keys = PassedKeys(query, strategy)
     results = open_results(per_query, measures, keys, missing, grader, "ignore")
     if len(results.by_grader) > 1:
         return _correlate_graders(results, reference, method)
-    only = results.only
-    order = {measure: only.get_results(measure).order for measure in only.measures}
+    return _correlate_measures(results.only, reference, method)
+
+
+def _correlate_measures(results: Results, reference: str | None, method: str) -> pl.DataFrame:
+    """Return a row for each pair of measures."""
+    order = {measure: results.get_matrix(measure).order for measure in results.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
-    pairs = _pair_names([*order], reference)
-    return make_table(
-        {
-            "measure": [name for name, _ in pairs],
-            "reference": [name for _, name in pairs],
-            "strategies": [len(only.strategies)] * len(pairs),
-            "tau": [_correlate_orders(order[x], order[y], reference, method) for x, y in pairs],
-        }
-    )
+    rows = []
+    for x, y in _pair_names([*order], reference):
+        row = {"measure": x, "reference": y, "strategies": len(results.strategies)}
+        rows.append(row | {"tau": _correlate_orders(order[x], order[y], reference, method)})
+    return make_table(rows)
 
 
 def _correlate_graders(
@@ -453,7 +458,7 @@ def _correlate_graders(
         both = results.by_grader[x], results.by_grader[y]
         strategies = check_same_strategies(x, y, *(each.strategies for each in both))
         for measure in both[0].measures:
-            of_x, of_y = (each.get_results(measure) for each in both)
+            of_x, of_y = (each.get_matrix(measure) for each in both)
             of_x, of_y = of_x.restrict(of_y.queries), of_y.restrict(of_x.queries)
             row = {"measure": measure, "grader": x, "reference": y, "queries": of_x.n}
             tau = _correlate_orders(of_x.order, of_y.order[strategies], reference, method)
@@ -652,27 +657,25 @@ def queries_needed(
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
     return results.stack_measures(
-        lambda values: _compute_needs(values, target, target_power, level)
+        lambda matrix: _compute_needs(matrix, target, target_power, level)
     )
 
 
-def _name_units(results: MeasureValues) -> str:
+def _name_units(matrix: MeasureMatrix) -> str:
     """Return the name of the units whose number decides, as in columns of results."""
-    if results.weights is not None:
-        return EFFECTIVE
-    return "queries" if results.clusters is None else "clusters"
+    return matrix.unit_name if matrix.weights is None else EFFECTIVE
 
 
 def _compute_needs(
-    results: MeasureValues, difference: float, power: float, level: float
+    matrix: MeasureMatrix, difference: float, power: float, level: float
 ) -> pl.DataFrame:
     """Return the row of a measure in the result of `queries_needed`."""
-    std, n = _compute_pooled_std(results)
-    effect, needed = difference / std, f"{_name_units(results)}_needed"
+    std, n = _compute_pooled_std(matrix)
+    effect, needed = difference / std, f"{_name_units(matrix)}_needed"
     columns = {
-        "measure": [results.measure],
-        "queries": results.n,
-        **count_units(results, 1),
+        "measure": [matrix.measure],
+        "queries": matrix.n,
+        **count_units(matrix),
         "std": std,
         "difference": difference,
         needed: find_min_queries(effect, power, level),
@@ -754,18 +757,18 @@ def power_curve(
     ]
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(lambda values: _list_powers(values, numbers, target, level))
+    return results.stack_measures(lambda matrix: _list_powers(matrix, numbers, target, level))
 
 
 def _list_powers(
-    results: MeasureValues, numbers: Sequence[int], difference: float, level: float
+    matrix: MeasureMatrix, numbers: Sequence[int], difference: float, level: float
 ) -> pl.DataFrame:
     """Return the power of a measure at several numbers of queries."""
-    std, n = _compute_pooled_std(results)
+    std, n = _compute_pooled_std(matrix)
     counts = np.unique([*(numbers or np.geomspace(5, max(20, 4 * n), 30).astype(int)), n])
-    units = _name_units(results)
+    units = _name_units(matrix)
     columns = {
-        "measure": [results.measure] * len(counts),
+        "measure": [matrix.measure] * len(counts),
         units: counts,
         "power": compute_power(counts, difference / std, level),
         "at_hand": counts == n,
@@ -791,19 +794,19 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
-def _compute_pooled_std(results: MeasureValues) -> tuple[float, float]:
+def _compute_pooled_std(matrix: MeasureMatrix) -> tuple[float, float]:
     """Return s, the square root of the mean variance of all pairs, and the number of units n.
 
     The variance of a pair is n times the squared standard error of its mean difference. So it is
     the variance of its differences over queries or clusters. With weights, n is the effective
     number of units.
     """
-    units = Pairs(results, *np.triu_indices(len(results.values), 1)).units
-    n = results.effective_number
+    units = Pairs(matrix, *np.triu_indices(len(matrix.values), 1)).units
+    n = matrix.effective_number
     std = float(np.sqrt(n / units.n * (units.statistics.std**2).mean()))
     if not std:
         msg = (
-            f"measure {results.measure!r} must have differences that vary, to compute the "
+            f"measure {matrix.measure!r} must have differences that vary, to compute the "
             "number of queries that it needs, got the same differences for all queries"
         )
         raise ValueError(msg)

@@ -162,16 +162,16 @@ def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def cast_measures(
-    frame: pl.DataFrame, columns: Sequence[str] | dict[str, str], keys: Sequence[str] = ()
+    frame: pl.DataFrame, columns: Sequence[str] | dict[str, str], key_columns: Sequence[str] = ()
 ) -> pl.DataFrame:
     """Return the frame with text columns of measures converted to numbers.
 
-    The columns `keys` hold keys, even if they have the name of a measure. Another column holds a
-    measure if its name is that of a measure, or is in `columns`. Curves stay text. If `columns` is
-    a mapping, it contains the formula of each column.
+    `key_columns` hold keys, even if they have the name of a measure. Another column holds a measure
+    if its name is that of a measure, or is in `columns`. Curves stay text. If `columns` is a
+    mapping, it contains the formula of each column.
     """
     numbers: dict[str, Any] = {}
-    for name in frame.select(cs.string() - cs.by_name(keys, require_all=False)).columns:
+    for name in frame.select(cs.string() - cs.by_name(key_columns, require_all=False)).columns:
         measure = Measure.try_parse(
             columns[name] if isinstance(columns, dict) and name in columns else name
         )

@@ -6,56 +6,46 @@ measures of a frame, and splits the frame by grader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import (
-    HINT,
-    check_choice,
-    check_column_name,
-    check_column_names,
-    check_columns,
-    check_comparable,
-    first_few,
-    hint_at_maker,
-)
+from polars_graded._checks import HINT, check_choice, check_column_names, first_few, hint_at_maker
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._frames.strategies import in_order
-from polars_graded._frames.tables import GRADER, check_graders_named
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-from polars_graded._measuring.measures import Measure
 from polars_graded._results.keys import (
     CLUSTER,
+    NUMBER,
     WEIGHT,
     Dependence,
     Keys,
     PassedKeys,
+    check_columns_of_results,
     check_independence,
-    check_named_once,
     read_units,
+    refuse_no_graders,
 )
 from polars_graded._results.measure_values import (
     MeasureColumns,
-    MeasureValues,
+    MeasureMatrix,
     check_best,
+    collect_measures,
     find_best,
-    list_named_columns,
     parse_best,
 )
 from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 Missing: TypeAlias = Literal["error", "drop", "zero"]
-
-MAX_VALUE = 1e150
-"""Maximum magnitude of a value, so that sums of squares do not overflow."""
 
 ALL_QUERIES = pl.DataFrame(height=1)
 """Key of the only segment if the caller names no segments: a frame of one row without columns."""
@@ -88,12 +78,18 @@ class ResultsByGrader:
         ]
         return pl.concat(tables, how="vertical_relaxed")
 
-    def stack_measures(self, function: Callable[[MeasureValues], pl.DataFrame]) -> pl.DataFrame:
+    def stack_measures(self, function: Callable[[MeasureMatrix], pl.DataFrame]) -> pl.DataFrame:
         """Call a function for the values of each measure of each grader, and stack its frames.
 
         Raise if there are too few strategies or queries.
         """
-        return self.stack(lambda each: pl.concat(map(function, each.list_results())))
+        return self.stack(lambda each: pl.concat(map(function, each.list_matrices())))
+
+    def get(self, grader: str, argument: str = "grader") -> Results:
+        """Return the results of a grader; raise if there are none."""
+        if None in self.by_grader:
+            refuse_no_graders()
+        return self.by_grader[check_choice(argument, grader, map(str, self.by_grader))]
 
     @property
     def only(self) -> Results:
@@ -113,20 +109,20 @@ def open_results(
     *,
     with_curves: bool = False,
 ) -> ResultsByGrader:
-    """Find the key columns and the measures of a frame of results, and split it by grader.
+    """Find and check the columns of a frame of results, and split it by grader.
 
     `passed_keys.segments` names columns other than the strategy and the query, with one exception:
     if several columns form the query, it may also name some of them, but not all.
     """
     __tracebackhide__ = True
     check_choice("missing", missing, get_args(Missing))
-    rows = per_query.lazy().collect()
-    keys = passed_keys.find(rows, measures)
-    parts = split_by_grader(rows, keys, list_named_columns(measures))
-    columns = find_measures(rows.schema, keys, measures, with_curves=with_curves)
-    if grader is not None:
-        check_grader("grader", grader, parts)
-        parts = {grader: parts[grader]}
+    rows, requested = per_query.lazy().collect(), collect_measures(measures)
+    keys = passed_keys.find(rows, requested)
+    check_columns_of_results(rows, keys, requested, grader)
+    columns = find_measures(rows.schema, keys, requested, with_curves=with_curves)
+    value_columns = {*columns.numbers, *columns.curves, *filter(find_best, rows.columns)}
+    graders = split_by_grader(rows, keys, value_columns)
+    parts = graders if grader is None else {grader: graders[grader]}
     results = {name: Results(part, columns, keys, missing) for name, part in parts.items()}
     for part in parts.values():
         check_independence(part, keys, dependence)
@@ -134,40 +130,20 @@ def open_results(
 
 
 def split_by_grader(
-    rows: pl.DataFrame, keys: Keys, measures: Sequence[str] = ()
+    rows: pl.DataFrame, keys: Keys, value_columns: Collection[str]
 ) -> dict[str | None, pl.DataFrame]:
     """Return each grader's rows, for the queries that this grader judged.
 
-    A query counts as judged if any strategy has any value for it. A query in two segments counts as
-    two queries. If the column "grader" is the strategy, the query or a segment, the rows are not
-    split.
+    A query counts as judged if any strategy has a value of any measure. A query in two segments
+    counts as two queries.
     """
-    if GRADER not in rows.columns or GRADER in {keys.strategy, *keys.identity}:
+    if keys.grader is None:
         return {None: rows}
-    if rows.is_empty():
-        msg = "`per_query` must have a row per grader, strategy and query, got none"
-        raise ValueError(msg)
-    check_graders_named(rows, "per_query")
-    values = [name for name in rows.columns if name in measures or Measure.try_parse(name)]
-    check_columns("per_query", keys.queries, rows.columns, argument="query")
-    has_value = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
-    # Segments may have queries of the same name.
-    identity = [name for name in keys.identity if name in rows.columns]
+    is_judged = pl.any_horizontal(pl.col(value_columns).is_not_null()).any().over(keys.identity)
     return {
-        str(name): part.filter(has_value.any().over(identity)).drop(GRADER)
+        str(name): part.filter(is_judged).drop(GRADER)
         for (name,), part in rows.partition_by(GRADER, as_dict=True).items()
     }
-
-
-def check_grader(argument: str, grader: str, by_grader: Mapping[str | None, Any]) -> None:
-    """Raise if there are no results of a grader."""
-    if None in by_grader:
-        msg = (
-            f"`per_query` must have a column {GRADER!r} to distinguish graders\n\n"
-            "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
-        )
-        raise ValueError(msg)
-    check_choice(argument, grader, [str(each) for each in by_grader])
 
 
 def check_one_grader(argument: str, graders: Sequence[Any], hint: str) -> None:
@@ -201,78 +177,53 @@ class ResultColumns:
     @property
     def formulas(self) -> dict[str, str]:
         """Return the measures that the caller passed, such as `{"E": "e_measure@10"}`."""
-        declared = {name: text for name, text in self.requested.items() if text}
-        return {name: text for name, text in declared.items() if text not in get_args(Best)}
+        passed = {name: text for name, text in self.requested.items() if text}
+        return {name: text for name, text in passed.items() if text not in get_args(Best)}
 
 
 def find_measures(
-    schema: pl.Schema, keys: Keys, measures: Sequence[MeasureColumns], *, with_curves: bool = False
+    schema: pl.Schema,
+    keys: Keys,
+    requested: Mapping[str, str | None],
+    *,
+    with_curves: bool = False,
 ) -> ResultColumns:
     """Find the columns of measures, and the columns of curves.
 
-    If `measures` names no column of numbers, every column of numbers with the name of a measure is
-    returned. Other columns of numbers are left out, since they may describe a query. If `measures`
-    names no curve, every list of numbers is returned as a curve. A Boolean column is a measure only
-    if `measures` names the column.
+    If the caller requested no column of numbers, every column of numbers with the name of a measure
+    is returned. Other columns of numbers are left out, since they may describe a query. If the
+    caller requested no curve, every list of numbers is returned as a curve. A Boolean column is a
+    measure only if it is requested.
 
     Raise if there is no column of a measure; with curves, a curve is enough. Without curves, also
-    raise if `measures` names a curve.
+    raise if a curve is requested.
     """
-    key_columns, requested = _check_keys(schema, keys), list_named_columns(measures)
-    check_columns("per_query", requested, schema)
-    check_named_once([*key_columns, *requested])
+    others = {name: schema[name] for name in schema if name not in (keys.strategy, *keys.identity)}
+    numbers = [
+        name
+        for name, dtype in others.items()
+        if dtype.is_numeric() or (dtype == pl.Boolean and name in requested)
+    ]
+    lists = [
+        name
+        for name, dtype in others.items()
+        if isinstance(dtype, pl.List) and dtype.inner.is_numeric()
+    ]
+    curves = lists if with_curves else []
     for name in requested:
-        kind = _find_kind(schema[name], is_requested=True)
-        if kind is None or (kind == "curve" and not with_curves):
+        if name not in (*numbers, *curves):
             rule = "a number or a list of them" if with_curves else "one number per query"
-            hint = "\n\nHint: name the measure at one rank instead of its curve" if kind else ""
-            msg = f"measure {name!r} must be {rule}, got {schema[name]}{hint}"
-            raise TypeError(msg)
-    kinds = {
-        name: _find_kind(dtype, is_requested=name in requested)
-        for name, dtype in schema.items()
-        if name not in key_columns
-    }
-    numbers, lists = (
-        [name for name, kind in kinds.items() if kind == wanted] for wanted in ("number", "curve")
-    )
-    own = [name for name in numbers if Measure.try_parse(name)]
+            is_curve = "\n\nHint: name the measure at one rank instead of its curve"
+            msg = f"measure {name!r} must be {rule}, got {schema[name]}"
+            raise TypeError(msg + is_curve if name in lists else msg)
+    own = [*filter(find_best, numbers)]
     if own and not requested:
         _warn_of_ignored([name for name in numbers if name not in {*own, keys.weights}], schema)
     chosen = [name for name in requested if name in numbers] or own
-    curves = [name for name in requested if name in lists] or lists if with_curves else []
+    curves = [name for name in requested if name in curves] or curves
     if not chosen and not curves:
         _refuse_no_measure(schema, numbers)
-    declared = [each if isinstance(each, Mapping) else {each: None} for each in measures]
-    texts = {name: text for each in declared for name, text in each.items()}
-    return ResultColumns(chosen, curves, texts)
-
-
-def _check_keys(schema: pl.Schema, keys: Keys) -> list[str]:
-    """Return the key columns; raise if one is missing or of a wrong type.
-
-    If several columns form the query, segments may be some of them, but not all.
-    """
-    shared = keys.queries if {*keys.queries} - {*keys.segments} else []
-    segments = [name for name in keys.segments if name not in shared]
-    identity = [check_column_name("strategy", keys.strategy), *keys.queries]
-    columns = [*identity, *segments]
-    check_columns("per_query", columns, schema)
-    check_comparable(columns, schema)
-    for name in identity:
-        dtype = schema[name]
-        if isinstance(dtype, pl.List | pl.Array) or (name == keys.strategy and dtype.is_nested()):
-            msg = f"column {name!r} must hold single values that distinguish rows, got {dtype}"
-            raise TypeError(msg)
-    return columns
-
-
-def _find_kind(dtype: pl.DataType, *, is_requested: bool) -> str | None:
-    """Return "number" or "curve", the kind of measure that a column may hold; otherwise None."""
-    if dtype.is_numeric() or (dtype == pl.Boolean and is_requested):
-        return "number"
-    inner = getattr(dtype, "inner", None)
-    return "curve" if isinstance(dtype, pl.List) and inner and inner.is_numeric() else None
+    return ResultColumns(chosen, curves, requested)
 
 
 def _warn_of_ignored(columns: Sequence[str], schema: pl.Schema) -> None:
@@ -318,25 +269,49 @@ class Results:
         self.rows, self.columns, self.keys, self.missing = rows, columns, keys, missing
         self.measures, self.best, self.formulas = columns.numbers, columns.best, columns.formulas
         _check_equal_judgments(rows, keys)
-        values = _select_rows(rows, [*columns.numbers, *columns.curves], keys)
-        units = read_units(rows, keys)
-        queries = units.select(values.columns[1 : 2 + len(keys.segments)])
-        self.queries = queries.to_series()
-        self.clusters, self.weights = (
-            units[name].to_numpy() if name in units.columns else None for name in (CLUSTER, WEIGHT)
-        )
-        """The number of the cluster and the weight of each query; None without them."""
-        self.strategies = order_strategies(values[keys.strategy])
+        self._given = _select_rows(rows, [*columns.numbers, *columns.curves], keys)
+        self._units = read_units(rows, keys)
+
+    @cached_property
+    def strategies(self) -> pl.Series:
+        """Return each strategy once."""
+        return order_strategies(self._given[self.keys.strategy])
+
+    @property
+    def queries(self) -> pl.Series:
+        """Return the query of each column of values."""
+        return self._units.to_series()
+
+    @property
+    def clusters(self) -> Integers | None:
+        """Return the number of the cluster of each query; None without clusters."""
+        return self._units[CLUSTER].to_numpy() if CLUSTER in self._units.columns else None
+
+    @property
+    def weights(self) -> Floats | None:
+        """Return the weight of each query; None without weights."""
+        return self._units[WEIGHT].to_numpy() if WEIGHT in self._units.columns else None
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Return the values of each strategy, in the order of strategies and queries."""
+        queries = self._units.drop(CLUSTER, WEIGHT, strict=False)
         pairs = self.strategies.to_frame().join(queries, how="cross")
         on = pairs.columns
         # Frames of `evaluate` usually have the rows of `pairs` in this order, and need no join.
-        self.frame = (
-            values
-            if pairs.equals(values.select(on))
-            else pairs.join(values, on=on, how="left", nulls_equal=True, maintain_order="left")
-        )
-        self.segments = _find_segments(queries, keys.segments)
-        """A pair for each segment: the key as a frame of one row, and the indices of queries."""
+        if pairs.equals(self._given.select(on)):
+            return self._given
+        return pairs.join(self._given, on=on, how="left", nulls_equal=True, maintain_order="left")
+
+    @cached_property
+    def segments(self) -> list[tuple[pl.DataFrame, Integers]]:
+        """Return the key of each segment, as a frame of one row, and the indices of its queries."""
+        names, numbers = self.keys.segments, np.arange(len(self.queries))
+        if not names:
+            return [(ALL_QUERIES, numbers)]
+        numbered = self._units.select(*names, pl.Series(NUMBER, numbers))
+        parts = numbered.partition_by(names) or [numbered]
+        return [(part.select(names).head(1), part[NUMBER].to_numpy()) for part in parts]
 
     def replace(self, **changes: Any) -> Results:
         """Return the results with other rows, columns, keys or missing values."""
@@ -358,91 +333,80 @@ class Results:
         """Return the numbers of strategies and queries."""
         return len(self.strategies), len(self.queries)
 
-    def get_results(self, measure: str) -> MeasureValues:
+    def get_matrix(self, measure: str) -> MeasureMatrix:
         """Return a measure's values, without queries that have a missing value."""
-        results, is_complete = self._read_values(measure)
-        return results.select(np.flatnonzero(is_complete))
+        matrix, is_complete = self._read_values(measure)
+        return matrix.select(np.flatnonzero(is_complete))
 
-    def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, MeasureValues]]:
+    def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, MeasureMatrix]]:
         """Return the key of each segment, and the values of its queries.
 
         A query is left out if a strategy has no value for the query.
         """
-        results, is_complete = self._read_values(measure)
-        return [(key, results.select(places[is_complete[places]])) for key, places in self.segments]
+        matrix, is_complete = self._read_values(measure)
+        return [(key, matrix.select(places[is_complete[places]])) for key, places in self.segments]
 
-    def get_given_values(self, measure: str) -> MeasureValues:
-        """Return the values of all queries as they are given; NaN if missing."""
-        values = self.frame[measure].cast(pl.Float64).to_numpy().reshape(self.shape)
-        best = self.best[measure]
-        return MeasureValues(measure, self.queries, values, best, self.clusters, self.weights)
-
-    def _read_values(self, measure: str) -> tuple[MeasureValues, Mask]:
-        """Return the checked values of a measure, and the mask of queries without a missing one.
-
-        Missing values are 0 with `missing="zero"`.
-        """
-        given = self.get_given_values(measure)
-        values = self._fill_missing(given.values, measure)
-        name = f"measure {measure!r}"
-        self._check(np.isinf(values), name, "must be finite, got infinity")
-        rule = f"must be within {MAX_VALUE:g} of 0, since it is squared, got a larger value"
-        self._check(np.abs(values) > MAX_VALUE, name, rule)
-        is_missing = np.isnan(values)
-        self._check_present(is_missing, measure, name)
-        return replace(given, values=values), np.logical_not(is_missing.any(axis=0))
-
-    def list_results(self) -> Iterator[MeasureValues]:
+    def list_matrices(self) -> Iterator[MeasureMatrix]:
         """Yield the values of each measure; raise if there are too few strategies or queries."""
         if len(self.strategies) < 2:  # noqa: PLR2004
             msg = f"there must be at least 2 strategies, got {len(self.strategies)}"
             raise ValueError(msg)
         for measure in self.measures:
-            results = self.get_results(measure)
-            if (n := len(results.cluster_sizes)) < 2:  # noqa: PLR2004
-                units = "queries" if self.clusters is None else "clusters"
-                msg = f"measure {measure!r} must have at least 2 {units}, got {n}"
+            matrix = self.get_matrix(measure)
+            if (n := len(matrix.cluster_sizes)) < 2:  # noqa: PLR2004
+                msg = f"measure {measure!r} must have at least 2 {matrix.unit_name}, got {n}"
                 raise ValueError(msg)
-            yield results
+            yield matrix
+
+    def get_given_matrix(self, measure: str) -> MeasureMatrix:
+        """Return the values of all queries as they are given; NaN if missing."""
+        values = self.frame[measure].cast(pl.Float64).to_numpy().reshape(self.shape)
+        best = self.best[measure]
+        return MeasureMatrix(measure, self.queries, values, best, self.clusters, self.weights)
+
+    def _read_values(self, measure: str) -> tuple[MeasureMatrix, Mask]:
+        """Return the checked values of a measure, and the mask of queries without a missing one.
+
+        With `missing="zero"`, missing values are 0. This is an error if the lowest value is best,
+        since 0 would be a good value, or if it is unknown which value is best.
+        """
+        given = self.get_given_matrix(measure)
+        is_missing = np.isnan(given.values)
+        self._check(np.isinf(given.values), f"measure {measure!r}", "must be finite, got infinity")
+        if self.missing == "zero" and is_missing.any():
+            if check_best(measure, given.best) == "lowest":
+                msg = (
+                    f"`missing` must be 'error' or 'drop' for {measure!r}, whose lowest value is "
+                    "best, got 'zero'"
+                )
+                raise ValueError(msg)
+            return replace(given, values=np.nan_to_num(given.values)), np.ones(given.n, bool)
+        self._check_present(is_missing, self.frame[measure].is_null(), f"measure {measure!r}")
+        return given, np.logical_not(is_missing.any(axis=0))
 
     def find_queries_with_curve(self, curve: str) -> Mask:
         """Return the mask of the queries for which all strategies have a whole curve."""
         numbers = self.frame[curve].cast(pl.List(pl.Float64)).list
         is_whole = numbers.eval(pl.element().is_finite()).list.all().fill_null(value=False)
-        is_missing = is_whole.not_().to_numpy().reshape(self.shape)
-        self._check_present(is_missing, curve, f"curve {curve!r}")
+        is_missing = ~is_whole.to_numpy().reshape(self.shape)
+        is_null = (numbers.len() > numbers.drop_nulls().list.len()).fill_null(value=True)
+        self._check_present(is_missing, is_null, f"curve {curve!r}")
         return np.logical_not(is_missing.any(axis=0)) | (self.missing == "zero")
 
-    def _fill_missing(self, values: Floats, measure: str) -> Floats:
-        """Fill missing values with 0 if `missing` is "zero".
-
-        With "zero", missing values raise an error if the lowest value is best, since 0 would be a
-        good value. They also raise an error if it is unknown which value is best.
-        """
-        if self.missing != "zero" or not np.isnan(values).any():
-            return values
-        if check_best(measure, self.best[measure]) == "lowest":
-            msg = (
-                f"`missing` must be 'error' or 'drop' for {measure!r}, whose lowest value is best, "
-                "got 'zero'"
-            )
-            raise ValueError(msg)
-        return np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
-
-    def _check_present(self, is_missing: Mask, column: str, name: str) -> None:
+    def _check_present(self, is_missing: Mask, is_null: pl.Series, name: str) -> None:
         """Raise if a required value is missing.
 
         A query with null for all strategies is accepted, because `evaluate` writes null if the
         measure is undefined for the query.
         """
         if self.missing == "error":
-            is_undefined = _find_nulls(self.frame[column]).reshape(self.shape).all(axis=0)
+            is_undefined = is_null.to_numpy().reshape(self.shape).all(axis=0)
             rule = "must have a value for each strategy and query, got no row, null or NaN"
             hint = (
                 "missing='drop' leaves such a query out for all strategies, missing='zero' counts "
                 "the value as 0"
             )
-            self._check(is_missing.reshape(self.shape) & ~is_undefined, name, rule, hint)
+            self._check(is_missing & ~is_undefined, name, rule, hint)
 
     def _check(self, is_wrong: Mask, name: str, rule: str, hint: str = "") -> None:
         """Raise if values are wrong; the error counts the queries and names a few."""
@@ -479,19 +443,19 @@ def _select_rows(rows: pl.DataFrame, columns: Sequence[str], keys: Keys) -> pl.D
     Several query columns become one struct. Raise if a strategy is null, or has a query twice in a
     segment.
     """
-    names = rows.select(keys.strategy, keys.one, *keys.segments)
-    if nulls := names[keys.strategy].null_count():
+    pairs = rows.select(keys.strategy, keys.one, *keys.segments)
+    if nulls := pairs[keys.strategy].null_count():
         msg = f"strategy {keys.strategy!r} must not be null, got {nulls} nulls"
         raise ValueError(msg)
-    if names.n_unique() < names.height:
-        again = names.filter(names.is_duplicated()).unique().sort(names.columns)
+    if pairs.n_unique() < pairs.height:
+        again = pairs.filter(pairs.is_duplicated()).unique().sort(pairs.columns)
         occur = conjugate(again.height, "occur")
         msg = (
             f"each strategy must have each query once, but {again.height} {occur} several times: "
             f"{_format_first_keys(again)}{hint_at_maker('per_query')}"
         )
         raise ValueError(msg)
-    return names.hstack(rows.select(columns))
+    return pairs.hstack(rows.select(columns))
 
 
 def order_strategies(strategies: pl.Series) -> pl.Series:
@@ -504,11 +468,11 @@ def order_strategies(strategies: pl.Series) -> pl.Series:
     return runs if runs.n_unique() == len(runs) else in_order(strategies)
 
 
-def _format_first_keys(keys: pl.DataFrame) -> str:
+def _format_first_keys(rows: pl.DataFrame) -> str:
     """Return the first few strategies and queries in words."""
-    listed = keys.head(MAX_NAMED_KEYS).iter_rows()
+    listed = rows.head(MAX_NAMED_KEYS).iter_rows()
     texts = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in listed]
-    return ", ".join(texts if keys.height <= MAX_NAMED_KEYS else [*texts, "..."])
+    return ", ".join(texts if rows.height <= MAX_NAMED_KEYS else [*texts, "..."])
 
 
 def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
@@ -521,26 +485,6 @@ def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Se
         raise ValueError(msg)
     indices = {name: index for index, name in enumerate(others.to_list())}
     return [indices[name] for name in own.to_list()]
-
-
-def _find_nulls(values: pl.Series) -> Mask:
-    """Return the mask of nulls, and of lists with a null."""
-    are_null = values.is_null()
-    if isinstance(values.dtype, pl.List):
-        are_null |= values.list.len() > values.list.drop_nulls().list.len()
-    return are_null.to_numpy()
-
-
-def _find_segments(
-    queries: pl.DataFrame, segments: Sequence[str]
-) -> list[tuple[pl.DataFrame, Integers]]:
-    """Return the key of each segment, and the indices of its queries."""
-    indices = np.arange(queries.height)
-    if not segments:
-        return [(ALL_QUERIES, indices)]
-    parts = queries.select(segments).partition_by(segments) or [queries.select(segments)]
-    ends = np.cumsum([part.height for part in parts])
-    return [*zip((part.head(1) for part in parts), np.split(indices, ends[:-1]), strict=True)]
 
 
 # Tables of statistics
@@ -582,29 +526,34 @@ def make_table(
 
 def make_measure_table(
     measure: str,
+    strategy_columns: Sequence[pl.Series],
     segment: pl.DataFrame,
-    names: Sequence[pl.Series],
     statistics: Mapping[str, Any],
-    **dtypes: pl.DataType,
 ) -> pl.DataFrame:
-    """Return the statistics of a measure in a segment, preceded by key columns."""
-    strategy, *others = (each.name for each in names)
+    """Return the statistics of a measure in a segment, preceded by key columns.
+
+    A statistic is an array, or one value for all rows.
+    """
+    strategy, *others = (each.name for each in strategy_columns)
     reserved = ["measure", *others, *statistics]
     check_free_names(reserved, strategy=strategy, segments=segment.columns or None)
-    columns = make_table(statistics, **dtypes)
+    height = len(strategy_columns[0])
+    columns = {
+        name: pl.repeat(value, height, eager=True) if np.ndim(value) == 0 else value
+        for name, value in statistics.items()
+    }
     first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
-    repeated = first[[0] * columns.height].get_columns()
-    return pl.DataFrame([*repeated, *names, *columns])
+    return pl.DataFrame([*first[[0] * height], *strategy_columns, *make_table(columns)])
 
 
-def count_units(results: MeasureValues, length: int) -> dict[str, Any]:
-    """Return the columns `clusters` and `effective_queries` of a table with `length` rows.
+def count_units(matrix: MeasureMatrix) -> dict[str, float]:
+    """Return the columns `clusters` and `effective_queries` of a table.
 
     Without clusters or weights, the column is left out.
     """
-    counts: dict[str, Any] = {}
-    if results.clusters is not None:
-        counts["clusters"] = np.full(length, len(results.cluster_sizes))
-    if results.weights is not None:
-        counts[EFFECTIVE] = np.full(length, float(results.effective_number))
+    counts: dict[str, float] = {}
+    if matrix.clusters is not None:
+        counts["clusters"] = len(matrix.cluster_sizes)
+    if matrix.weights is not None:
+        counts[EFFECTIVE] = float(matrix.effective_number)
     return counts

@@ -21,7 +21,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.measure_values import (
     MIN_VALUES,
-    MeasureValues,
+    MeasureMatrix,
     Pairs,
     find_best_of_rows,
     split_into_parts,
@@ -92,9 +92,10 @@ class PairedTest:
     """Name in a sentence."""
     name: str
     """Name in a title."""
-    compute_min_p: Callable[[int, int, int], float]
+    compute_min_p: Callable[[int, int, int], float] | None = None
     """Function that takes the numbers of queries, strategies and resamples, and returns the
-    smallest p to expect. Random resamples can give a smaller p by chance."""
+    smallest p to expect; None for a test without resamples. Random resamples can give a smaller p
+    by chance."""
     simultaneous: bool = False
     """True if the p values hold for all pairs together and need no correction. Such a test allows
     for neither clusters of several queries nor weights."""
@@ -115,21 +116,14 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
 
     The independent units are queries, or clusters of queries.
     """
-    if TESTS[options.test].simultaneous and pairs.results.has_units:
-        has_clusters = pairs.results.has_clusters
+    if TESTS[options.test].simultaneous and pairs.matrix.has_units:
+        has_clusters = pairs.matrix.has_clusters
         condition = "a `cluster` has several queries" if has_clusters else "`weights` differ"
         msg = f"`test` must be 't' or 'permutation' if {condition}, got {options.test!r}"
         raise ValueError(msg)
     if pairs.units.n < 2:  # noqa: PLR2004
-        unknown = np.full(len(pairs), np.nan)
-        return Outcome(unknown, _make_unknown_intervals, _make_unknown_intervals)
+        return _run_t(pairs, options)
     return TESTS[options.test].run(pairs, options)
-
-
-def _make_unknown_intervals(levels: Floats) -> Ends:
-    """Return intervals with NaN for both ends."""
-    low, high = np.full((2, len(levels)), np.nan)
-    return low, high
 
 
 # Tests
@@ -193,7 +187,7 @@ def estimate_differences(pairs: Pairs) -> Estimate:
     linearised.
     """
     mean, std, *_ = pairs.units.statistics
-    return Estimate.of(mean, std, pairs.units.n, pairs.results.effective_number)
+    return Estimate.of(mean, std, pairs.units.n, pairs.matrix.effective_number)
 
 
 def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
@@ -208,21 +202,21 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     of the kept queries, and t the mean of the original differences of the turned queries. The
     vector is at least as extreme as the data if and only if δ lies between k and t (Hartigan 1969).
     """
-    student, sizes, pairs = estimate_differences(pairs), pairs.results.unit_sizes, pairs.totals
-    n, units = sizes.sum(), pairs.n
-    is_exact = 2**units <= options.resamples
-    flips = Resamples(2**units if is_exact else options.resamples, is_exact=is_exact)
+    student, sizes, pairs = estimate_differences(pairs), pairs.matrix.unit_sizes, pairs.totals
+    n, n_units = sizes.sum(), pairs.n
+    is_exact = 2**n_units <= options.resamples
+    flips = Resamples(2**n_units if is_exact else options.resamples, is_exact=is_exact)
     n_extreme = flips.count_rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), n_extreme))
-    for part in pairs.split(units + flips.count, MAX_KEPT_STATISTICS):
+    for part in pairs.split(n_units + flips.count, MAX_KEPT_STATISTICS):
         differences = pairs.compute_differences(part)
         rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
         sums = np.empty((len(differences), flips.count))
         n_kept, sum_of_signs = np.empty((2, flips.count))
         rng = np.random.default_rng(options.seed)  # the same signs for every part
-        for block in split_into_parts(flips.count, units):
-            signs = (_list_signs if is_exact else _draw_signs)(block, units, rng)
+        for block in split_into_parts(flips.count, n_units):
+            signs = (_list_signs if is_exact else _draw_signs)(block, n_units, rng)
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
             sum_of_signs[block] = signs.sum(axis=1)
@@ -238,7 +232,7 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
             # A vector of equal signs is as extreme as the data for every δ, so low is -∞ and high
             # is ∞. The lines above give other ends: k or t is 0 / 0, the mean of no queries.
-            are_equal = np.abs(sum_of_signs) == units
+            are_equal = np.abs(sum_of_signs) == n_units
             low[:, are_equal], high[:, are_equal] = -np.inf, np.inf
             lowest[part] = _take_largest(-low, n_extreme)
             highest[part] = _take_largest(high, n_extreme)
@@ -257,7 +251,7 @@ def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
     It shuffles the values of each query among the strategies.
     """
     shuffles = Resamples(options.resamples, is_exact=False)
-    ranges = np.sort(_draw_ranges(pairs.results, options))
+    ranges = np.sort(_draw_ranges(pairs.matrix, options))
     mean = pairs.statistics.mean
     tolerances = [pairs.compute_tolerances(part).mean(axis=1) for part in pairs.split(pairs.n)]
     rounding = np.concatenate(tolerances)
@@ -306,7 +300,7 @@ def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float
 
 
 TESTS: Mapping[TestName, PairedTest] = {
-    "t": PairedTest(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
+    "t": PairedTest(_run_t, "the paired t test", "paired t test"),
     "permutation": PairedTest(
         _run_permutation,
         "Fisher's randomisation test",
@@ -323,22 +317,30 @@ TESTS: Mapping[TestName, PairedTest] = {
 }
 
 
-def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
+def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[str]:
     """Yield warnings that p values cannot be small enough, or are too small."""
-    test = TESTS[options.test]
-    noun = "clusters" if any(each.results.has_clusters for each in segments) else "queries"
-    testable = [each.units for each in segments if each.units.n > 1]
+    noun = "clusters" if any(each.matrix.has_clusters for each in by_segment) else "queries"
+    testable = [each.units for each in by_segment if each.units.n > 1]
     if not testable:
         return
-    if options.test == "t":
+    numbers = [each.n for each in testable]
+    compute_min_p = TESTS[options.test].compute_min_p
+    if compute_min_p is None:
         yield from _find_constant_differences(testable, noun)
+        if noun == "clusters" and min(numbers) < MIN_CLUSTERS:
+            yield (
+                f"with {min(numbers)} clusters the t test finds differences too often\n\n"
+                "Hint: test='permutation' does not; nor does t with more clusters, if another "
+                "column than that of cluster= has independent units, such as the search term"
+            )
+        return
     p_values = [
-        test.compute_min_p(each.n, len(each.results.values), options.resamples)
+        compute_min_p(each.n, len(each.matrix.values), options.resamples)
         for each in testable
         for _ in range(len(each))
     ]
     smallest_p = correct_p_values(options.correction, np.array(p_values)).min()
-    n = max(each.n for each in testable)
+    n = max(numbers)
     # With so few units, there are fewer changes of sign than resamples.
     remedy = f"more {noun}" if 2**n < options.resamples else "more resamples"
     if smallest_p > options.level:
@@ -349,23 +351,16 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
             f"{smallest_p:.3g}\n\n"
             f"Hint: {remedy}, fewer pairs or test='t' can show a difference"
         )
-    fewest = min(each.n for each in testable)
-    if options.test == "t" and noun == "clusters" and fewest < MIN_CLUSTERS:
-        yield (
-            f"with {fewest} clusters the t test finds differences too often\n\n"
-            "Hint: test='permutation' does not; nor does t with more clusters, if another column "
-            "than that of cluster= has independent units, such as the search term"
-        )
 
 
-def _find_constant_differences(segments: Sequence[Pairs], noun: str) -> Iterator[str]:
+def _find_constant_differences(by_segment: Sequence[Pairs], noun: str) -> Iterator[str]:
     """Yield a warning if differences do not vary, so that the t test cannot test them."""
-    statistics = [each.statistics for each in segments]
+    statistics = [each.statistics for each in by_segment]
     n = sum(int(((each.std == 0) & (each.mean != 0)).sum()) for each in statistics)
     if n:
         subject = f"{format_count(n, 'differences')} {'is' if n == 1 else 'are'}"
         yield (
-            f"{subject} the same in every {name_one(noun)} of {segments[0].results.measure!r}, so "
+            f"{subject} the same in every {name_one(noun)} of {by_segment[0].matrix.measure!r}, so "
             "that the t test has no p value and no interval\n\n"
             "Hint: test='permutation' has a p value"
         )
@@ -422,8 +417,8 @@ class Resamples:
         """
         counts = self.count_rejecting(levels)
         result = np.full(len(levels), np.inf)
-        rows = np.flatnonzero(counts >= 0)
-        result[rows] = largest[rows, counts[rows]]
+        places = np.flatnonzero(counts >= 0)
+        result[places] = largest[places, counts[places]]
         return result
 
 
@@ -446,22 +441,22 @@ def _draw_signs(block: slice, n: int, rng: Generator) -> Floats:
     return (2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1).astype(np.float64)
 
 
-def _draw_ranges(results: MeasureValues, options: Options) -> Floats:
+def _draw_ranges(matrix: MeasureMatrix, options: Options) -> Floats:
     """Return the range of the strategies' means after each shuffle.
 
     A shuffle permutes the values of each query among the strategies.
     """
-    values = np.ascontiguousarray(results.values.T)
+    values = np.ascontiguousarray(matrix.values.T)
     n, strategies = values.shape
     rows_before = strategies * np.arange(n)[:, np.newaxis]
     bits = strategies.bit_length()
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
     for block in split_into_parts(options.resamples, values.size):
-        rows = block.stop - block.start
+        n_shuffles = block.stop - block.start
         # In each query, each strategy gets a random number whose last bits are its index. Sorting
         # these numbers shuffles the strategies, in half the time of permuting indices.
-        numbers = rng.integers(0, 2**63, (rows, n, strategies)) >> bits << bits
+        numbers = rng.integers(0, 2**63, (n_shuffles, n, strategies)) >> bits << bits
         numbers |= np.arange(strategies)
         numbers.sort(axis=2)
         shuffled = (numbers & (2**bits - 1)) + rows_before
@@ -476,18 +471,25 @@ def _draw_ranges(results: MeasureValues, options: Options) -> Floats:
 class Correction:
     """Correction of p values, and the intervals that agree with it."""
 
+    name: str
+    """Name in a title."""
     correct: Callable[[Floats], Floats]
     compute_levels: Callable[[Floats, float], Floats]
     """Function that takes uncorrected p values and a level α, and returns a level per p value. The
     interval at the returned level excludes 0 if and only if the corrected p value is at most α."""
-    words: str
-    """Description of the p values in a sentence, such as "corrected by Holm's method"."""
-    name: str
-    """Name in a title."""
     is_joint: bool = False
     """True if the agreeing intervals hold simultaneously."""
     bounds_any_error: bool = False
     """True if the probability of any false finding is at most the level."""
+
+    @property
+    def words(self) -> str:
+        """Describe the p values in a sentence, such as "corrected by Holm's method"."""
+        return self.name if self.name == NO_CORRECTION else f"corrected by {self.name}'s method"
+
+
+NO_CORRECTION = "not corrected"
+"""Name of the correction that changes no p value."""
 
 
 def _correct_bonferroni(p: Floats) -> Floats:
@@ -544,29 +546,19 @@ def _compute_benjamini_hochberg_levels(p: Floats, level: float) -> Floats:
 
 
 CORRECTIONS: Mapping[CorrectionName, Correction] = {
-    "none": Correction(
-        lambda p: p, lambda p, level: np.full(len(p), level), "not corrected", "not corrected"
-    ),
+    "none": Correction(NO_CORRECTION, lambda p: p, lambda p, level: np.full(len(p), level)),
     "bonferroni": Correction(
+        "Bonferroni",
         _correct_bonferroni,
         _compute_bonferroni_levels,
-        "corrected by Bonferroni's method",
-        "Bonferroni",
         is_joint=True,
         bounds_any_error=True,
     ),
-    "holm": Correction(
-        _correct_holm,
-        _compute_holm_levels,
-        "corrected by Holm's method",
-        "Holm",
-        bounds_any_error=True,
-    ),
+    "holm": Correction("Holm", _correct_holm, _compute_holm_levels, bounds_any_error=True),
     "benjamini_hochberg": Correction(
+        "Benjamini and Hochberg",
         _correct_benjamini_hochberg,
         _compute_benjamini_hochberg_levels,
-        "corrected by Benjamini and Hochberg's method",
-        "Benjamini and Hochberg",
     ),
 }
 
@@ -627,15 +619,15 @@ def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
     With `alone`, the names of corrections are left out, since each pair is tested alone. If all
     results are those of a single query or cluster, the text states that it cannot be tested.
     """
-    pairs = _list_tests(table)
-    if pairs and (single := find_single_unit(table)) is not None:
+    tests = _list_tests(table)
+    if tests and (single := find_single_unit(table)) is not None:
         return write_untested(single)
     # A test that needs no correction has only its own name.
     names = [
         TESTS[test].name
         if alone or TESTS[test].simultaneous
         else f"{TESTS[test].name}, {CORRECTIONS[correction].name}"
-        for test, correction in pairs
+        for test, correction in tests
     ]
     return "; ".join(dict.fromkeys(names))
 
@@ -700,13 +692,13 @@ def find_rank_coverage(ranks: pl.DataFrame) -> RankCoverage:
 def describe_test(
     test: TestName,
     correction: CorrectionName,
-    baseline: int | None,
-    pairs: int,
+    baseline_index: int | None,
+    n_pairs: int,
     single: str | None = None,
 ) -> Tested:
     """Describe in words the test that is used for all measures.
 
-    `baseline` is the index of the baseline, and `pairs` the number of pairs of each measure.
+    `n_pairs` is the number of pairs of each measure.
     `single` is the unit of results that cannot be tested, since there is only one: "query".
     """
     return Tested(
@@ -714,18 +706,18 @@ def describe_test(
         correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
         is_corrected=correction != "none",
         is_joint=TESTS[test].simultaneous or CORRECTIONS[correction].is_joint,
-        baseline=baseline,
-        pairs=pairs,
+        baseline=baseline_index,
+        pairs=n_pairs,
         single=single,
     )
 
 
-def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
+def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
     """Count the significant differences by direction, the undecided, and those not tested."""
     sign = pl.col("difference").sign()
     better = worse = 0
     bests = set()
-    for rows in pairs.partition_by("measure", maintain_order=True):
+    for rows in comparison.partition_by("measure", maintain_order=True):
         best = find_best_of_rows(rows)
         bests.add(best)
         signs = rows.filter(is_significant(level)).select(sign).to_series()
@@ -734,16 +726,19 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
         )
     sides = ("above", "below") if "none" in bests else ("better than", "worse than")
-    untested = pairs["p_corrected"].null_count()
-    return FindingCounts(better, worse, pairs.height - better - worse - untested, untested, sides)
+    untested = comparison["p_corrected"].null_count()
+    undecided = comparison.height - better - worse - untested
+    return FindingCounts(better, worse, undecided, untested, sides)
 
 
-def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
+def find_undefeated(
+    n_strategies: int, findings: Iterable[Mapping[str, Any]], best: str
+) -> list[int]:
     """Return the indices of strategies without a significant defeat."""
     # A strategy is defeated if a significant difference favours the other strategy of a pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
-        for pair in pairs
+        for pair in findings
         if pair["significant"]
     }
-    return [place for place in range(n) if place not in defeated]
+    return [place for place in range(n_strategies) if place not in defeated]
