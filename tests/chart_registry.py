@@ -51,16 +51,6 @@ def results(k: int, n: int, ranks: int = 20) -> pl.DataFrame:
 
 
 @cache
-def ranks_of(k: int, n: int) -> pl.DataFrame:
-    """The mean curves of k strategies at n ranks."""
-    lines = pl.DataFrame({"strategy": [f"s{place}" for place in range(1, k + 1)]})
-    ranks = pl.DataFrame({"rank": range(1, n + 1)}, schema={"rank": pl.UInt32})
-    return lines.join(ranks, how="cross").with_columns(
-        (pl.col("rank").log1p() * pl.col("strategy").str.slice(1).cast(pl.Int64)).alias("cg")
-    )
-
-
-@cache
 def scores_of(k: int, n: int) -> pl.DataFrame:
     """k queries of n scores."""
     scores = np.random.default_rng(k + n).lognormal(2, 1, (k, n))
@@ -219,12 +209,6 @@ ROWS = {
     ),
     "dcg_curves with an interval": Row(
         charts.dcg_curves, results, {"curve": DCG_20, **KEYS}, {"confidence": 0.9}, DCG_20
-    ),
-    "dcg_curves of ranks": Row(
-        charts.dcg_curves,
-        ranks_of,
-        {"curve": "cg", "strategy": "strategy", "rank": "rank"},
-        value="cg",
     ),
     "recall_precision_curves": Row(
         charts.recall_precision_curves,

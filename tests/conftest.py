@@ -157,10 +157,10 @@ def charts_undrawn() -> Iterator[None]:
 
     Tests of the numbers and sentences of reports write hundreds.
     """
-    from polars_graded._report import drawing, parts
+    from polars_graded._report import figures, parts
 
     with pytest.MonkeyPatch.context() as patch:
-        figure = drawing.Figure("none", "none", False)
-        patch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
+        figure = figures.Figure("none", "none", False)
+        patch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
         patch.setattr(parts, "charts", MagicMock())
         yield

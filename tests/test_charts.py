@@ -260,10 +260,9 @@ def test_strategies_have_the_same_colours_in_all_charts(k):
     assert all(scale == {"domain": names, "range": CATEGORY_COLOURS} for scale in scales)
 
 
-@pytest.mark.parametrize(("name", "last"), [("dcg_curves", 20), ("dcg_curves of ranks", 5)])
-def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey(name, last):
-    chart = ROWS[name].of(25, 5)
-    ends = chart.data.filter(rank=last)
+def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey():
+    chart = ROWS["dcg_curves"].of(25, 5)
+    ends = chart.data.filter(rank=20)
     best = ends.sort("value", descending=True)["strategy"].head(8)
     colour = next(each["color"] for each in encodings(spec_of(chart)) if "color" in each)
     assert colour["value"] == style.REST_COLOUR.to_dict()
@@ -279,12 +278,6 @@ def without(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return lambda frame: frame.drop(column)
 
 
-NO_RANKS = (
-    "'cg' must be a curve, one list per query, or numbers with a column of ranks, "
-    "got numbers and no column 'rank'"
-)
-
-
 @every_chart
 def test_a_missing_column_is_named_beside_those_there_are(row):
     frame = row.frame(2, 5)
@@ -293,9 +286,6 @@ def test_a_missing_column_is_named_beside_those_there_are(row):
             continue
         with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
             row.draw(frame.rename({name: f"{name}x"}))
-        if name == "rank":
-            assert NO_RANKS in str(error.value)
-            continue
         assert f"column {name!r}; it has " in str(error.value)
         assert f"\n\nHint: did you mean '{name}x'?" in str(error.value)
 
@@ -345,21 +335,9 @@ ERRORS = {
         "recall_precision_curves",
         without("interpolated_precision"),
         {"curve": None},
-        "unless exactly one is a curve by recall, got mu_ap and ndcg",
+        "unless exactly one is a curve by recall, got strategy, query, mu_ap, ndcg",
     ),
     "a query twice": ("dcg_curves", first_again, {}, "`frame` must"),
-    "a rank twice": (
-        "dcg_curves of ranks",
-        first_again,
-        {},
-        f"`frame` must have each rank of a strategy once, got 1 row too many; {AGAIN}",
-    ),
-    "a rank of 0": (
-        "dcg_curves of ranks",
-        with_columns(rank=pl.col("rank").cast(pl.Int64) - 1),
-        {},
-        "'rank' must contain ranks, whole numbers from 1, got 2 other values",
-    ),
     "a strategy twice": (
         "strategy_bars",
         first_again,
@@ -377,6 +355,12 @@ ERRORS = {
         with_columns(popularity=math.inf),
         {},
         "score 'popularity' must be finite",
+    ),
+    "a colour that does not exist": (
+        "strategy_bars",
+        None,
+        {"colours": {"s1": "#c00", "s2": "bleu"}},
+        "`colours` must have CSS names such as 'teal' or codes such as '#c00', got 'bleu' for 's2'",
     ),
     "no pair of values": ("measure_agreement", with_columns(ndcg=None), {}, "`frame` must"),
     "no query in common": (
@@ -518,7 +502,8 @@ def printed_curve(line: str) -> list[object]:
 @pytest.mark.parametrize("line", CHEN_MEANS)
 def test_the_slides_curves_are_drawn(line):
     expr, printed = CHEN_MEANS[line]
-    curves = mean_curves(frame_of(CUMULATED), CG, DCG, ICG, IDCG).with_columns(expr.alias(line))
+    means = mean_curves(frame_of(CUMULATED), CG, DCG, ICG, IDCG).with_columns(expr.alias(line))
+    curves = means.group_by("strategy").agg(line).with_columns(query=1)
     rows = rows_of(charts.dcg_curves(curves, line))
     assert [row["rank"] for row in rows] == list(range(1, 16))
     assert [row["value"] for row in rows] == printed_curve(printed)
@@ -533,16 +518,24 @@ def test_the_slides_curves_are_drawn(line):
 )
 def test_the_ideal_of_the_same_gain_and_discount_is_dashed_beside_a_curve(curve, ideal, printed):
     frame = frame_of(CUMULATED)
-    for source in (mean_curves(frame, CG, DCG, ICG, IDCG), evaluate(frame, CG, DCG, ICG, IDCG)):
-        chart = charts.dcg_curves(source, curve, ideal=True)
-        means = mean_curves(frame, ideal)[ideal].to_list()
-        assert [row["ideal"] for row in rows_of(chart)] == pytest.approx(means)
-        assert means[:3] == [pytest.approx(float(number), abs=0.06) for number in printed]
-        assert any("ideal" in str(each["y"]) for each in encodings(chart.to_dict()))
-    assert (
-        "ideal"
-        not in charts.dcg_curves(mean_curves(frame, CG, DCG, IDCG), CG, ideal=True).data.columns
-    )
+    chart = charts.dcg_curves(evaluate(frame, CG, DCG, ICG, IDCG), curve, ideal=True)
+    means = mean_curves(frame, ideal)[ideal].to_list()
+    assert [row["ideal"] for row in rows_of(chart)] == pytest.approx(means)
+    assert means[:3] == [pytest.approx(float(number), abs=0.06) for number in printed]
+    assert any("ideal" in str(each["y"]) for each in encodings(chart.to_dict()))
+    chart = charts.dcg_curves(evaluate(frame, CG, DCG, IDCG), CG, ideal=True)
+    assert "ideal" not in chart.data.columns
+
+
+def test_the_axis_of_ranks_has_one_title():
+    chart = charts.dcg_curves(evaluate(frame_of(CUMULATED), CG, ICG), CG, ideal=True)
+    assert "rank" in {box.text for box in boxes_of(scene_of(chart)["scenegraph"], 0, 0)}
+
+
+def test_numbers_by_rank_are_refused_as_curves():
+    frame = pl.DataFrame({"strategy": ["a", "a"], "rank": [1, 2], "cg": [1.0, 2.0]})
+    with pytest.raises(TypeError, match=r"'cg' must have a list per query, .* got Float64"):
+        charts.dcg_curves(frame, "cg")
 
 
 def test_the_band_is_the_interval_that_summarise_gives():
@@ -602,7 +595,10 @@ def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
 @pytest.mark.parametrize("p", [None, math.nan, 0.0501, 1.0])
 def test_only_a_p_of_at_most_alpha_is_significant(p):
     comparison = comparison_of(3, 9).with_columns(p_corrected=pl.lit(p, pl.Float64))
-    assert set(charts.comparison_forest(comparison).data["significance"]) == {"not significant"}
+    text = "not significant" if p in (0.0501, 1.0) else "not tested"
+    chart = charts.comparison_forest(comparison)
+    assert set(chart.data["significance"]) == {text}
+    assert chart.description.endswith(f"○ {text}".replace(" ", "\N{NO-BREAK SPACE}"))
     assert set(charts.comparison_matrix(comparison).data["mark"]) == {""}
 
 

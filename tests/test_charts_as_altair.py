@@ -69,7 +69,7 @@ def test_a_colour_is_that_of_a_strategy():
 
 def test_grey_lines_highlight_another_one():
     grey = {f"s{place}": "#bbbbbb" for place in range(1, 13) if place != 3}
-    row = ROWS["dcg_curves of ranks"]
+    row = ROWS["dcg_curves"]
     chart = row.draw(row.frame(12, 8), colours=grey)
     colour = chart.to_dict()["encoding"]["color"]
     shown = dict(zip(colour["scale"]["domain"], colour["scale"]["range"], strict=True))
@@ -82,7 +82,6 @@ def test_grey_lines_highlight_another_one():
 REDESIGNED = {
     "dcg_curves": "sy",
     "dcg_curves with an interval": "sy",
-    "dcg_curves of ranks": "sy",
     "recall_precision_curves": "sy",
     "relevance_function": "xy",
     "rankings": "xy",

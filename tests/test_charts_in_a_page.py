@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 # Three lines, one above the other.
 CURVES = pl.DataFrame(
     {
-        "strategy": [name for name in ("low", "middle", "high") for _ in range(5)],
-        "rank": [1, 2, 3, 4, 5] * 3,
-        "cg": [0.0] * 5 + [4.0] * 5 + [10.0] * 5,
+        "strategy": ["low", "middle", "high"],
+        "query": 1,
+        "cg": [[0.0] * 5, [4.0] * 5, [10.0] * 5],
     }
 )
 LISTS = pl.DataFrame(

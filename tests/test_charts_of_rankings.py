@@ -101,6 +101,33 @@ def test_what_is_no_sum_over_ranks_is_refused(measure):
         charts.rankings(SMALL, "q1", measure, by=BOTH)
 
 
+@pytest.mark.parametrize(("options", "highest"), [({}, 2), ({"max_grade": 4}, 4)])
+def test_the_darkest_tile_has_the_highest_grade_of_the_scale(options, highest):
+    spec = charts.rankings(SMALL, "q1", by=BOTH, **options).to_dict()
+    [fill] = [
+        layer["encoding"]["fill"]
+        for layer in spec["layer"]
+        if "shade" in str(layer) and "scale" in layer["encoding"].get("fill", {})
+    ]
+    assert fill["scale"]["domain"] == [0, highest]
+    assert fill["legend"]["tickCount"] == highest
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_subtitle_explains_dashes_only_if_there_are_any(n):
+    frame = SMALL.select("query", "doc", "grade", score=pl.Series([3, 2, 1]))
+    frame = frame.with_columns(grade=pl.Series([1, None, 2]))
+    chart = charts.rankings(frame, "q1", n=n)
+    assert ("dashed: unjudged" in chart.description) == (n == 2)
+
+
+@pytest.mark.parametrize("n", [3, 6])
+def test_the_subtitle_explains_numbers_only_if_there_are_any(n):
+    frame = SMALL.with_columns(pl.lit(1.0).alias(f"s{place}") for place in range(n))
+    chart = charts.rankings(frame, "q1", by=[f"s{place}" for place in range(n)], ties="doc")
+    assert ("+: what a document adds" in chart.description) == (n == 3)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_documents_stand_where_side_by_side_has_them(seed):
     frame = random_query(seed, 30)

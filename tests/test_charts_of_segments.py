@@ -84,6 +84,20 @@ def test_a_precision_histogram_has_its_own_mean_in_each_panel():
         assert drawn[:3] == pytest.approx((row["difference"], row["ci_low"], row["ci_high"]))
         assert drawn[3] == row["queries"]
     assert svg_of(chart).count(">mean<") == 4
+    # The mean of all panels would differ from the means that are drawn.
+    assert "mean difference" not in chart.description
+
+
+def test_the_confidence_of_an_interval_that_is_passed_is_unknown():
+    frame = shop()
+    keys: dict[str, Any] = {"query": KEY}
+    draw = charts.precision_histogram
+    one = draw(frame, "ndcg@10", "new", "old", interval=(-0.5, 0.5), **keys)
+    assert "95 %" not in svg_of(one) + str(one.to_dict())
+    assert ", interval \N{MINUS SIGN}0.5000 to 0.5000" in one.description
+    with pytest.warns(pg.DataWarning, match="independent"):
+        own = draw(frame, "ndcg@10", "new", "old", **keys)
+    assert ", 95 % interval" in own.description
 
 
 # Facets

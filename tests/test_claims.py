@@ -52,6 +52,8 @@ def results(seed):
         values[-1] = values[0]
     if rng.random() < 0.3:
         values[:, :, 1] = values[:, :, 0]
+    if rng.random() < 0.2:
+        values[-1] = values[0] + 0.25  # a difference that the t test cannot test
     if rng.random() < 0.3:
         values[0] += 1  # one that all differences are settled with, where queries are many
     frame = pl.DataFrame(
@@ -105,10 +107,10 @@ def means_by(frame, measure):
 
 
 def directions(comparison):
-    """Return how many differences are above 0 and below by p, and how many are open."""
+    """Return how many differences are above 0 and below by p, and how many tests left open."""
     found = [row["difference"] for row in comparison.rows(named=True) if is_settled(row)]
     up = sum(difference > 0 for difference in found)
-    return up, len(found) - up, comparison.height - len(found)
+    return up, len(found) - up, comparison["p_corrected"].count() - len(found)
 
 
 def is_settled(row):
@@ -132,28 +134,42 @@ def beside_a_baseline(title, comparison):
         expected = f"{one} is {side} than {other} ({test})"
         if undecided:
             expected = f"Undecided whether {one} is better than {other} ({test})"
+        if not comparison["p_corrected"].count():
+            expected = f"The difference of {one} from {other} is not tested ({test})"
         assert title == expected
         return
+    n = comparison["p_corrected"].count()
+    if not n:
+        assert title == f"None of {comparison.height} differences from p is tested ({test})"
+        return
     words, rest = title[0].lower() + title[1:], title.split(" than p")[1]
-    count = 0 if words.startswith("none of ") else amount(words.replace(" are", " x are"))[0]
-    assert count == better
-    assert f"{comparison.height}" in words or words.startswith("both")
-    assert int((re.search(r", (\d+) (?:is|are) worse", rest) or [0, 0])[1]) == worse
+    assert (" worse than p" in title) == (worse > better == 0)
+    if worse and not better:
+        better, worse = worse, 0
+    is_none = words.startswith(("none of ", "no tested "))
+    assert (0 if is_none else amount(words.replace(" are", " x are"))[0]) == better
+    assert f"{n}" in words or words.startswith(("both", "the tested", "no tested"))
+    assert_untested_counted(rest, comparison)
+    assert int((re.search(r", (\d+) worse", rest) or [0, 0])[1]) == worse
     assert int((re.search(r", (\d+) undecided", rest) or [0, 0])[1]) == undecided
     assert title.endswith(f" ({test})")
 
 
+def assert_untested_counted(title, comparison):
+    untested = comparison["p_corrected"].null_count()
+    assert int((re.search(r", (\d+) not tested", title) or [0, 0])[1]) == untested
+
+
 def all_pairs(title, comparison):
     """Read a title about all pairs."""
-    settled, n = sum(directions(comparison)[:2]), comparison.height
-    if n == 1:
-        expected = "The difference is significant" if settled else "The difference is undecided"
-        assert title == f"{expected} ({named_test(comparison, alone=True)})"
-    elif not settled:
-        assert (
-            title
-            == f"None of {n} differences is significant ({named_test(comparison, alone=False)})"
-        )
+    settled, n = sum(directions(comparison)[:2]), comparison["p_corrected"].count()
+    assert title.endswith(f" ({named_test(comparison, alone=False)})")
+    if not n:
+        assert title.startswith(f"None of {comparison.height} differences is tested ")
+        return
+    assert_untested_counted(title, comparison)
+    if not settled:
+        assert re.match(rf"(None of {n}|No)( tested)? differences? is significant\b", title)
     else:
         assert amount(title[0].lower() + title[1:]) == (settled, n)
         assert int((re.search(r", (\d+) undecided", title) or [0, 0])[1]) == n - settled

@@ -113,7 +113,7 @@ def expected(frame: pl.DataFrame, queries: list[str], total: int) -> list[str]:
     ours, bm25 = (chosen.filter(strategy=name).sort("query")["ndcg"] for name in ("ours", "bm25"))
     difference = f"ours - bm25 {(ours - bm25).mean():.4f}"
     means = f"ours {ours.mean():.4f}, bm25 {bm25.mean():.4f}, {difference}"
-    return [f"{len(queries)} of {total} queries selected, means: {means}"]
+    return [f"means of {len(queries)} of {total} queries: {means}"]
 
 
 def test_a_rectangle_in_any_view_changes_means_to_those_of_its_queries(drawn):
@@ -153,7 +153,15 @@ def test_a_rectangle_without_a_query_has_no_mean(drawn):
     waited(page, lambda: shown(page) == [])
     drag(page, "points", (0.9, 0.1), (1.02, -0.02))
     means = "ours 1.0000, bm25 1.0000, ours - bm25 0.0000"
-    waited(page, lambda: shown(page) == [f"1 of 30 queries selected, means: {means}"])
+    waited(page, lambda: shown(page) == [f"means of 1 of 30 queries: {means}"])
+
+
+def test_the_texts_hold_for_a_picture_too():
+    chart = charts.explore(results(20), "ours", "bm25", "ndcg")
+    assert "drag" not in chart.description
+    text = str(chart.to_dict())
+    assert " of 20 queries: " in text
+    assert "selected" not in text
 
 
 def test_the_interval_is_that_of_compare():

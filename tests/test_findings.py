@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from results import of_few
 
 from polars_graded import charts, compare, datasets, evaluate
 
@@ -24,6 +28,59 @@ def per_query(**strategies: list[float]) -> pl.DataFrame:
         )
         for name, values in strategies.items()
     )
+
+
+TESTED = [[0.75, 0.5, 1.0, 0.75], [0.5, 0.25, 0.75, 0.5], [0.25, 0.0, 0.25, 0.25]]
+"""The first differs from the second by a quarter in every query, which the t test cannot test."""
+
+
+def counted(words: str, n: int, total: int, title: str) -> bool:
+    """Whether a title states that n of `total` differences are as in the words."""
+    shares = {f"{n} of {total}": True, "Both": n == total == 2, f"All {total}": n == total}
+    shares |= {"None of": n == 0 < total, "No": n == 0, "The": n == total == 1}
+    return any(
+        is_right and re.search(f"^{share}\\b.*{words}", title) for share, is_right in shares.items()
+    )
+
+
+@of_few
+@given(
+    st.lists(
+        st.lists(st.integers(0, 4).map(lambda q: q / 4), min_size=4, max_size=4),
+        min_size=3,
+        max_size=4,
+    ),
+    st.booleans(),
+)
+@example(TESTED, False)
+@example(TESTED, True)
+@example([TESTED[0], TESTED[1], [0.5, 0.25, 0.75, 0.5]], True)
+def test_a_title_counts_the_differences_that_compare_tested(values, has_baseline):
+    names = "abcd"[: len(values)]
+    frame = per_query(**dict(zip(names, values, strict=True)))
+    comparison = compare(frame, baseline="b" if has_baseline else None)
+    tested = comparison.drop_nulls("p_corrected")
+    significant = tested.filter(pl.col("p_corrected") <= 0.05)
+    better = significant.filter(pl.col("difference") > 0).height
+    untested = comparison.height - tested.height
+    title = said(charts.comparison_forest(comparison))
+    assert title == said(charts.comparison_matrix(comparison))
+    assert title.endswith(" (paired t test, Holm)")
+    assert re.findall(r"(\d) not tested", title) == [str(untested)] * (
+        0 < untested < comparison.height
+    )
+    if tested.is_empty():
+        assert title.startswith(f"None of {untested} differences")
+        assert "is tested" in title
+    elif has_baseline:
+        worse = significant.height - better
+        words, n = ("worse than b", worse) if worse > better == 0 else ("better than b", better)
+        assert counted(words, n, tested.height, title)
+    else:
+        assert counted("significant", significant.height, tested.height, title)
+    undecided = tested.height - significant.height
+    shown = re.findall(r"(\d) undecided", title)
+    assert shown in ([[str(undecided)]] if undecided and has_baseline else [[], [str(undecided)]])
 
 
 LONG = "a name that is longer than anybody would give to a strategy"
@@ -55,3 +112,13 @@ def test_a_title_fits_whatever_strategies_are_called(name):
     lines = [title] if isinstance(title, str) else title
     assert max(map(len, lines)) < 700 / 7
     assert all(line == line.strip() and "\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["b", "bm25", "dense-v2", "a ranker with a name of any length"])
+def test_no_line_of_a_title_ends_inside_of_parentheses(name):
+    frame = per_query(**{name: [0, 1, 2], "c": [3, 1, 1], "d": [0, 0, 1]})
+    lines = []
+    for baseline in (None, name):
+        title = charts.comparison_forest(compare(frame, baseline=baseline)).title["text"]
+        lines += title if isinstance(title, list) else [title]
+    assert sum(line.endswith("(paired t test, Holm)") for line in lines) == 2

@@ -20,14 +20,13 @@ pytestmark = pytest.mark.slow  # pictures of every chart
 NAMES = ["bm25", "dense", "fusion", "hybrid", "ltr", "rm3", "splade", "tilde"]
 
 
-def curves_of(ends: list[float], group: str = "g") -> pl.DataFrame:
+def curves_of(ends: list[float]) -> pl.DataFrame:
     """Return straight lines from 0 to each end."""
     rows = [
-        (name, rank, end * rank / 5, group)
+        (name, 1, [end * rank / 5 for rank in range(1, 6)])
         for name, end in zip(NAMES, ends, strict=False)
-        for rank in range(1, 6)
     ]
-    return pl.DataFrame(rows, ["strategy", "rank", "dcg", "group"], orient="row")
+    return pl.DataFrame(rows, ["strategy", "query", "dcg"], orient="row")
 
 
 def list_names(chart: Any) -> list[tuple[float, str]]:

@@ -27,7 +27,7 @@ from polars_graded import (
     report,
     summarise,
 )
-from polars_graded._report import drawing
+from polars_graded._report import figures
 from polars_graded._sentences import format_p, format_percent
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def made(tmp_path: Path) -> Callable[..., Report]:
 @pytest.fixture
 def undrawn(monkeypatch) -> None:
     """Charts take most of the time of a report."""
-    figure = drawing.Figure("none", "none", is_filled=False)
-    monkeypatch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
+    figure = figures.Figure("none", "none", is_filled=False)
+    monkeypatch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
 
 
 def close(value: Any) -> Any:
@@ -139,8 +139,8 @@ def finite(row: dict[str, Any]) -> dict[str, Any]:
 def test_many_strategies_are_compared_with_the_best(n, measure, seed):
     frame = frame_of(drawn(12, n, seed), measure)
     with pytest.MonkeyPatch.context() as patch:
-        figure = drawing.Figure("none", "none", is_filled=False)
-        patch.setattr(drawing.Charts, "draw", lambda *_, **__: figure)
+        figure = figures.Figure("none", "none", is_filled=False)
+        patch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
         folder = Path(pytest.importorskip("tempfile").mkdtemp())
         [part] = Report(report(frame, folder / "page.html")).parts
     means = summarise(frame, measure).sort("mean", descending=measure == "ap")
@@ -152,7 +152,7 @@ def test_many_strategies_are_compared_with_the_best(n, measure, seed):
     turned |= {"simultaneous_high": -pl.col("simultaneous_low")}
     with_best = [rows.filter(baseline=best), rows.filter(strategy=best).with_columns(**turned)]
     check_differences(part, pl.concat(with_best), f"Differences of {measure} from {best}")
-    assert f"All {n * (n - 1) // 2} pairs were tested" in part.details
+    assert f"All {n * (n - 1) // 2} pairs were compared" in part.details
 
 
 def test_histograms_have_every_query_and_their_table_the_extremes(page, per_query):
@@ -200,6 +200,14 @@ def test_the_same_results_and_date_make_the_same_file(tmp_path, per_query, ranke
     options: dict[str, Any] = {"frame": rows, "by": BY, "date": dt.date(2024, 1, 1)}
     files = [report(few, tmp_path / f"{name}.html", "ndcg@10", **options) for name in "ab"]
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_settings_have_the_arguments_that_give_rows_their_meaning(made, ranked):
+    options: dict[str, Any] = {"by": BY, "max_grade": 4, "undefined_as": None}
+    page = made(evaluate(ranked, "ap", **options), frame=ranked, doc=None, **options)
+    assert (page.settings["Max grade"], page.settings["Undefined as"]) == ("4", "None")
+    assert not {"Ties", "Irrelevant", "Relevant from", "Condensed"} & {*page.settings}
 
 
 # Charts.

@@ -73,7 +73,7 @@ def test_of_one_query_no_chart_claims_a_test_or_an_interval(test):
     drawn += [charts.explore(frame, "a", "b", "ap"), charts.strategy_bars(summarise(frame, "ap"))]
     for chart in drawn:
         written = str(chart.title) + str([*find_titles(chart.to_dict())])
-        assert not re.search("t test|Holm|randomis|95 %|band", written), written
+        assert not re.search(r"\bt test|Holm|randomis|95 %|band", written), written
 
 
 def find_titles(spec):
@@ -93,6 +93,6 @@ def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
     frame = frame_of({"a": [0.5], "b": [0.25], "c": [0.75]})
     page = Report(report(frame, tmp_path / "page.html"))
     [part] = page.parts
-    assert not re.search("t test|Holm|interval", part.headline + part.details)
+    assert not re.search(r"\bt test|Holm|interval", part.headline + part.details)
     assert page.settings["Test"] == "none, since one query cannot be tested"
     assert set(part.tables["Differences of ap"].column("95 % interval").values()) == {"–"}

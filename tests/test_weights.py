@@ -11,7 +11,7 @@ import gate_simulations
 import numpy as np
 import polars as pl
 import pytest
-from helpers import mean_curves, needed, table_after
+from helpers import needed, table_after
 from polars.testing import assert_frame_equal
 
 from polars_graded import (
@@ -409,14 +409,6 @@ def test_explored_means_are_weighted(cluster):
     mean = (data["weight"] * data["difference"]).sum() / data["weight"].sum()
     assert mean == pytest.approx(row["difference"])
     assert f"{row['ci_low']:.4f}".replace("-", "−") in str(chart.to_dict()["title"])
-
-
-def test_curves_of_numbers_have_neither_clusters_nor_weights():
-    rows = pl.DataFrame({"query": 1, "grade": [0, 1], "score": [2, 1], "searches": 3})
-    points = mean_curves(rows, "dcg_curve@2")
-    for units in ({"cluster": "query"}, {"weights": "searches"}):
-        with pytest.raises(ValueError, match="needs a list for each query"):
-            charts.dcg_curves(points, **units)
 
 
 # Simulations

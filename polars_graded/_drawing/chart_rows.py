@@ -2,24 +2,30 @@
 
 In these rows, names are text, and the numbers to draw are Float64. JSON has neither NaN nor
 infinity, so they become null. Columns of types that no chart can show, such as lists, are left out.
+If there are more points than a chart can draw, evenly spaced points are kept.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_collected, check_column_names, check_columns
+from polars_graded._checks import check_collected, check_column_names, check_columns, check_level
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import GRADER, Frame
+from polars_graded._measuring.measures import Measure
+from polars_graded._results.keys import CLUSTER, Keys, add_units, check_independence
+from polars_graded._results.measure_values import average_points
 from polars_graded._results.results import EFFECTIVE, check_one_grader
 from polars_graded._sentences import format_count
-from polars_graded._sentences.titles import Drawn
+from polars_graded._sentences.titles import TitleFacts
 
 MAX_DRAWN_ROWS = 3000
 """Maximum number of rows that a chart can draw."""
@@ -104,31 +110,33 @@ def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
 def build_rows(
     argument: str,
     frame: Frame,
-    *numbers: str,
-    texts: Sequence[str] = ("measure",),
-    positions: Sequence[str] = (),
+    *number_columns: str,
+    text_columns: Sequence[str] = ("measure",),
+    position_columns: Sequence[str] = (),
     strategy: str | None = None,
     panel: Columns | None = None,
     unique: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Return the rows that can be drawn, with all columns that a chart can show.
 
-    Rows are left out if they lack a number in the first column of `numbers` or in any column of
-    `positions`. The columns `strategy` and `panel` of the result contain the names of strategies
-    and panels. If `unique` is passed, all rows are drawn, and in a panel, no two of them have the
-    same values in these columns.
+    Rows are left out if they lack a number in the first of `number_columns` or in any column of
+    `position_columns`. The columns `strategy` and `panel` of the result contain the names of
+    strategies and panels. If `unique` is passed, all rows are drawn, and in a panel, no two of them
+    have the same values in these columns.
     """
-    frame, panel_column = join_panel_columns(argument, frame, panel, strategy, texts)
+    frame, panel_column = join_panel_columns(argument, frame, panel, strategy, text_columns)
     if panel is None:
         frame = frame.drop("panel", strict=False)
-    sources = {"strategy": strategy, "panel": panel_column} | {name: name for name in texts}
-    names = {name: column for name, column in sources.items() if column is not None}
-    check_columns(argument, [*names.values(), *positions, *numbers], frame.columns)
-    check_drawn_numbers(argument, frame, [*numbers, *positions])
-    columns = [build_name_column(column).alias(name) for name, column in names.items()]
-    rows = select_drawable(frame.with_columns(*columns, pl.col(*numbers).cast(pl.Float64)))
-    needed = [numbers[0], *positions]
-    empty = next((each for each in needed if rows[each].is_null().all()), numbers[0])
+    by_name = {"strategy": strategy, "panel": panel_column} | {name: name for name in text_columns}
+    passed = {name: column for name, column in by_name.items() if column is not None}
+    check_columns(argument, [*passed.values(), *position_columns, *number_columns], frame.columns)
+    check_drawn_numbers(argument, frame, [*number_columns, *position_columns])
+    name_columns = [build_name_column(column).alias(name) for name, column in passed.items()]
+    rows = select_drawable(
+        frame.with_columns(*name_columns, pl.col(*number_columns).cast(pl.Float64))
+    )
+    needed = [number_columns[0], *position_columns]
+    empty = next((each for each in needed if rows[each].is_null().all()), number_columns[0])
     rows = rows.drop_nulls(needed)
     check_not_empty(argument, rows, empty)
     ends = pl.col("^ci_(low|high)$")
@@ -173,22 +181,22 @@ def join_panel_columns(
     frame: Frame,
     panel: Columns | None,
     strategy: str | None = None,
-    texts: Sequence[str] = (),
+    text_columns: Sequence[str] = (),
 ) -> tuple[pl.DataFrame, str | None]:
     """Join the columns of panels into one; return the frame and the name of the column.
 
     Instead of one panel per measure, results of several graders have a panel per grader, and
     results by segment have one per segment. With several measures, each measure has its own. A
-    chart that separates graders by their names in `texts` needs no panels for them.
+    chart that separates graders by their names in `text_columns` needs no panels for them.
     """
     frame = check_collected(argument, frame)
     columns = [] if panel is None else check_column_names("panel", panel)
     has_graders = GRADER in frame.columns and frame[GRADER].n_unique() > 1
     if columns == ["measure"] and "measure" in frame.columns:
-        graders = [GRADER] if has_graders and GRADER not in texts else []
+        graders = [GRADER] if has_graders and GRADER not in text_columns else []
         groups = [*graders, *find_segment_columns(frame, strategy)]
         columns = groups if groups and frame["measure"].n_unique() == 1 else ["measure", *groups]
-    if has_graders and GRADER not in {*columns, *texts}:
+    if has_graders and GRADER not in {*columns, *text_columns}:
         graders = sort_naturally(frame[GRADER].cast(pl.String).unique().drop_nulls())
         hint = ".filter(grader={!r}) selects the results of one grader"
         check_one_grader(argument, graders, hint)
@@ -216,7 +224,7 @@ def has_panels(table: pl.DataFrame) -> bool:
     return "panel" in table.columns and table["panel"].n_unique() > 1
 
 
-def collect_title_facts(table: pl.DataFrame) -> Drawn:
+def collect_title_facts(table: pl.DataFrame) -> TitleFacts:
     """Return measures, counts and the confidence, for the title of a chart."""
     columns = {*table.columns}
     measures = (
@@ -232,8 +240,9 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     )
     strategies = table["strategy"].n_unique() if "strategy" in columns else 0
     panels = table["panel"].n_unique() if has_own_panels else 0
-    numbers = strategies, panels, queries, find_confidence(table), clusters
-    return Drawn(measures, *numbers, EFFECTIVE in columns)
+    confidence = find_confidence(table)
+    is_weighted = EFFECTIVE in columns
+    return TitleFacts(measures, strategies, panels, queries, confidence, clusters, is_weighted)
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
@@ -249,10 +258,150 @@ def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
 def find_confidence(comparison: pl.DataFrame) -> float | None:
     """Return the confidence if all intervals have the same one, else None."""
     has_column = "confidence" in comparison.columns
-    levels = comparison["confidence"].unique().to_list() if has_column else []
-    return levels[0] if len(levels) == 1 else None
+    confidences = comparison["confidence"].unique().to_list() if has_column else []
+    return confidences[0] if len(confidences) == 1 else None
 
 
 def build_selection_name(what: str, table: pl.DataFrame) -> str:
     """Return `what` with a hash of the rows, as the name of a selection."""
     return f"{what}_{hashlib.sha1(table.write_json().encode()).hexdigest()[:10]}"  # noqa: S324
+
+
+# Points of curves
+
+
+CurveKind: TypeAlias = Literal["rank", "recall"]
+"""The x axis of a curve."""
+
+EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
+"""An example of a curve for each x axis, for hints."""
+
+
+def find_curve_kind(curve: str) -> CurveKind | None:
+    """Return the x axis of a curve: "rank", "recall" or None.
+
+    The x axis of interpolated precision is "recall". Ideal DCG has None, since it is drawn beside
+    another curve. All other columns have "rank".
+    """
+    if curve.startswith("interpolated_precision"):
+        return "recall"
+    return None if curve.startswith("ideal_dcg_curve") else "rank"
+
+
+def find_only_curve(frame: pl.DataFrame, kind: CurveKind) -> str:
+    """Return the only column of lists that is a curve of a kind."""
+    lists = frame.select(cs.list()).columns
+    names = [name for name in lists if find_curve_kind(name) == kind]
+    if len(names) != 1:
+        msg = (
+            f"`curve` must name the column to draw, unless exactly one is a curve by {kind}, got "
+            f"{' and '.join(names) or ', '.join(frame.columns)}\n\n"
+            f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) returns a curve"
+        )
+        raise ValueError(msg)
+    return names[0]
+
+
+def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
+    """Return the column of the ideal CG or DCG curve; None if there is none."""
+    measure = Measure.try_parse(curve)
+    if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
+        return None
+    options = {"discount": "none", "base": 2.0, **measure.options}
+    options.pop("ties", None)  # ties do not matter in the ideal order
+    ideal = "ideal_dcg_curve", measure.n, options
+    for name in columns:
+        other = Measure.try_parse(name)
+        if other is not None and (other.function, other.n, other.options) == ideal:
+            return name
+    return None
+
+
+def average_lists(
+    frame: pl.DataFrame,
+    curves: dict[str, str],
+    kind: CurveKind,
+    keys: Keys,
+    panel: Columns | None,
+    confidence: float | None,
+) -> pl.DataFrame:
+    """Return the means of lists over queries at each rank, or level of recall.
+
+    `curves` maps "value" and "ideal" to their columns. If `confidence` is passed, each mean has an
+    interval. `queries` counts the values of a mean, and `clusters` the clusters of a curve. If each
+    query has a panel, the points are those of the lists, without `queries`.
+    """
+    frame, panel_column = join_panel_columns("frame", frame, panel)
+    frame, query = join_columns("frame", frame, keys.queries)
+    by_name = {"strategy": keys.strategy}
+    if panel_column is not None:
+        by_name["panel"] = panel_column
+    check_columns("frame", [*by_name.values(), query], frame.columns)
+    check_drawn_numbers("frame", frame, curves.values())
+    segments = [] if panel_column in (None, query) else [panel_column]
+    frame = add_units(frame, replace(keys, query=query, segments=segments))
+    if confidence is not None:
+        check_level(confidence)
+        check_independence(frame, replace(keys, segments=segments))
+    frame = frame.with_columns(
+        build_name_column(each).alias(name) for name, each in by_name.items()
+    )
+    check_unique("frame", frame, [*by_name, query], f"{query} of a {keys.strategy}")
+    curve = curves["value"]
+    frame = frame.drop_nulls(curve)
+    check_not_empty("frame", frame, curve)
+    n = check_list_length(frame, [*curves.values()])
+    positions = list_positions(curve, kind, n)
+    kept = choose_equal_steps(n, compute_max_points(frame.n_unique([*by_name])))
+    lines = []
+    for rows in frame.partition_by([*by_name], maintain_order=True):
+        columns: dict[str, pl.Series] = {kind: positions[kept]}
+        for name, column in curves.items():
+            array = rows[column].cast(pl.List(pl.Float64)).list.to_array(n).to_numpy()
+            points = array[:, kept.to_numpy()].T
+            points[np.isinf(points)] = np.nan
+            mean, low, high = average_points(points, rows, confidence)
+            columns[name] = pl.Series(mean)
+            if name == "value":
+                columns["queries"] = pl.Series(np.isfinite(points).sum(axis=1), dtype=pl.UInt32)
+            if name == "value" and confidence is not None:
+                columns |= {"ci_low": pl.Series(low), "ci_high": pl.Series(high)}
+        clusters = [pl.col(CLUSTER).n_unique().alias("clusters")] if CLUSTER in rows.columns else []
+        line = rows.select(pl.col(*by_name).first(), *clusters)
+        lines.append(line.join(pl.DataFrame(columns).fill_nan(None), how="cross"))
+    means = pl.concat(lines).drop_nulls("value")
+    check_not_empty("frame", means, curve)
+    return means.drop("queries") if panel_column == query else means
+
+
+def list_positions(curve: str, kind: CurveKind, n: int) -> pl.Series:
+    """Return the rank or the recall of each value in a list of length n."""
+    measure = Measure.try_parse(curve)
+    if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
+        return pl.Series(measure.positions[1])
+    ranks = pl.int_range(1, n + 1, eager=True)
+    return ranks if kind == "rank" else (ranks - 1) / max(1, n - 1)
+
+
+def compute_max_points(n_lines: int) -> int:
+    """Return the maximum number of points per line; raise for too many lines."""
+    check_count("lines", n_lines, MAX_DRAWN_ROWS // 2)
+    return MAX_DRAWN_ROWS // n_lines
+
+
+def choose_equal_steps(n: int, maximum: int) -> pl.Series:
+    """Return up to `maximum` evenly spaced whole numbers from 0 to n - 1."""
+    n_kept = min(n, maximum)
+    return (pl.int_range(n_kept, eager=True) * (n - 1) / max(1, n_kept - 1)).round().cast(pl.Int64)
+
+
+def check_list_length(frame: pl.DataFrame, columns: Sequence[str]) -> int:
+    """Return the common length of the lists in columns; 0 without lists."""
+    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
+    if lengths.n_unique() > 1:
+        msg = (
+            f"the lists of {' and '.join(columns)} must all have the same length, as for a curve "
+            f"with a cutoff, got {lengths.min()} to {lengths.max()}"
+        )
+        raise ValueError(msg)
+    return lengths.max() or 0

@@ -9,17 +9,16 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing import axes, chart_rows, panels, style
-from polars_graded._drawing.axes import AxisEnds
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
-from polars_graded._drawing.style import MAX_COLOURS
+from polars_graded._drawing.style import MAX_COLOURS, AxisEnds
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._sentences import shorten_names
 from polars_graded._sentences.titles import name_measure
 
-BAND_OPACITY, MANY_BANDS_OPACITY, MAX_STRONG_BANDS = 0.2, 0.1, 3
-"""Opacity of up to three bands around lines, and of more bands."""
+BAND_OPACITY = 0.15
+"""Opacity of a band around a line, where up to eight bands may overlap."""
 
 MAX_MARKED_POINTS = 30
 """A curve with more points than this is a line without marks at its points."""
@@ -47,7 +46,7 @@ def draw_lines(
     y: alt.Y,
     ends: AxisEnds,
     names: Collection[str],
-    best: Sequence[str],
+    prioritised: Sequence[str],
     title: str,
     field: str = "strategy",
     band: tuple[str, str] | None = None,
@@ -66,7 +65,7 @@ def draw_lines(
     x, y
         The axes, whose shorthands name the fields of a point. `ends` are the values at the bottom
         and at the top of the y axis.
-    names, best
+    names, prioritised
         All names, which determine the colours, and the names of the drawn lines, the most important
         first. Of more than `MAX_COLOURS` lines, only the most important have a colour.
     title, field
@@ -79,25 +78,30 @@ def draw_lines(
         Layers below the lines.
     """
     has_panels = chart_rows.has_panels(table)
-    drawn = table[field].unique().to_list()
+    line_names = table[field].unique().to_list()
     x_field, y_field = (each.shorthand.partition(":")[0] for each in (x, y))
-    labelled = _choose_labelled(best, colours)
-    if has_panels or len(labelled) < len(drawn):
-        notes = [*notes, *style.write_rest_note(drawn)]
-    if len(drawn) > MAX_COLOURS or colours:
+    labelled = _choose_labelled(prioritised, colours)
+    if has_panels or len(labelled) < len(line_names):
+        notes = [*notes, *style.write_rest_note(line_names)]
+    if len(line_names) > MAX_COLOURS or colours:
         table = _sort_to_front(table, field, labelled)
-    labels = {name: name_measure(name) if field == "measure" else name for name in best}
+    labels = {name: name_measure(name) if field == "measure" else name for name in prioritised}
     legend = None
     if has_panels and (table["panel"] != table[field]).any():
         legend = style.build_legend(labelExpr=style.replace_labels(labels))
     color = style.encode_names(
-        sort_naturally({*names}), title, colours, field=field, prioritised=best, legend=legend
+        sort_naturally({*names}),
+        title,
+        colours,
+        field=field,
+        prioritised=prioritised,
+        legend=legend,
     )
     # In a chart without panels, a strategy has a line for each measure.
     detail = [f"{key}:N" for key in dict.fromkeys((field, "measure")) if key in table.columns]
     base = alt.Chart().encode(x=alt.X(x.shorthand), y=alt.Y(f"{y_field}:Q"), detail=detail)
     pointer = None
-    if len(drawn) > 1:
+    if len(line_names) > 1:
         name = chart_rows.build_selection_name("line", table)
         pointer = style.build_pointer(name, field, nearest=True)
     layers = [*under, base.mark_line().encode(**_fade_others(pointer, 1))]
@@ -106,13 +110,15 @@ def draw_lines(
     tooltip = [name_tooltip if pointer else f"{field}:N", x.shorthand, *tooltips]
     points = base
     if band is not None:
-        points, interval = axes.add_interval(points, *band)
+        points, interval = style.add_interval(points, *band)
         tooltip.append(interval)
-        layers.insert(0, _draw_bands(base, band, len(drawn), pointer))
-    are_marked = len(drawn) <= MAX_COLOURS and table[x_field].n_unique() <= MAX_MARKED_POINTS
+        area = base.mark_area(opacity=BAND_OPACITY, clip=True)
+        area = area.encode(y=alt.Y(f"{band[0]}:Q"), y2=alt.Y2(band[1]))
+        layers.insert(0, area.encode(**_fade_others(pointer, BAND_OPACITY)))
+    are_marked = len(line_names) <= MAX_COLOURS and table[x_field].n_unique() <= MAX_MARKED_POINTS
     opacity = 1 if are_marked else 0
     points = points.mark_point(filled=True, opacity=opacity)
-    tooltip = axes.list_tooltips(*tooltip)
+    tooltip = style.list_tooltips(*tooltip)
     points = points.encode(tooltip=tooltip, **_fade_others(pointer, opacity))
     # Without a selection, points are in front, since lines would hide their tooltips. With a
     # selection, points must be the first layer, at the back: if a chart with panels is beside
@@ -127,31 +133,30 @@ def draw_lines(
     if has_panels:
         return panels.draw_panels(layers, table, panel, headline, notes, encoding=shared)
     table = _add_labels(table, x_field, field, {name: labels[name] for name in labelled})
-    names_ = _draw_names(x.shorthand, y_field, ends, field, labelled, table)
-    layers += [each.encode(**_fade_others(pointer, 1)) for each in names_]
+    name_layers = _draw_names(x.shorthand, y_field, ends, field, labelled, table)
+    layers += [each.encode(**_fade_others(pointer, 1)) for each in name_layers]
     return panels.draw_panels(layers, table, None, headline, notes, encoding=shared)
 
 
-def find_best_lines(table: pl.DataFrame, x: str | None, y: str = "value") -> list[str]:
+def sort_lines(table: pl.DataFrame, x: str | None) -> list[str]:
     """Return the strategies by their value at the last x, the highest first.
 
     If `x` is None, the strategies are sorted by their mean values.
     """
     last = table if x is None else table.filter(pl.col(x) == pl.col(x).max())
-    heights = last.group_by("strategy").agg(pl.col(y).mean())
-    return heights.sort(y, "strategy", descending=[True, False])["strategy"].to_list()
+    heights = last.group_by("strategy").agg(pl.col("value").mean())
+    return heights.sort("value", "strategy", descending=[True, False])["strategy"].to_list()
 
 
-def _choose_labelled(best: Sequence[str], colours: Mapping[str, str] | None) -> list[str]:
+def _choose_labelled(prioritised: Sequence[str], colours: Mapping[str, str] | None) -> list[str]:
     """Return the names that are drawn at their lines, the most important first.
 
     All names are drawn if there are at most `MAX_LABELS`. Otherwise, only those of coloured lines
     are drawn, since most of the grey lines are close to another one.
     """
-    coloured = style.choose_coloured(best, colours)
-    return (
-        [*dict.fromkeys([*coloured, *best])] if len(best) <= MAX_LABELS else coloured[:MAX_LABELS]
-    )
+    coloured = style.choose_coloured(prioritised, colours)
+    others = prioritised if len(prioritised) <= MAX_LABELS else ()
+    return [*dict.fromkeys([*coloured, *others])][:MAX_LABELS]
 
 
 def _sort_to_front(table: pl.DataFrame, field: str, labelled: Sequence[str]) -> pl.DataFrame:
@@ -165,19 +170,7 @@ def _fade_others(pointer: alt.Parameter | None, opacity: float) -> dict[str, Any
     """Return the encoding that fades the lines that are not next to the pointer."""
     if pointer is None:
         return {}
-    return {
-        "opacity": style.choose_value(alt.OpacityValue, pointer, opacity, opacity * 0.15),
-    }
-
-
-def _draw_bands(
-    base: alt.Chart, band: tuple[str, str], n: int, pointer: alt.Parameter | None
-) -> alt.Chart:
-    """Draw a band around each of n lines."""
-    opacity = BAND_OPACITY if n <= MAX_STRONG_BANDS else MANY_BANDS_OPACITY
-    area = base.mark_area(opacity=opacity, clip=True)
-    area = area.encode(y=alt.Y(f"{band[0]}:Q"), y2=alt.Y2(band[1]))
-    return area.encode(**_fade_others(pointer, opacity))
+    return {"opacity": style.choose_value(alt.OpacityValue, pointer, opacity, opacity * 0.15)}
 
 
 def _add_labels(table: pl.DataFrame, x: str, field: str, labels: Mapping[str, str]) -> pl.DataFrame:

@@ -29,6 +29,9 @@ MAX_TITLE_LINE_LETTERS, MAX_NOTE_LINE_LETTERS = 56, 90
 """Maximum numbers of letters of a line of a title, and of a line below it, above a chart of the
 usual size."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Space at which no line ends."""
+
 LETTER_WIDTH = 6
 """Mean width of a letter of an axis title, in pixels."""
 
@@ -137,13 +140,13 @@ def draw_panels(
     names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     resolutions = dict.fromkeys(independent, "independent")
     if len(names) < 2:  # noqa: PLR2004
-        rows = table if panel is None else table.drop("panel")
-        chart: Any = LayerChart(data=rows, layer=list(layers), **options)
+        data = table if panel is None else table.drop("panel")
+        chart: Any = LayerChart(data=data, layer=list(layers), **options)
         chart = chart.resolve_scale(**resolutions) if resolutions else chart
         add_title(chart, headline, notes)
         return chart
-    columns = 2 if len(names) in {2, 4} else 3
-    side = PANEL_SIZES[columns]
+    per_row = 2 if len(names) in {2, 4} else 3
+    side = PANEL_SIZES[per_row]
     size = {"width": side} | ({} if _has_names(layers) else {"height": side})
     labels = {name: name for name in names}
     if "measure" in collect_column_names(panel):
@@ -154,15 +157,15 @@ def draw_panels(
     chart = chart.resolve_scale(**resolutions) if resolutions else chart
     # Without a sort, panels would be in alphabetical order.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    panels: Any = FacetChart(data=table, spec=chart, facet=facet, columns=columns)
-    panels = panels.resolve_scale(x=x)
-    panels.spacing = PANEL_SPACING
-    add_title(panels, headline, notes)
-    if len(names) % columns:
+    grid: Any = FacetChart(data=table, spec=chart, facet=facet, columns=per_row)
+    grid = grid.resolve_scale(x=x)
+    grid.spacing = PANEL_SPACING
+    add_title(grid, headline, notes)
+    if len(names) % per_row:
         # The last row is not full. A shared axis would be drawn below its empty places, far from
         # the panels above.
-        panels = panels.resolve_axis(x="independent")
-    return panels
+        grid = grid.resolve_axis(x="independent")
+    return grid
 
 
 def draw_forest(
@@ -171,7 +174,7 @@ def draw_forest(
     panel: Columns | None,
     headline: str,
     notes: Iterable[str],
-    marks: Sequence[str],
+    mark_notes: Sequence[str],
     sharing: Literal["shared", "independent"],
     *,
     encoding: alt.Encoding,
@@ -179,17 +182,18 @@ def draw_forest(
 ) -> Chart:
     """Draw marks beside an axis of names.
 
-    The texts `marks` explain the marks. They follow the title of the x axis, or are notes if there
-    are panels, which would repeat them.
+    The texts `mark_notes` explain the marks. They follow the title of the x axis, or are notes if
+    there are panels, which would repeat them.
     """
     n = 1 if panel is None else table["panel"].n_unique()
     width = 300 if n == 1 else 200 if n in {2, 4} else 140
     x = encoding.x
     if n > 1:
-        notes, x["title"] = [*notes, *filter(None, [x["title"]]), *marks], None
-    elif marks:
+        notes, x["title"] = [*notes, *filter(None, [x["title"]]), *mark_notes], None
+    elif mark_notes:
         letters = width // LETTER_WIDTH
-        x["title"] = [line for text in (x["title"], *marks) for line in wrap_text(text, letters)]
+        texts = [x["title"], *mark_notes]
+        x["title"] = [line for text in texts for line in wrap_text(text, letters)]
     options |= {"width": width, "encoding": encoding}
     chart = draw_panels(layers, table, panel, headline, notes, sharing, **options)
     if n > 1:
@@ -213,8 +217,10 @@ def add_title(chart: Any, headline: str, notes: Iterable[str] = ()) -> None:
 
 
 def wrap_text(text: str, max_letters: int) -> list[str]:
-    """Wrap a text into lines."""
-    return textwrap.wrap(text, max_letters, break_on_hyphens=False, break_long_words=False)
+    """Wrap a text into lines, none of which ends inside of parentheses."""
+    joined = re.sub(r"\([^()]*\)", lambda part: part[0].replace(" ", NO_BREAK), text)
+    lines = textwrap.wrap(joined, max_letters, break_on_hyphens=False, break_long_words=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _has_names(layers: Sequence[alt.Chart]) -> bool:

@@ -1,16 +1,28 @@
-"""Build the look that charts share: colours, legends, names, and marks that several charts draw."""
+"""Build the look that charts share: colours, legends, names, marks, axes and tooltips."""
 
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import cycle
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import altair as alt
+import numpy as np
+import polars as pl
 
 from polars_graded._frames.strategies import sort_naturally
-from polars_graded._sentences import MAX_NAME_LETTERS, format_count, shorten_names
+from polars_graded._sentences import (
+    LARGEST_P,
+    MAX_NAME_LETTERS,
+    SMALLEST_P,
+    format_count,
+    format_p,
+    shorten_names,
+)
+from polars_graded._sentences.titles import name_measure
 
 OKABE_ITO = [
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7"),
@@ -21,6 +33,9 @@ OKABE_ITO = [
 Readers with and without a colour vision deficiency can distinguish them. Blue and orange are first,
 because they differ most. On a dark background, the colour of text replaces black.
 """
+
+COLOUR_CODE = r"#([\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})|(rgb|hsl)a?\([-\d., %]+\)"
+"""Pattern of a colour of CSS that is no name."""
 
 MAX_COLOURS = len(OKABE_ITO)
 """Maximum number of strategies with a colour of their own."""
@@ -83,7 +98,7 @@ def drop_default_colours(encoding: Any) -> Any:
     color: Any = encoding["color"]
     channel = color["condition"] if isinstance(color, dict) else getattr(color, "_kwds", {})
     scale = channel.get("scale")
-    if isinstance(scale, alt.Scale) and scale["range"] == _list_colours():
+    if isinstance(scale, alt.Scale) and scale["range"] == CATEGORY_COLOURS:
         scale["range"] = alt.Undefined
     return encoding
 
@@ -112,24 +127,37 @@ def encode_names(
     """
     names = [*dict.fromkeys(names)]
     chosen = {str(name): colour for name, colour in (colours or {}).items()}
-    for name in chosen:
-        if name not in names:
-            msg = f"`colours` must name a drawn strategy, got {name!r}; "
-            msg += f"there are {', '.join(map(repr, names))}"
-            raise ValueError(msg)
+    _check_colours(chosen, names)
     coloured = names
     if len(names) > MAX_COLOURS:
         coloured = sort_naturally(choose_coloured(prioritised, colours))
-    scale = alt.Scale(domain=coloured, range=_list_colours() or alt.Undefined)
+    palette, is_ours = _read_palette()
+    colours_in_order = palette if is_ours else alt.Undefined
     if chosen:
         numbered = coloured if coloured == names else [n for n in coloured if n not in chosen]
-        colour_of = dict(zip(numbered, cycle(find_category_colours()), strict=False)) | chosen
-        scale = alt.Scale(domain=coloured, range=[colour_of[name] for name in coloured])
+        colour_of = dict(zip(numbered, cycle(palette), strict=False)) | chosen
+        colours_in_order = [colour_of[name] for name in coloured]
+    scale = alt.Scale(domain=coloured, range=colours_in_order)
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
     if coloured == names:
         return colour
     is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
     return alt.condition(is_coloured, colour, alt.value(REST_COLOUR))
+
+
+def _check_colours(colours: Mapping[str, Any], names: Collection[str]) -> None:
+    """Raise for a name that is not drawn, and for a text that Vega does not draw as a colour."""
+    css_names = alt.ColorName.resolve_references()["enum"]
+    for name, colour in colours.items():
+        if name not in names:
+            msg = f"`colours` must name a drawn strategy, got {name!r}; "
+            msg += f"there are {', '.join(map(repr, names))}"
+            raise ValueError(msg)
+        code = str(colour).lower()
+        if code not in css_names and not re.fullmatch(COLOUR_CODE, code):
+            msg = "`colours` must have CSS names such as 'teal' or codes such as '#c00', got "
+            msg += f"{colour!r} for {name!r}"
+            raise ValueError(msg)
 
 
 def choose_coloured(prioritised: Iterable[str], colours: Mapping[str, str] | None) -> list[str]:
@@ -144,18 +172,6 @@ def choose_coloured(prioritised: Iterable[str], colours: Mapping[str, str] | Non
     return [*others, *chosen] if len(chosen) > len(others) else [*chosen, *others]
 
 
-def find_category_colours() -> list[Any]:
-    """Return the colours of names under the active theme, by default those of Okabe and Ito."""
-    colours = _read_theme()[1].get("range", {}).get("category")
-    return colours if isinstance(colours, list) else _list_colours() or OKABE_ITO
-
-
-def _list_colours() -> list[Any]:
-    """Return the colours of Okabe and Ito; none if the active theme has its own colours."""
-    theme_name, config = _read_theme()
-    return [] if theme_name or config.get("range", {}).get("category") else CATEGORY_COLOURS
-
-
 def encode_few_names(names: Collection[str], title: str, colours: Mapping[str, str] | None) -> Any:
     """Return the colours of strategies whose names are on an axis.
 
@@ -166,11 +182,18 @@ def encode_few_names(names: Collection[str], title: str, colours: Mapping[str, s
     return encode_names(sort_naturally(names), title, colours)
 
 
-def _read_theme() -> tuple[str | None, dict[str, Any]]:
-    """Return the name of the active theme and its settings."""
+def _read_palette() -> tuple[list[Any], bool]:
+    """Return the colours of names under the active theme, and whether they are ours.
+
+    A theme of Vega does not list its colours. Where a list is needed, those of Okabe and Ito
+    replace them.
+    """
     theme = alt.theme.get()
     spec: Any = theme() if theme else {}
-    return spec.get("usermeta", {}).get("embedOptions", {}).get("theme"), spec.get("config", {})
+    colours = spec.get("config", {}).get("range", {}).get("category")
+    has_name = spec.get("usermeta", {}).get("embedOptions", {}).get("theme") is not None
+    palette = colours if isinstance(colours, list) else CATEGORY_COLOURS
+    return palette, not colours and not has_name
 
 
 def draw_ink() -> Any:
@@ -234,28 +257,24 @@ def choose_value(channel: Callable[..., Any], predicate: Any, if_true: Any, othe
 
 def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
     """Return a legend with opaque symbols, even for faint marks, and shortened names."""
-    look: dict[str, Any] = {"labelExpr": write_short_label("datum.label", names)} | options
+    look: dict[str, Any] = {"labelExpr": write_short_label(names)} | options
     return alt.Legend(symbolOpacity=1, symbolLimit=100, labelLimit=300, **look)
 
 
-MAX_LABEL_LETTERS = MAX_NAME_LETTERS
-"""Maximum number of letters of a name in a chart. Names in titles have the same maximum."""
-
-
-def write_short_label(text: str, names: Iterable[Any]) -> str:
-    """Write a Vega expression that shortens the text of another expression.
+def write_short_label(names: Iterable[Any]) -> str:
+    """Write a Vega expression that shortens the labels of an axis or a legend.
 
     Different names are still different after they are shortened.
     """
     texts = sorted({*map(str, names)})
-    pairs = zip(texts, shorten_names(texts, MAX_LABEL_LETTERS), strict=True)
-    return replace_labels(dict(pairs), text)
+    return replace_labels(dict(zip(texts, shorten_names(texts), strict=True)))
 
 
-def replace_labels(texts: Mapping[str, str], text: str = "datum.label") -> str:
-    """Write a Vega expression that replaces some texts of another expression."""
+def replace_labels(texts: Mapping[str, str]) -> str:
+    """Write a Vega expression that replaces some labels of an axis or a legend."""
     other = {name: label for name, label in texts.items() if name != label}
-    return f"{json.dumps(other)}[{text}] || ({text})" if other else text
+    # In a header, Vega-Lite replaces `datum.label` by an expression with operators.
+    return f"{json.dumps(other)}[datum.label] || (datum.label)" if other else "datum.label"
 
 
 def draw_dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
@@ -304,3 +323,180 @@ def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
     """Add selections to a layer, and name the layer after the first selection."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
+
+
+# Ends and ticks of axes
+
+
+AxisEnds: TypeAlias = tuple[float, float]
+"""The values at the start and at the end of an axis."""
+
+MAX_PAIR_LABEL_LETTERS = MAX_NAME_LETTERS // 2 + 2
+"""Maximum number of letters of each of the two names of a pair."""
+
+INTERVAL_PADDING = 5
+"""Minimum space between an interval and the frame, in pixels."""
+
+PERCENT_LABEL = "format(100 * datum.value, '~g') + ' %'"
+"""Expression of the labels of an axis of shares, written as in sentences: "30 %"."""
+
+UNFLUSHED_LABELS: dict[str, Any] = {"labelFlush": False}
+"""Settings of an axis whose first and last label are centred at their ticks."""
+
+
+def choose_step(minimum: float) -> float:
+    """Return the smallest round number that is at least `minimum`.
+
+    Round numbers are 1, 2 and 5 times a power of ten. The result is 0.02 if `minimum` is 0 or less.
+    """
+    if minimum <= 0:
+        return 0.02
+    power = 10.0 ** math.floor(math.log10(minimum))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= minimum)
+
+
+def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
+    """Return round numbers that enclose all values.
+
+    Both numbers are multiples of a round step. The axis has at most `steps` + 1 such steps.
+    """
+    array = values.to_numpy()
+    step = choose_step(float(np.ptp(array)) / steps)
+    # Without the tiny amount, a rounding error could add a whole step.
+    low = math.floor(array.min() / step + 1e-9) * step
+    return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
+
+
+def choose_rank_ticks(last: int) -> list[int]:
+    """Return the ranks to label on an axis.
+
+    If there are at most ten ranks, all are labelled. Otherwise, rank 1 and the multiples of a round
+    step are labelled.
+    """
+    if last <= 10:  # noqa: PLR2004
+        return list(range(1, last + 1))
+    step = max(5, int(choose_step(last / 8)))
+    return [1, *range(step, last + 1, step)]
+
+
+# Axes
+
+
+def bound_axis(ends: Iterable[Any], *, zero: Any = alt.Undefined, **axis: Any) -> dict[str, Any]:
+    """Return the settings of an axis of numbers with exactly these ends.
+
+    Pass `zero=False` if another layer draws bars on the same axis and sets no ends. Otherwise, the
+    axis would begin at 0.
+    """
+    scale = alt.Scale(domain=[*ends], nice=False, zero=zero)
+    # The labels at the ends are centred at their ticks.
+    return {"scale": scale, "axis": alt.Axis(**(UNFLUSHED_LABELS | axis))}
+
+
+def build_rank_axis(last: float) -> alt.X:
+    """Return an axis of ranks from 1 to `last`."""
+    # An axis needs two different ends, so an axis of a single rank extends to 2.
+    last = max(2, int(last))
+    ticks = choose_rank_ticks(last)
+    return alt.X("rank:Q", title="rank", **bound_axis((1, last), format=",d", values=ticks))
+
+
+def order_axis(names: list[str], **axis: Any) -> dict[str, Any]:
+    """Return the settings of an axis of names in the order of `names`.
+
+    The order is passed as the domain of the scale, not as a `sort`. Vega-Lite converts a `sort` to
+    code, and this code fails if a name contains a line break.
+    """
+    look = {"labelExpr": write_short_label(names)} | axis
+    return {"sort": None, "scale": alt.Scale(domain=names), "axis": alt.Axis(**look)}
+
+
+def build_names_axis(field: str, names: list[str]) -> alt.Y:
+    """Return a vertical axis of names in the order of `names`."""
+    return alt.Y(f"{field}:N", title=None, **order_axis(names, labelLimit=300))
+
+
+def build_pairs_axis(table: pl.DataFrame, pairs: list[str]) -> alt.Y:
+    """Return the axis of names of pairs.
+
+    In the name of a pair, the name of each strategy is shortened separately.
+    """
+    names = pl.concat([table["strategy"], table["baseline"]]).unique().sort()
+    short_names = shorten_names(names.to_list(), MAX_PAIR_LABEL_LETTERS)
+    short = pl.col("strategy", "baseline").replace_strict(names, short_names)
+    label = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline").alias("label")
+    labels = dict(table.with_columns(short).select("pair", label).unique().rows())
+    axis = order_axis(pairs, labelLimit=600, labelExpr=replace_labels(labels))
+    return alt.Y("pair:N", title=None, **axis)
+
+
+def build_means_axis(field: str, title: Any) -> alt.X:
+    """Return an axis of means that fits the means and their intervals.
+
+    If all means are equal, the axis has a single tick, and Vega would round its label to a whole
+    number without a format.
+    """
+    # In a small panel, every second label is left out rather than touching its neighbour.
+    look = UNFLUSHED_LABELS | {"labelSeparation": 5}
+    axis = alt.Axis(tickCount=5, titleLimit=300, format=",.6~r", **look)
+    scale = alt.Scale(zero=False, padding=INTERVAL_PADDING)
+    return alt.X(f"{field}:Q", title=title, scale=scale, axis=axis)
+
+
+def write_mean_title(table: pl.DataFrame, prefix: str = "mean ", default: str = "mean") -> str:
+    """Write the axis title of means, with the measure if there is only one."""
+    names = table["measure"].unique().to_list() if "measure" in table.columns else []
+    return f"{prefix}{name_measure(names[0])}" if len(names) == 1 else default
+
+
+def choose_panel_axis(
+    table: pl.DataFrame, column: str | None = None
+) -> Literal["shared", "independent"]:
+    """Choose whether all panels share an axis or each has its own.
+
+    Panels of one measure share an axis. Panels of several measures share an axis only if `column`
+    is passed and all its values lie between -1 and 1. Example: counts of documents exceed 1, so
+    each panel has its own axis.
+    """
+    if "measure" not in table.columns or table["measure"].n_unique() == 1:
+        return "shared"
+    is_share = column is not None and table[column].is_between(-1, 1).all()
+    return "shared" if is_share else "independent"
+
+
+# Tooltips
+
+
+def list_tooltips(*fields: str | alt.Tooltip) -> list[alt.Tooltip]:
+    """Return a tooltip for each field, given as a text such as "rank:Q".
+
+    Altair also accepts texts in a list of tooltips, but hashes its whole schema for each text,
+    which takes milliseconds.
+    """
+    return [alt.Tooltip(field) if isinstance(field, str) else field for field in fields]
+
+
+def format_decimals(*fields: str) -> list[Any]:
+    """Return tooltips of numbers with four decimals, as in tables."""
+    return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
+
+
+def add_interval(
+    chart: alt.Chart, low: str, high: str, title: Any = alt.Undefined
+) -> tuple[alt.Chart, alt.Tooltip]:
+    """Return the chart with a field such as "0.12 to 0.15", and its tooltip."""
+    ends = (f"format(datum['{end}'], '.4f')" for end in (low, high))
+    text = " + ' to ' + ".join(ends)
+    text = f"isValid(datum['{low}']) ? {text} : ''"
+    return chart.transform_calculate(interval=text), alt.Tooltip("interval:N", title=title)
+
+
+def add_p(chart: alt.Chart, title: str) -> tuple[alt.Chart, alt.Tooltip]:
+    """Return the chart with its p values as text, and their tooltip."""
+    smallest = f"datum.p_corrected < {SMALLEST_P} ? '{format_p(0)}'"
+    largest = f"datum.p_corrected > {LARGEST_P} ? '{format_p(1)}'"
+    number = f"{smallest} : {largest} : format(datum.p_corrected, '.4f')"
+    chart = chart.transform_calculate(
+        p=f"isValid(datum.p_corrected) ? {number} : '{format_p(None)}'"
+    )
+    return chart, alt.Tooltip("p:N", title=title)

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+import inspect
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._drawing import chart_rows
 from polars_graded._frames.arguments import By, Columns, Descending, Grade
-from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._results.keys import (
-    CLUSTER,
-    WEIGHT,
-    Keys,
-    PassedKeys,
-    add_units,
-    check_independence,
-    check_segment_columns,
-    list_unit_columns,
-)
+from polars_graded._results.keys import PassedKeys, check_segment_columns
 from polars_graded._results.measure_values import MeasureColumns
 from polars_graded._results.results import Missing, Results, ResultsByGrader, open_results
 from polars_graded._results.significance import CorrectionName, Options, TestName
@@ -34,7 +23,7 @@ from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
 
 if TYPE_CHECKING:
-    from polars_graded._report.parts import Contents
+    pass
 
 __all__ = ["report"]
 
@@ -179,18 +168,21 @@ def report(
         {name: _complete_key(each) for name, each in graders.by_grader.items()}
     )
     results = graders.only if grader is None else graders.get(grader)
-    contents = _build_contents(results, baseline, tests, check_segment_columns(segments))
-    page_settings = contents.settings
-    if grader is None:
-        [grader] = graders.by_grader
-    if grader is not None:
-        page_settings["Grades"] = f"of {grader}"
-        contents.add_graders(graders)
-    if frame is not None:
-        # This module imports Altair too.
-        from polars_graded._report.documents import RankedFrame
+    # These modules import Altair, which `import polars_graded` does not load.
+    from polars_graded._report.figures import RankedFrame, use_own_theme
+    from polars_graded._report.parts import Contents
 
-        contents.documents = RankedFrame.of(
+    documents, page_settings = None, {}
+    if frame is not None:
+        meaning: dict[str, Any] = {
+            "ties": ties,
+            "irrelevant": irrelevant,
+            "max_grade": max_grade,
+            "relevant_from": relevant_from,
+            "undefined_as": undefined_as,
+            "condensed": condensed,
+        }
+        documents = RankedFrame.of(
             frame,
             doc,
             titles,
@@ -198,60 +190,26 @@ def report(
             strategy=results.keys.strategy,
             grade=grade,
             by=by,
-            ties=ties,
             descending=descending,
-            irrelevant=irrelevant,
-            max_grade=max_grade,
-            relevant_from=relevant_from,
-            undefined_as=undefined_as,
-            condensed=condensed,
+            **meaning,
         )
-        meaning = {
-            "Ties": ties,
-            "Irrelevant up to grade": irrelevant or None,
-            "Highest grade": max_grade,
-            "Relevant from grade": relevant_from,
-            "Undefined values": None if undefined_as == "default" else str(undefined_as),
-            "Condensed rankings": condensed or None,
+        defaults = inspect.signature(report).parameters
+        page_settings = {
+            name.replace("_", " ").capitalize(): str(value)
+            for name, value in meaning.items()
+            if value is not defaults[name].default
         }
-        page_settings |= {name: str(value) for name, value in meaning.items() if value is not None}
-    page = _render_page(title, contents, page_settings, date, scripts)
-    with write_atomically(path) as part:
-        part.write_text(page, encoding="utf-8", newline="\n")
+    with use_own_theme():
+        contents = Contents(results, baseline, tests, check_segment_columns(segments), documents)
+        parts_by_name = contents.build(graders)
+    if grader is None:
+        [grader] = graders.by_grader
+    grades = {} if grader is None else {"Grades": f"of {grader}"}
+    page_settings = contents.settings | grades | page_settings
+    page = _render_page(title, parts_by_name, page_settings, date, scripts)
+    with write_atomically(path) as new_file:
+        new_file.write_text(page, encoding="utf-8", newline="\n")
     return path
-
-
-def _build_contents(
-    results: Results, baseline: Any, tests: Options, segments: Sequence[str]
-) -> Contents:
-    """Return the contents of the page: the values with texts as strategies, and their segments."""
-    # This module imports Altair, which `import polars_graded` does not load.
-    from polars_graded._report.parts import Contents
-
-    keys, strategies = results.keys, results.strategies
-    check_independence(results.rows, keys)
-    rows, one = chart_rows.join_columns("per_query", results.rows, keys.queries)
-    rows = add_units(rows, replace(keys, query=one))
-    if rows.is_empty():
-        msg = "`per_query` must have a row per strategy and query to show, got none"
-        raise ValueError(msg)
-    place = None if baseline is None else find_index(strategies, baseline)
-    # The rows of each strategy become adjacent, so that the texts stay in the order of strategies.
-    rows = strategies.to_frame().join(
-        rows, on=keys.strategy, how="left", maintain_order="left_right"
-    )
-    unit_columns, columns = list_unit_columns(rows), results.columns
-    rows = rows.select(
-        pl.col(keys.strategy).cast(pl.String).alias("strategy"),
-        pl.col(one).alias("query"),
-        *{*columns.numbers, *columns.curves},
-        *unit_columns,
-    )
-    cluster, weights = (name if name in unit_columns else None for name in (CLUSTER, WEIGHT))
-    shown = results.replace(rows=rows, keys=Keys(cluster=cluster, weights=weights))
-    contents = Contents(shown, place, tests, rows.select("query", *unit_columns).unique())
-    contents.add_segments(results, segments, baseline)
-    return contents
 
 
 def _complete_key(results: Results) -> Results:
@@ -278,15 +236,19 @@ def load_drawing_scripts() -> str:
         raise ImportError(msg) from None
     import altair as alt
 
-    wanted = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
-    versions, major = vl_convert.get_vegalite_versions(), wanted.partition(".")[0]
-    same = [version for version in versions if version.startswith(f"{major}.")]
+    target, versions = alt.SCHEMA_VERSION.removeprefix("v"), vl_convert.get_vegalite_versions()
+    same_major = [each for each in versions if each.split(".")[0] == target.split(".")[0]]
+    exact = [each for each in same_major if target.startswith(f"{each}.")]
     bundle: Any = vl_convert.javascript_bundle
-    return bundle(vl_version=wanted if wanted in versions else [wanted, *same][-1])
+    return bundle(vl_version=(exact or same_major)[-1])
 
 
 def _render_page(
-    title: str, contents: Contents, settings: dict[str, str], date: dt.date | None, scripts: str
+    title: str,
+    parts_by_name: dict[str, Any],
+    settings: dict[str, str],
+    date: dt.date | None,
+    scripts: str,
 ) -> str:
     """Render the HTML of the page."""
     import altair as alt
@@ -299,5 +261,5 @@ def _render_page(
     # Jinja would write an empty text.
     options: Any = {"autoescape": True, "trim_blocks": True, "undefined": StrictUndefined}
     environment = Environment(loader=PackageLoader("polars_graded", "_report"), **options)  # noqa: S701
-    page = contents.build() | {"charts": contents.charts.pack(), "settings": settings}
-    return environment.get_template("page.html").render(page, title=title, vega=scripts)
+    template, names = environment.get_template("page.html"), {"title": title, "vega": scripts}
+    return template.render(parts_by_name, settings=settings, **names)

@@ -11,14 +11,15 @@ import numpy as np
 import polars as pl
 
 from polars_graded import charts
-from polars_graded._drawing import curve_rows
+from polars_graded._drawing import chart_rows
+from polars_graded._frames.strategies import find_index
 from polars_graded._report import tables
-from polars_graded._report.documents import RankedFrame, RankedQueries
-from polars_graded._report.drawing import Charts, Figure, use_own_theme
-from polars_graded._report.findings import (
+from polars_graded._report.figures import Charts, Figure, RankedFrame, RankedQueries
+from polars_graded._report.tables import (
     collect_facts,
     compare_all_with,
     find_interval,
+    find_pair,
     list_pairs,
 )
 from polars_graded._results.comparing import (
@@ -28,7 +29,14 @@ from polars_graded._results.comparing import (
     rank_strategies,
     summarise_results,
 )
-from polars_graded._results.keys import CLUSTER, WEIGHT
+from polars_graded._results.keys import (
+    CLUSTER,
+    WEIGHT,
+    Keys,
+    add_units,
+    check_independence,
+    list_unit_columns,
+)
 from polars_graded._results.results import Results, ResultsByGrader
 from polars_graded._results.significance import TESTS, Options, describe_test
 from polars_graded._sentences import format_count, shorten_names
@@ -61,144 +69,147 @@ MISSING = {
 
 
 class Contents:
-    """The contents of a page, computed from the values of measures and curves.
-
-    The results have the columns `strategy` and `query`, and the strategies are texts.
-    """
+    """The contents of a page, computed from the values of measures and curves."""
 
     def __init__(
         self,
         results: Results,
-        baseline: int | None,
+        baseline: Any,
         tests: Options,
-        units: pl.DataFrame,
+        segments: Sequence[str],
+        documents: RankedFrame | None,
     ) -> None:
-        self.results, self.baseline = results, baseline
-        self.units = units
-        """A row per query, with the columns of `add_units`."""
+        self.segments, self.documents, self.charts = segments, documents, Charts()
+        self.tests, self.original = tests, results
+        self.results = _rename_keys(results)
+        """The results with the columns `strategy` and `query`; the strategies are texts."""
+        units = self.results.rows.select("query", *list_unit_columns(self.results.rows)).unique()
+        self.frame = self.results.frame.join(
+            units, on="query", nulls_equal=True, maintain_order="left"
+        )
+        """A row per strategy and query, with the columns of `add_units`."""
         self.unit_columns: dict[str, Any] = {
-            keyword: name if name in units.columns else None
-            for keyword, name in (("cluster", CLUSTER), ("weights", WEIGHT))
+            "cluster": self.results.keys.cluster,
+            "weights": self.results.keys.weights,
         }
         """Keywords of functions that take clusters and weights."""
-        self.options = tests
-        self.tests: Any = {"test": tests.test, "correction": tests.correction}
-        self.charts = Charts()
-        self.names: list[str] = results.strategies.to_list()
+        self.names: list[str] = self.results.strategies.to_list()
         self.short_names = shorten_names(self.names)
-        self.documents: RankedFrame | None = None
-        self.segments: dict[str, dict[str, Any]] = {}
-        """The means and the differences in segments by measure, and whether these vary."""
-        self.graders: Figure | None = None
-        """The places of strategies under several graders."""
-        queries = format_count(len(results.queries), "queries")
+        queries = format_count(len(self.results.queries), "queries")
         self.about = f"{format_count(len(self.names), 'strategies')}, {queries}"
-        if results.clusters is not None:
-            self.about += f" in {format_count(len(np.unique(results.clusters)), 'clusters')}"
-        if results.weights is not None:
+        if self.results.clusters is not None:
+            n_clusters = len(np.unique(self.results.clusters))
+            self.about += f" in {format_count(n_clusters, 'clusters')}"
+        if self.results.weights is not None:
             self.about += ", weighted"
+        self.baseline = None if baseline is None else find_index(results.strategies, baseline)
         self.comparison, n_pairs = None, 0
         if results.measures and (len(self.names) > 1 or baseline is not None):
-            name = None if baseline is None else self.names[baseline]
-            self.comparison = compare_results(results, tests, name)
+            name = None if self.baseline is None else self.names[self.baseline]
+            self.comparison = compare_results(self.results, tests, name)
             n_pairs = self.comparison.height // len(results.measures)
-        options = baseline, n_pairs, "query" if len(results.queries) == 1 else None
-        self.tested = describe_test(tests.test, tests.correction, *options)
-        self.summary = summarise_results(results, 1 - MAX_P) if results.measures else pl.DataFrame()
+        single = "query" if len(self.results.queries) == 1 else None
+        self.tested = describe_test(tests.test, tests.correction, self.baseline, n_pairs, single)
+        self.summary = pl.DataFrame()
+        if results.measures:
+            self.summary = summarise_results(self.results, 1 - MAX_P)
         self.facts = [
-            collect_facts(results, name, self.summary, self.comparison, self.tested)
+            collect_facts(self.results, name, self.summary, self.comparison, self.tested)
             for name in results.measures
         ]
+
+    def build(self, graders: ResultsByGrader) -> dict[str, Any]:
+        """Return the contents of the page by their names in its template."""
+        measures = [facts for facts in self.facts if facts.best != "none"]
+        segments = self._build_segments() if self.segments and self.facts else {}
+        parts = [
+            self._build_measure(facts, len(measures), segments.get(facts.name))
+            for facts in measures or self.facts[:1]
+        ]
+        return {
+            "about": self.about,
+            "parts": parts,
+            "rankings": self._draw_rankings(parts),
+            "overview": None if self.documents is None else self.documents.build_overview(),
+            "curves": [*map(self._draw_curve, self.results.columns.curves)],
+            "graders": self._draw_graders(graders),
+            "charts": self.charts.pack(),
+        }
 
     @property
     def settings(self) -> dict[str, str]:
         """Return the settings of the comparison as names and texts."""
-        tested = self.tested.settings(self.names) if self.comparison is not None else {}
+        test = self.tested.settings(self.names) if self.comparison is not None else {}
         lacks_values = any(self.results.frame[name].null_count() for name in self.results.measures)
-        missing = MISSING[self.results.missing] or UNDEFINED * lacks_values
-        settings = {"Data": self.about, **tested, "Missing values": missing or "none are allowed"}
+        missing = MISSING[self.results.missing] or UNDEFINED * lacks_values or "none are allowed"
+        settings = {"Data": self.about, **test, "Missing values": missing}
         formulas = self.results.formulas.items()
         return settings | {name: formula for name, formula in formulas if name != formula}
 
-    @use_own_theme()
-    def add_graders(self, graders: ResultsByGrader) -> None:
-        """Add a chart of graders, if there are several."""
+    def _draw_graders(self, graders: ResultsByGrader) -> Figure | None:
+        """Draw the places of strategies under several graders, if there are several."""
         directed = [name for name in self.results.measures if self.results.best[name] != "none"]
         if not directed or len(graders.by_grader) == 1:
-            return
+            return None
 
         def summarise_grader(results: Results) -> pl.DataFrame:
             columns = replace(results.columns, numbers=directed)
             return summarise_results(results.replace(columns=columns), 1 - MAX_P)
 
-        means = graders.stack(summarise_grader)
-        strategy = next(iter(graders.by_grader.values())).keys.strategy
-        chart = charts.grading_profile(means, show="places", strategy=strategy)
-        self.graders = self.charts.draw(chart)
+        means, strategy = graders.stack(summarise_grader), self.original.keys.strategy
+        return self.charts.draw(charts.grading_profile(means, show="places", strategy=strategy))
 
-    @use_own_theme()
-    def add_segments(self, results: Results, columns: Sequence[str], baseline: Any) -> None:
-        """Add the means of each segment, and up to `MAX_SEGMENT_PAIRS` differences per measure."""
-        if not columns or not self.results.measures:
-            return
-        results = results.replace(keys=replace(results.keys, segments=columns))
-        best, strategy = results.best, results.keys.strategy
-        means = summarise_results(results, 1 - MAX_P)
+    def _build_segments(self) -> dict[str, dict[str, Any]]:
+        """Return the means and the differences in segments by measure, and whether these vary.
+
+        Up to `MAX_SEGMENT_PAIRS` differences of a measure are drawn.
+        """
+        results, parts = self.original, {}
+        results = results.replace(keys=replace(results.keys, segments=self.segments))
+        strategy, means = results.keys.strategy, summarise_results(results, 1 - MAX_P)
         pairs = None
         if self.comparison is not None:
-            correction = (
-                "holm" if TESTS[self.options.test].simultaneous else self.options.correction
-            )
+            baseline = None if self.baseline is None else results.strategies[self.baseline]
+            is_simultaneous = TESTS[self.tests.test].simultaneous
+            correction = "holm" if is_simultaneous else self.tests.correction
             pairs, variations = (
                 table.rename({strategy: "strategy"}).with_columns(
                     pl.col("strategy", "baseline").cast(pl.String)
                 )
                 for table in (
-                    compare_results(results, self.options, baseline),
+                    compare_results(results, self.tests, baseline),
                     compute_interactions(results, baseline, correction),
                 )
             )
         for facts in self.facts:
-            name, figure, variation = facts.measure["name"], None, ""
-            if pairs is not None and best[name] != "none" and facts.measure["queries"]:
-                drawn = self._select_pairs(pairs.filter(measure=name), facts.measure["order"][0])
-                if drawn["difference"].count() and drawn.height <= MAX_SEGMENT_PAIRS:
-                    figure = self.charts.draw(charts.comparison_forest(drawn))
-                rows = list_pairs(variations.filter(measure=name), self.results.strategies)
-                variation = self._join(write_variation(rows, is_corrected=correction != "none"))
-            table = tables.build_segments(means.filter(measure=name), columns, strategy)
-            self.segments[name] = {"table": table, "figure": figure, "variation": variation}
+            name, figure, variation = facts.name, None, ""
+            if pairs is not None and facts.best != "none" and facts.queries:
+                shown = self._select_pairs(pairs.filter(measure=name), facts.order[0])
+                if shown["difference"].count() and shown.height <= MAX_SEGMENT_PAIRS:
+                    figure = self.charts.draw(charts.comparison_forest(shown))
+                interactions = list_pairs(variations.filter(measure=name), self.results.strategies)
+                sentence = write_variation(interactions, is_corrected=correction != "none")
+                variation = self._join(sentence)
+            table = tables.build_segments(means.filter(measure=name), self.segments, strategy)
+            parts[name] = {"table": table, "figure": figure, "variation": variation}
+        return parts
 
-    @use_own_theme()
-    def build(self) -> dict[str, Any]:
-        """Return the parts of the page by their names in its template."""
-        measures = [facts for facts in self.facts if facts.measure["best"] != "none"]
-        parts = [self._build_measure(facts, len(measures)) for facts in measures or self.facts[:1]]
-        rankings = self._draw_rankings(parts)
-        return {
-            "about": self.about,
-            "parts": parts,
-            "rankings": rankings,
-            "overview": None if self.documents is None else self.documents.build_overview(),
-            "curves": [*map(self._draw_curve, self.results.columns.curves)],
-            "graders": self.graders,
-        }
-
-    def _build_measure(self, facts: Facts, n_measures: int) -> dict[str, Any]:
+    def _build_measure(
+        self, facts: Facts, n_measures: int, segments: dict[str, Any] | None
+    ) -> dict[str, Any]:
         """Return the part of one measure."""
-        name = facts.measure["name"]
         facts_of_others = [each for each in self.facts if each is not facts]
         part: dict[str, Any] = {
             **dict.fromkeys(["forest", "ranks"]),
-            "name": name,
+            "name": facts.name,
             "pairs": [],
             "notes": [],
-            "segments": self.segments.get(name),
+            "segments": segments,
             "headline": self._join(write_headline(facts)),
             "tables": [tables.build_means(facts, facts_of_others, self.names, self.summary)],
         }
-        if facts.pairs and facts.measure["queries"] and facts.measure["best"] != "none":
-            reference = facts.measure["order"][0] if self.baseline is None else self.baseline
+        if facts.pairs and facts.queries and facts.best != "none":
+            reference = facts.order[0] if self.baseline is None else self.baseline
             self._add_differences(part, facts, reference)
             self._add_queries(part, facts, reference, max(1, MAX_HISTOGRAMS // n_measures))
         return part
@@ -220,15 +231,15 @@ class Contents:
         `reference` is the index of the strategy with which many others are compared.
         """
         comparison: Any = self.comparison
-        tested = comparison.filter(measure=part["name"])
-        pairs = self._select_pairs(tested, reference)
-        if pairs.height < tested.height:
-            all_pairs = f"All {format_count(tested.height, 'pairs')} were tested"
-            part["notes"].append(f"{all_pairs}; those of {self.short_names[reference]} are shown.")
+        all_pairs = comparison.filter(measure=facts.name)
+        pairs = self._select_pairs(all_pairs, reference)
+        if pairs.height < all_pairs.height:
+            count = f"All {format_count(all_pairs.height, 'pairs')} were compared"
+            part["notes"].append(f"{count}; those of {self.short_names[reference]} are shown.")
         height = _choose_height(pairs.height)
         part["forest"] = self.charts.draw(charts.comparison_forest(pairs), height)
-        rows = list_pairs(pairs, self.results.strategies)
-        part["tables"].append(tables.build_differences(facts, rows, self.names))
+        shown = list_pairs(pairs, self.results.strategies)
+        part["tables"].append(tables.build_differences(facts, shown, self.names))
 
     def _add_queries(
         self, part: dict[str, Any], facts: Facts, reference: int, n_shown: int
@@ -237,17 +248,11 @@ class Contents:
 
         The histograms compare `reference`, an index of a strategy, with the first of the others.
         """
-        others = [place for place in facts.measure["order"] if place != reference]
-        intervals = {}
-        for row in facts.pairs:
-            one, other, ends = row["strategy"], row["baseline"], find_interval(row)
-            intervals[one, other] = ends
-            intervals[other, one] = ends and (-ends[1], -ends[0])
-        name, values = part["name"], self.results.get_matrix(part["name"])
+        others = [place for place in facts.order if place != reference]
+        name, values = facts.name, self.results.get_matrix(facts.name)
         filled = pl.col(name).fill_null(0) if self.results.missing == "zero" else name
-        frame = self.results.frame.select("strategy", "query", filled)
+        frame = self.frame.select("strategy", "query", filled, *list_unit_columns(self.frame))
         frame = frame.filter(pl.col("query").is_in(values.queries.implode(), nulls_equal=True))
-        frame = frame.join(self.units, on="query", nulls_equal=True, maintain_order="left")
         best: Any = {name: values.best}
         if n_shown < len(others):
             note = f"Histograms are shown for the first {n_shown} of {len(others)} pairs."
@@ -255,21 +260,25 @@ class Contents:
         for other in others[:n_shown]:
             both = (other, reference) if self.baseline is not None else (reference, other)
             pair = [self.names[place] for place in both]
-            rows = differences(frame, best, *pair, query="query", strategy="strategy")
-            rows = rows.with_columns(pl.col("query").cast(pl.String).fill_null("null"))
-            interval = intervals.get(both)
+            bars = differences(frame, best, *pair, query="query", strategy="strategy")
+            bars = bars.with_columns(pl.col("query").cast(pl.String).fill_null("null"))
+            row = find_pair(facts.pairs, *both)
+            ends = find_interval(row)
+            if ends is not None and row["strategy"] != both[0]:
+                ends = -ends[1], -ends[0]
             chart = charts.precision_histogram(
-                frame, best, *pair, interval=interval, **self.unit_columns
+                frame, best, *pair, interval=ends, **self.unit_columns
             )
             figure = self.charts.draw(chart, CHART_HEIGHT)
             is_weighted = values.weights is not None
-            table = tables.build_extremes(rows.drop("winner"), pair, name, is_weighted=is_weighted)
+            table = tables.build_extremes(bars.drop("winner"), pair, name, is_weighted=is_weighted)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
-            part["pairs"].append({**shown, "queries": rows["query"].to_list()})
+            part["pairs"].append({**shown, "queries": bars["query"].to_list()})
         if len(self.names) > 2 and values.n > 1:  # noqa: PLR2004
             keys: Any = {"query": "query", "strategy": "strategy"}
-            ranks = rank_strategies(frame, best, **keys, **self.unit_columns, **self.tests)
+            keys |= {"test": self.tests.test, "correction": self.tests.correction}
+            ranks = rank_strategies(frame, best, **keys, **self.unit_columns)
             height = _choose_height(ranks.height)
             part["ranks"] = self.charts.draw(charts.strategy_ranks(ranks), height)
 
@@ -282,7 +291,7 @@ class Contents:
         queries = queries or [self.results.queries.cast(pl.String).drop_nulls().to_list()]
         # The queries of all measures take turns.
         turns = filter(None, chain.from_iterable(zip_longest(*queries)))
-        order = self.facts[0].measure["order"] if self.facts else range(len(self.names))
+        order = self.facts[0].order if self.facts else range(len(self.names))
         names = [*(pairs[0]["names"] if pairs else []), *(self.names[place] for place in order)]
         shown = [*dict.fromkeys(turns)][:MAX_RANKED_QUERIES]
         return self.documents.draw_rankings(
@@ -294,24 +303,47 @@ class Contents:
 
         Without such a query, the result is a sentence. It is "" for an ideal curve.
         """
-        kind = curve_rows.find_curve_kind(name)
+        kind = chart_rows.find_curve_kind(name)
         if not kind:
             return ""
-        ideal = curve_rows.find_ideal(name, self.results.columns.curves) if kind == "rank" else None
+        ideal = chart_rows.find_ideal(name, self.results.columns.curves) if kind == "rank" else None
         used = self.results.find_queries_with_curve(name)
         length: Any = self.results.frame[name].list.len().max() or 0
         if not used.any() or not length:
             return f"No query has a value of {name} for every strategy."
-        frame = self.results.frame.filter(np.tile(used, len(self.names)))
+        frame = self.frame.filter(np.tile(used, len(self.names)))
         if self.results.missing == "zero":
             frame = frame.with_columns(pl.col(pl.List).fill_null(pl.lit([0.0] * length)))
-        frame = frame.join(self.units, on="query", nulls_equal=True, maintain_order="left")
         options: dict[str, Any] = {"confidence": 1 - MAX_P if used.sum() > 1 else None}
         options |= self.unit_columns
         draw: Any = charts.recall_precision_curves
         if kind == "rank":
             draw, options["ideal"] = charts.dcg_curves, ideal or False
         return self.charts.draw(draw(frame, name, **options), CHART_HEIGHT)
+
+
+def _rename_keys(results: Results) -> Results:
+    """Return the results with the columns `strategy` and `query`, and with texts as strategies."""
+    keys, strategies, columns = results.keys, results.strategies, results.columns
+    check_independence(results.rows, keys)
+    rows, query = chart_rows.join_columns("per_query", results.rows, keys.queries)
+    rows = add_units(rows, replace(keys, query=query))
+    if rows.is_empty():
+        msg = "`per_query` must have a row per strategy and query to show, got none"
+        raise ValueError(msg)
+    # The rows of each strategy become adjacent, so that the texts stay in the order of strategies.
+    rows = strategies.to_frame().join(
+        rows, on=keys.strategy, how="left", maintain_order="left_right"
+    )
+    unit_columns = list_unit_columns(rows)
+    rows = rows.select(
+        pl.col(keys.strategy).cast(pl.String).alias("strategy"),
+        pl.col(query).alias("query"),
+        *{*columns.numbers, *columns.curves},
+        *unit_columns,
+    )
+    cluster, weights = (name if name in unit_columns else None for name in (CLUSTER, WEIGHT))
+    return results.replace(rows=rows, keys=Keys(cluster=cluster, weights=weights))
 
 
 def _choose_height(n: int) -> int:

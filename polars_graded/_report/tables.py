@@ -1,15 +1,129 @@
-"""Build the tables of a page."""
+"""Collect what the tests found about each measure, and build the tables of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from polars_graded._report.findings import find_interval
+from polars_graded._results.measure_values import check_best, find_best_places
+from polars_graded._results.results import Results
+from polars_graded._results.significance import find_undefeated, is_significant
 from polars_graded._sentences import format_number, format_p, format_percent
-from polars_graded._sentences.verdicts import Facts
+from polars_graded._sentences.titles import name_measure
+from polars_graded._sentences.verdicts import MAX_P, Facts, Tested
+
+Pair = Mapping[str, Any]
+"""A row of `compare`, in which `strategy` and `baseline` are indices of strategies."""
+
+EXCHANGED = (
+    *(("strategy", "baseline"), ("mean", "baseline_mean"), ("wins", "losses")),
+    ("probability_better", "probability_worse"),
+)
+"""Pairs of columns with the same meaning. The first column of a pair is about the strategy, and the
+second is about the baseline."""
+
+ENDS = (("ci_low", "ci_high"), ("simultaneous_low", "simultaneous_high"))
+"""Pairs of columns with the ends of intervals."""
+
+
+def collect_facts(
+    results: Results,
+    name: str,
+    summary: pl.DataFrame,
+    comparison: pl.DataFrame | None,
+    tested: Tested,
+) -> Facts:
+    """Return the findings about a measure.
+
+    `summary` and `comparison` are the tables of `summarise` and `compare` for the results.
+    `comparison` is None if there are no pairs.
+    """
+    best, means = check_best(name, results.best[name]), summary.filter(measure=name)
+    sort_keys = means["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
+    leaders = find_best_places(means["mean"], best)
+    order = np.argsort(sort_keys, kind="stable").tolist()
+    pairs: list[Pair] = []
+    if comparison is not None:
+        pairs = list_pairs(comparison.filter(measure=name), results.strategies)
+    return Facts(
+        name=name,
+        title=name_measure(name),
+        best=best,
+        queries=means["queries"][0],
+        means=means["mean"].to_list(),
+        margins=(means["ci_high"] - means["mean"]).to_list(),
+        leaders=leaders,
+        order=order,
+        pairs=pairs,
+        tested=tested,
+        lead_pair=_find_leading_pair(leaders, order, pairs, tested.baseline),
+        may_be_first=find_undefeated(means.height, pairs, best),
+    )
+
+
+def list_pairs(comparison: pl.DataFrame, strategies: pl.Series) -> list[Pair]:
+    """Return the rows of `compare` with indices of strategies, and whether each is significant."""
+    places = {name: place for place, name in enumerate(strategies.to_list())}
+    significant = is_significant(MAX_P).alias("significant")
+    return [
+        row | {"strategy": places[row[strategies.name]], "baseline": places[row["baseline"]]}
+        for row in comparison.with_columns(significant).iter_rows(named=True)
+    ]
+
+
+def find_pair(pairs: Sequence[Pair], one: int, other: int) -> Pair:
+    """Return the row of two strategies, in either order."""
+    [pair] = (each for each in pairs if {one, other} == {each["strategy"], each["baseline"]})
+    return pair
+
+
+def find_interval(pair: Pair) -> tuple[float, float] | None:
+    """Return the interval of a difference, simultaneous if all intervals are; None without one."""
+    for low, high in reversed(ENDS):
+        if pair[low] is not None and pair[high] is not None:
+            return pair[low], pair[high]
+    return None
+
+
+def _find_leading_pair(
+    leaders: Sequence[int], order: Sequence[int], pairs: Sequence[Pair], baseline: int | None
+) -> Pair | None:
+    """Return the pair of the leader and the strategy to compare it with.
+
+    The leader is compared with the baseline. If there is no baseline, or if the baseline itself
+    leads, the leader is compared with the second strategy. The result is None if several strategies
+    or none lead, or if there is only one strategy.
+    """
+    if len(leaders) != 1 or len(order) == 1:
+        return None
+    leader, other = order[:2]
+    if baseline not in (None, leader):
+        other = baseline
+    return find_pair(pairs, leader, other)
+
+
+def compare_all_with(pairs: pl.DataFrame, strategy: str) -> pl.DataFrame:
+    """Return the pairs of one strategy, which becomes the baseline of each."""
+    is_first = pl.col("strategy") == strategy
+    pairs = pairs.filter(is_first | (pl.col("baseline") == strategy))
+    changed = {name: -pl.col(name) for name in ("difference", "d_z")}
+    ratio = -pl.col("difference") / pl.col("mean")
+    changed["relative_difference"] = pl.when(pl.col("mean") != 0).then(ratio)
+    for one, other in ENDS:
+        changed |= {one: -pl.col(other), other: -pl.col(one)}
+    for one, other in EXCHANGED:
+        changed |= {one: pl.col(other), other: pl.col(one)}
+    return pairs.with_columns(
+        pl.when(is_first).then(value).otherwise(name).alias(name)
+        for name, value in changed.items()
+        if name in pairs.columns
+    )
+
+
+# Tables
 
 
 class Cell(NamedTuple):
@@ -81,19 +195,18 @@ def build_means(
     `summary` is the table of `summarise`. If a measure has no best value, as a count, its means
     have one decimal.
     """
-    name = facts.measure["name"]
+    name = facts.name
     ends = summary.filter(measure=name).select("ci_low", "ci_high").rows()
 
     def build_mean(facts: Facts, place: int) -> Cell:
         """Return the cell of the mean of a strategy."""
-        measure, mean = facts.measure, facts.measure["means"][place]
-        if measure["best"] == "none" and mean is not None:
+        mean = facts.means[place]
+        if facts.best == "none" and mean is not None:
             return Cell(f"{mean:,.1f}", "number")
-        is_best = place in measure["best_strategies"] and len(names) > 1
-        return build_cell(mean, is_best=is_best)
+        return build_cell(mean, is_best=place in facts.leaders and len(names) > 1)
 
     heads = ["strategy", f"mean {name}", "95 % interval"]
-    heads += [f"mean {other.measure['name']}" for other in others]
+    heads += [f"mean {other.name}" for other in others]
     rows = [
         [
             Cell(names[place]),
@@ -101,21 +214,19 @@ def build_means(
             build_interval(*ends[place]),
             *(build_mean(other, place) for other in others),
         ]
-        for place in facts.measure["order"]
+        for place in facts.order
     ]
     return Table(f"Means, ordered by {name}", heads, rows)
 
 
-def build_differences(
-    facts: Facts, pairs: Sequence[Mapping[str, Any]], names: Sequence[str]
-) -> Table:
+def build_differences(facts: Facts, pairs: Sequence[Pair], names: Sequence[str]) -> Table:
     """Return the table of differences; `pairs` are rows of `compare` with indices of strategies.
 
     The column of baselines is left out if all pairs have the same one, which the caption names.
     """
     baselines = {pair["baseline"] for pair in pairs}
     sides = ["strategy"] if len(baselines) == 1 else ["strategy", "baseline"]
-    caption = f"Differences of {facts.measure['name']}"
+    caption = f"Differences of {facts.name}"
     if len(baselines) == 1:
         caption += f" from {names[baselines.pop()]}"
     heads = [*sides, "difference", "95 % interval", facts.tested.p, "better in", "equal", "worse"]

@@ -713,7 +713,7 @@ def describe_test(
 
 
 def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
-    """Count the significant differences by direction, and all others."""
+    """Count the significant differences by direction, the undecided, and those not tested."""
     sign = pl.col("difference").sign()
     better = worse = 0
     bests = set()
@@ -726,7 +726,9 @@ def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
         )
     sides = ("above", "below") if "none" in bests else ("better than", "worse than")
-    return FindingCounts(better, worse, comparison.height - better - worse, sides)
+    untested = comparison["p_corrected"].null_count()
+    undecided = comparison.height - better - worse - untested
+    return FindingCounts(better, worse, undecided, untested, sides)
 
 
 def find_undefeated(

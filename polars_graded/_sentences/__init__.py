@@ -93,11 +93,11 @@ def format_any(n: int, things: str) -> str:
 
 
 def format_part(n: int, total: int, things: str) -> str:
-    """Return a share in words: "3 of 4 measures", "all 4 measures", "the measure"."""
-    if n < total:
-        return f"{n:,} of {total:,} {things}"
+    """Return a share in words: "3 of 4 measures", "none of 4 measures", "the measure"."""
     if total == 1:
-        return f"the {name_one(things)}"
+        return f"{'the' if n else 'no'} {name_one(things)}"
+    if n < total:
+        return f"{f'{n:,}' if n else 'none'} of {total:,} {things}"
     return f"both {things}" if total == BOTH else f"all {total:,} {things}"
 
 
@@ -125,6 +125,11 @@ def format_p(p: float | None) -> str:
     if p > LARGEST_P:
         return "1"
     return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.4f}"
+
+
+def name_interval(confidence: float | None) -> str:
+    """Return "95 % interval", or "interval" without a confidence."""
+    return "interval" if confidence is None else f"{format_percent(confidence)} interval"
 
 
 def format_percent(share: float, decimals: int = 1) -> str:

@@ -82,7 +82,7 @@ class Units(NamedTuple):
 
 
 def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int) -> str:
-    verdict, margin, units = row["verdict"], format_short(row["margin"]), Units.of(row)
+    verdict, units = row["verdict"], Units.of(row)
     if verdict == UNCHANGED:
         percentage = find_unseen_percentage(row["level"], units.n)
         return (
@@ -90,18 +90,13 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int)
             f"a change that affects fewer than {percentage:.2g} % of all {units.noun} may affect "
             "none of these"
         )
-    interval = "no interval"
-    if row["low"] is not None and row["high"] is not None:
-        interval = f"{format_short(row['low'])} to {format_short(row['high'])}"
-    difference = (
-        "unknown" if row["difference"] is None else format_short(round(row["difference"], 12))
-    )
-    amount = (
-        "" if row["difference"] is None else f"{format_short(abs(row['difference']))} ({interval})"
-    )
     if verdict == "undecided":
-        reason = _write_reason(row, difference, interval, min_changed)
+        reason = _write_reason(row, units, min_changed)
         return f"undecided whether {new} is worse than {old}: {reason}"
+    # All other verdicts have an interval.
+    margin, interval = format_short(row["margin"]), _format_interval(row)
+    amount = f"{format_short(abs(row['difference']))} ({interval})"
+    difference = format_short(round(row["difference"], 12))
     return {
         "better": f"{new} is better than {old} by {amount}",
         "no worse": f"{new} is no worse than {old}: {difference} ({interval}), margin {margin}",
@@ -112,12 +107,17 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int)
     }[verdict]
 
 
-def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_changed: int) -> str:
+def _format_interval(row: Mapping[str, Any]) -> str:
+    """Return the ends of the interval of a difference."""
+    return f"{format_short(row['low'])} to {format_short(row['high'])}"
+
+
+def _write_reason(row: Mapping[str, Any], units: Units, min_changed: int) -> str:
     """Write the reason why a verdict is undecided."""
-    margin, units = format_short(row["margin"]), Units.of(row)
     if not row["queries"]:
         return "no query has a value on both sides"
-    if row["low"] is None or row["high"] is None:
+    difference = format_short(round(row["difference"], 12))
+    if row["low"] is None:
         changes = "all differences are equal"
         if units.effective_changed < min_changed:
             changes = f"{units.changed} of {format_count(units.n, units.noun)} changed"
@@ -133,8 +133,8 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str, min_ch
             "one side only, and the verdict changes if the missing values are the least favourable"
         )
     return (
-        f"the interval of the difference {difference} ({interval}) reaches beyond the margin of "
-        f"{margin}"
+        f"the interval of the difference {difference} ({_format_interval(row)}) reaches beyond the "
+        f"margin of {format_short(row['margin'])}"
     )
 
 

@@ -59,7 +59,7 @@ IN_WORDS = {
 """Words for measures whose names stay unclear when spaces replace the underscores."""
 
 
-class Drawn(NamedTuple):
+class TitleFacts(NamedTuple):
     """Facts of a chart for its title: names of measures, and numbers."""
 
     measures: Sequence[str]
@@ -94,7 +94,7 @@ def name_measure(name: str) -> str:
     return words if measure.n is None or measure.is_curve else f"{words}@{measure.n}"
 
 
-def count_queries(drawn: Drawn) -> list[str]:
+def count_queries(facts: TitleFacts) -> list[str]:
     """Return a note such as "50 queries", "40 to 50 queries" or "50 queries in 9 clusters".
 
     There is no note if the number is unknown.
@@ -102,44 +102,41 @@ def count_queries(drawn: Drawn) -> list[str]:
     For the results of `clicks.compare_interleaved`, the noun is "comparisons", since each list or
     query compares two rankers.
     """
-    if not drawn.queries:
+    if not facts.queries:
         return []
-    unit = "comparisons" if [*drawn.measures] == ["preference"] else "queries"
-    unit = f"weighted {unit}" if drawn.are_weighted else unit
-    text = format_range(drawn.queries, unit)
-    if not drawn.clusters or [*drawn.clusters] == [*drawn.queries]:
+    unit = "comparisons" if [*facts.measures] == ["preference"] else "queries"
+    unit = f"weighted {unit}" if facts.are_weighted else unit
+    text = format_range(facts.queries, unit)
+    if not facts.clusters or [*facts.clusters] == [*facts.queries]:
         return [text]
-    return [f"{text} in {format_range(drawn.clusters, 'clusters')}"]
+    return [f"{text} in {format_range(facts.clusters, 'clusters')}"]
 
 
 # Titles
 
 
-def title_strategies(what: str, drawn: Drawn, *, pairs: int = 0) -> str:
-    """Return a title such as "Mean ap of 3 strategies".
+def title_means(facts: TitleFacts, *, pairs: int = 0) -> str:
+    """Return a title such as "Mean NDCG of 3 strategies" or "Means of 3 strategies by 2 measures".
 
     With `pairs=6`, the title contains "6 pairs" in place of the number of strategies.
     """
-    has_one_measure = len(drawn.measures) == 1
-    measure = f" {name_measure(drawn.measures[0])}" if has_one_measure else ""
-    drawn_things = (pairs, "pairs") if pairs else (drawn.strategies, "strategies")
-    text = f"{what}{measure} of {format_count(*drawn_things)}"
-    if len(drawn.measures) > 1:
-        text += f" by {format_count(len(drawn.measures), 'measures')}"
-    if drawn.panels > 1:
-        text += f" in {drawn.panels:,} panels"
-    return text
+    things = format_count(*((pairs, "pairs") if pairs else (facts.strategies, "strategies")))
+    if len(facts.measures) == 1:
+        text = f"Mean {name_measure(facts.measures[0])} of {things}"
+    else:
+        text = f"Means of {things} by {format_count(len(facts.measures), 'measures')}"
+    return f"{text} in {facts.panels:,} panels" if facts.panels > 1 else text
 
 
-def title_curves(curve: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
+def title_curves(curve: str, facts: TitleFacts, at: str, things: str = "strategies") -> str:
     """Return a title such as "NDCG of 3 strategies by rank, 2 panels".
 
     `things` is the noun for the curves.
     """
     name = name_measure(curve)
     name = name if name == curve else capitalise(name)
-    panels = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
-    return f"{name} of {format_count(drawn.strategies, things)} by {at}{panels}"
+    panels = f", {facts.panels:,} panels" if facts.panels > 1 else ""
+    return f"{name} of {format_count(facts.strategies, things)} by {at}{panels}"
 
 
 def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
@@ -157,13 +154,18 @@ def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
 
 
 def write_mean_difference(
-    mean: float, low: float | None, high: float | None, *, is_weighted: bool = False
-) -> list[str]:
-    """Return a note on the mean difference and its interval."""
+    mean: float,
+    low: float | None,
+    high: float | None,
+    *,
+    interval: str = "95 % interval",
+    is_weighted: bool = False,
+) -> str:
+    """Return a note on the mean difference and its interval, named `interval`."""
     note = f"{'weighted ' * is_weighted}mean difference {format_number(mean)}"
-    if low is not None and high is not None:
-        note += f", 95 % interval {format_number(low)} to {format_number(high)}"
-    return [note]
+    if low is None or high is None:
+        return note
+    return f"{note}, {interval} {format_number(low)} to {format_number(high)}"
 
 
 def write_correlations(tau: float, r: float) -> str:

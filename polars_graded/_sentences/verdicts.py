@@ -17,6 +17,7 @@ from polars_graded._sentences import (
     format_p,
     format_part,
     format_percent,
+    name_interval,
 )
 
 TextOrStrategy: TypeAlias = str | int
@@ -30,13 +31,20 @@ MAX_NAMED_STRATEGIES = 3
 
 
 class FindingCounts(NamedTuple):
-    """Numbers of differences: significant in each direction, and undecided."""
+    """Numbers of differences: significant in each direction, undecided, and not tested."""
 
     better: int
     worse: int
     undecided: int
+    untested: int
+    """Number of differences without a p value, such as those that are the same in every query."""
     sides: tuple[str, str] = ("better than", "worse than")
     """Names of the two directions."""
+
+    @property
+    def n_tested(self) -> int:
+        """Return the number of differences with a p value."""
+        return self.better + self.worse + self.undecided
 
 
 class RankCoverage(NamedTuple):
@@ -118,37 +126,38 @@ def compare_with_baseline(
     comparisons, `only` is None. `things` is the noun for what is counted: "comparisons" instead of
     "strategies" if there are several measures or segments.
     """
-    better, worse, undecided, (up, down) = counts
-    n = better + worse + undecided
+    better, worse, undecided, untested, (up, down) = counts
+    if only is not None and untested:
+        return ["The difference of ", only, " from ", baseline, " is not tested"]
+    if only is not None and undecided:
+        return ["Undecided whether ", only, f" is {up} ", baseline]
     if only is not None:
-        if undecided:
-            return ["Undecided whether ", only, f" is {up} ", baseline]
         return [only, f" is {up if better else down} ", baseline]
+    if not counts.n_tested:
+        return [f"None of {untested:,} differences from ", baseline, " is tested"]
+    if worse and not better:
+        (better, up), (worse, down) = (worse, down), (better, up)
+    which = format_part(better, counts.n_tested, f"tested {things}" if untested else things)
+    others = {down.split()[0]: worse, "undecided": undecided, "not tested": untested}
     if things != "strategies":
-        better_in = format_part(better, n, things) if better else f"none of {n:,} {things}"
-        parts = [(worse, f"{down.split()[0]} in"), (undecided, "undecided in")]
-        others_in = "".join(f", {words} {count:,}" for count, words in parts if count)
-        return [f"{capitalise(up)} ", baseline, f" in {better_in}{others_in}"]
-    first = format_part(better, n, things) if better else f"none of {n:,} {things}"
+        rest = "".join(f", {words} in {n:,}" for words, n in others.items() if n)
+        return [f"{capitalise(up)} ", baseline, f" in {which}{rest}"]
+    rest = "".join(f", {n:,} {words}" for words, n in others.items() if n)
     are = conjugate(better or 1, "are")
-    sentence: Sentence = [
-        f"{capitalise(first.removesuffix(' strategies'))} {are} {up} ",
-        baseline,
-    ]
-    others = [f"{worse:,} {conjugate(worse, 'are')} {down.split()[0]}"] if worse else []
-    others += [f"{undecided:,} undecided"] if undecided else []
-    return [*sentence, *(f", {other}" for other in others)]
+    which = which if untested else which.removesuffix(" strategies")
+    return [f"{capitalise(which)} {are} {up} ", baseline, rest]
 
 
 def count_significant(counts: FindingCounts) -> Sentence:
     """State how many of the differences are significant."""
-    significant, n = counts.better + counts.worse, sum(counts[:3])
-    if not significant:
-        none = f"None of {n:,} differences is significant"
-        return [none if n > 1 else "The difference is undecided"]
-    sentence = capitalise(format_part(significant, n, "differences"))
-    rest = f", {counts.undecided:,} undecided" if counts.undecided else ""
-    return [f"{sentence} {conjugate(significant, 'are')} significant{rest}"]
+    if not counts.n_tested:
+        return [f"None of {counts.untested:,} differences is tested"]
+    significant, untested = counts.better + counts.worse, counts.untested
+    things = "tested differences" if untested else "differences"
+    which = capitalise(format_part(significant, counts.n_tested, things))
+    rest = f", {counts.undecided:,} undecided" if significant and counts.undecided else ""
+    rest += f", {untested:,} not tested" if untested else ""
+    return [f"{which} {conjugate(significant or 1, 'are')} significant{rest}"]
 
 
 def write_untested(unit: str) -> str:
@@ -165,13 +174,13 @@ def write_rank_coverage(coverage: RankCoverage, confidence: float | None) -> str
             "line: ranks that the tests do not exclude; "
             f"{coverage.correction}, so that the lines need not hold together"
         )
-    share = "" if confidence is None else f"{format_percent(confidence)} "
+    line = f"line: {name_interval(confidence)} of the rank"
     if coverage.families is None:
-        return f"line: {share}interval of the rank"
+        return line
     which = "all intervals"
     if coverage.families:
         which = f"the intervals of each {' and '.join(coverage.families)}"
-    return f"line: {share}interval of the rank; {which} are simultaneous"
+    return f"{line}; {which} are simultaneous"
 
 
 NO_FIRST = "No strategy is clearly first"
@@ -203,13 +212,24 @@ def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
 class Facts(NamedTuple):
     """Findings for the verdict on one measure."""
 
-    measure: Mapping[str, Any]
-    """`name` is the column of the measure, and `title` its name for readers. `best` states which
-    values are better: "highest", "lowest" or "none". `queries` is the number of queries. `means`
-    and `margins` have a value per strategy. `best_strategies` contains the indices of the
-    strategies with the best mean. `order` contains the indices of all strategies, the best first.
-    """
+    name: str
+    """Column of the measure."""
+    title: str
+    """Name of the measure for readers."""
+    best: str
+    """Which values are better: "highest", "lowest" or "none"."""
+    queries: int
+    """Number of queries."""
+    means: Sequence[float | None]
+    """Mean of each strategy."""
+    margins: Sequence[float | None]
+    """Distance from each mean to the end of its interval."""
+    leaders: Sequence[int]
+    """Indices of the strategies with the best mean."""
+    order: Sequence[int]
+    """Indices of all strategies, the best first."""
     pairs: Sequence[Mapping[str, Any]]
+    """Rows of `compare`, with indices of strategies and `significant`."""
     tested: Tested
     lead_pair: Mapping[str, Any] | None
     """Comparison of the leader with the baseline. Without a baseline, or if the baseline leads, it
@@ -221,53 +241,52 @@ class Facts(NamedTuple):
 
 def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per case)
     """State the best mean of a measure, its lead, and what the test of this lead found."""
-    measure, tested = facts.measure, facts.tested
-    name, n, means = measure["title"], measure["queries"], measure["means"]
-    if not n:
-        return [f"There is no query in which every strategy has a value of {name}."]
-    over = f"over {format_count(n, 'queries')}"
-    if measure["best"] == "none":
-        name = measure["name"]
-        return [f"Neither high nor low values of {name} are better: they do not order strategies."]
+    tested, leaders = facts.tested, facts.leaders
+    means: Any = facts.means
+    if not facts.queries:
+        return [f"There is no query in which every strategy has a value of {facts.title}."]
+    over = f"over {format_count(facts.queries, 'queries')}"
+    if facts.best == "none":
+        rule = "are better: they do not order strategies."
+        return [f"Neither high nor low values of {facts.name} {rule}"]
     if len(means) == 1:
-        margin = measure["margins"][0]
+        [margin] = facts.margins
         reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"
         mean = f"{format_number(means[0])}{reach} {over}"
-        return [0, f" is the only strategy: its mean {name} is {mean}."]
-    leaders = measure["best_strategies"]
-    best = f"{name}, {format_number(means[leaders[0]])} {over}"
+        return [0, f" is the only strategy: its mean {facts.title} is {mean}."]
+    best = f"{facts.title}, {format_number(means[leaders[0]])} {over}"
     pair = facts.lead_pair
     if len(leaders) > 1 or pair is None:
         answer = [f"{NO_FIRST}: "] if tested.baseline is None else []
         return [*answer, *list_strategies(leaders), f" share the best mean {best}."]
     [leader] = leaders
     other = pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
-    side = "below" if measure["best"] == "lowest" else "above"
+    side = "below" if facts.best == "lowest" else "above"
     gap = f"{format_number(abs(means[leader] - means[other]))} {side}"
-    interval = _write_interval(pair, leader, side, tested)
-    if tested.baseline == other:
-        answer = [leader, " is better than"]
-        if not pair["significant"]:
-            answer = ["Undecided whether ", *answer]
-        compared = [" the baseline ", other, f": its mean {best}, is {gap}"]
-        return [*answer, *compared, f"{interval}."]
+    interval = f"{_write_interval(pair, leader, side, tested)}."
+    if tested.baseline == other and pair["p_corrected"] is not None:
+        doubt = [] if pair["significant"] else ["Undecided whether "]
+        better = [" is better than the baseline ", other, f": its mean {best}, is {gap}{interval}"]
+        return [*doubt, leader, *better]
     if tested.baseline is None and facts.may_be_first == [leader]:
-        return [
-            leader,
-            f" is clearly first: its mean {best}, is {gap} that of ",
-            other,
-            f"{interval}.",
-        ]
-    answer = [f"{NO_FIRST}: ", leader] if tested.baseline is None else ["The baseline ", leader]
-    return [*answer, f" has the best mean {best}, {gap} that of ", other, f"{interval}."]
+        return [leader, f" is clearly first: its mean {best}, is {gap} that of ", other, interval]
+    # Without all tests, no strategy can be called first, and a doubt would have no reason.
+    are_tested = all(each["p_corrected"] is not None for each in facts.pairs)
+    answer = [f"{NO_FIRST}: "] * (tested.baseline is None and are_tested)
+    answer += ["The baseline "] * (tested.baseline == leader)
+    return [*answer, leader, f" has the best mean {best}, {gap} that of ", other, interval]
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
     """Write the interval of a lead.
 
     The interval agrees with the corrected p. If no such interval exists, write the interval of the
-    difference without correction. If neither exists, return "".
+    difference without correction. If neither exists, return "". Without a p value, write that the
+    difference was not tested.
     """
+    if pair["p_corrected"] is None:
+        reason = "the difference cannot" if tested.single is None else f"one {tested.single} cannot"
+        return f" ({reason} be tested)"
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = ""
     if low is None:

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_choice,
-    check_collected,
-    check_column_name,
-    check_columns,
-    check_level,
-    check_number,
-)
-from polars_graded._drawing import axes, chart_rows, curve_rows, lines, style
+from polars_graded._checks import check_choice, check_collected, check_columns, check_number
+from polars_graded._drawing import chart_rows, lines, style
+from polars_graded._drawing.chart_rows import CurveKind
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.measures import Measure
-from polars_graded._results.keys import Keys, PassedKeys, add_units, check_independence
+from polars_graded._results.keys import PassedKeys
 from polars_graded._results.results import EFFECTIVE
 from polars_graded._sentences import format_count, format_percent, titles
 
@@ -45,7 +38,6 @@ def dcg_curves(
     panel: Columns | None = None,
     query: Columns | None = None,
     strategy: str = "strategy",
-    rank: str = "rank",
     cluster: Columns | None = None,
     weights: str | None = None,
     colours: Mapping[str, str] | None = None,
@@ -61,26 +53,24 @@ def dcg_curves(
     ----------
     frame
         One row per strategy and query with one list per curve, as `evaluate` and (with a line per
-        pair of strategies) `similarity` return it: the chart then shows means over queries. Or one
-        row per strategy and rank, with a number per curve.
+        pair of strategies) `similarity` return it. The chart shows means over queries.
     curve
-        The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
-        two curves. By default, it is the only curve by rank in the frame, apart from ideal curves.
+        The column to draw: CG, DCG, NDCG, precision, or a column of your own with a list per query.
+        By default, it is the only curve by rank in the frame, apart from ideal curves.
     ideal
         The column of the ideal curve, which is dashed. For `dcg_curve`, True selects the
         `ideal_dcg_curve` with the same gain, discount, base and cutoff, if the frame contains it.
         For `cg_curve`, True selects the `ideal_dcg_curve` with `discount=none`.
     confidence
         The confidence of a band around each line, such as 0.95. The band is Student's interval of
-        the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
+        the mean over queries, as in `summarise`.
     panel
         A column whose values get a panel each, such as the query or a segment, or several columns.
-    query, strategy, rank
-        The columns of queries, of strategies, and of the ranks. If each query has a list, the
-        columns of queries are found as by `summarise`.
+    query, strategy
+        The columns of queries, found as by `summarise`, and of strategies.
     cluster, weights
-        The columns of clusters and of weights of queries, as for `summarise`, in a frame with the
-        lists of `evaluate`. With weights, the curves are weighted means.
+        The columns of clusters and of weights of queries, as for `summarise`. With weights, the
+        curves are weighted means.
     colours
         The colours of strategies by name, such as `{"ours": "#c00"}`. By default, the colours are
         those of Okabe and Ito, or those of the theme.
@@ -91,8 +81,7 @@ def dcg_curves(
         The rows of the data contain `strategy`, `rank` and `value`; if drawn, also `ideal`,
         `ci_low`, `ci_high` and `panel`; and if there are no panels, `label`, the name at the end of
         a line. Means ignore null, NaN and infinity, and a rank without a value is left out;
-        `queries` counts the values of each mean. A frame with ranks keeps its other columns, except
-        those that a chart cannot show, such as lists.
+        `queries` counts the values of each mean.
 
     References
     ----------
@@ -118,20 +107,8 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    return _draw_curves(
-        frame,
-        curve,
-        "rank",
-        rank,
-        ideal=ideal,
-        confidence=confidence,
-        panel=panel,
-        query=query,
-        strategy=strategy,
-        cluster=cluster,
-        weights=weights,
-        colours=colours,
-    )
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    return _draw_curves(frame, curve, "rank", keys, panel, confidence, colours, ideal=ideal)
 
 
 @checks_call
@@ -143,7 +120,6 @@ def recall_precision_curves(
     panel: Columns | None = None,
     query: Columns | None = None,
     strategy: str = "strategy",
-    recall: str = "recall",
     cluster: Columns | None = None,
     weights: str | None = None,
     colours: Mapping[str, str] | None = None,
@@ -155,16 +131,14 @@ def recall_precision_curves(
     Parameters
     ----------
     frame
-        As for `dcg_curves`, with levels of recall in place of ranks.
+        As for `dcg_curves`.
     curve
         The column to draw; by default the only `interpolated_precision` in the frame.
     confidence
         The confidence of a band around each line, such as 0.95, as for `dcg_curves`.
     panel
         The columns of panels, as for `dcg_curves`.
-    query, strategy, recall
-        The columns of queries, of strategies, and of the levels of recall.
-    cluster, weights, colours
+    query, strategy, cluster, weights, colours
         As for `dcg_curves`.
 
     Returns
@@ -194,110 +168,66 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    return _draw_curves(
-        frame,
-        curve,
-        "recall",
-        recall,
-        confidence=confidence,
-        panel=panel,
-        query=query,
-        strategy=strategy,
-        cluster=cluster,
-        weights=weights,
-        colours=colours,
-    )
+    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    return _draw_curves(frame, curve, "recall", keys, panel, confidence, colours)
 
 
 def _draw_curves(
     frame: Frame,
     curve: str | None,
-    kind: str,
-    position: str,
+    kind: CurveKind,
+    passed_keys: PassedKeys,
+    panel: Columns | None,
+    confidence: float | None,
+    colours: Mapping[str, str] | None,
     *,
     ideal: str | bool = False,
-    confidence: float | None,
-    panel: Columns | None,
-    query: Columns | None,
-    strategy: str,
-    cluster: Columns | None,
-    weights: str | None,
-    colours: Mapping[str, str] | None,
 ) -> Chart:
-    """Draw curves of one kind, "rank" or "recall", over the values in the column `position`."""
-    frame, position = check_collected("frame", frame), check_column_name(kind, position)
-    curve = curve_rows.find_only_curve(frame, kind, position) if curve is None else curve
-    check_columns("frame", [curve, strategy], frame.columns)
-    column = curve_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None
-    values = {"value": curve} | ({} if column is None else {"ideal": column})
-    title = titles.name_measure(curve)
-    if isinstance(frame.schema[curve], pl.List):
-        keys = PassedKeys(query, strategy, cluster=cluster, weights=weights).find(frame)
-        table, is_mean = _average_over_queries(frame, values, kind, keys, panel, confidence)
-        title = f"mean {title}" if is_mean else title
-    else:
-        lists = {"confidence": confidence, "cluster": cluster, "weights": weights}
-        for argument in (name for name, value in lists.items() if value is not None):
-            msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
-            msg += f"got a number in {curve!r}"
-            raise ValueError(msg)
-        table = curve_rows.build_points(
-            frame, values, kind, position, strategy=strategy, panel=panel
-        )
-    facts = chart_rows.collect_title_facts(table)._replace(are_weighted=weights is not None)
+    """Draw curves of one kind."""
+    frame, strategy = check_collected("frame", frame), passed_keys.strategy or "strategy"
+    curve = chart_rows.find_only_curve(frame, kind) if curve is None else curve
+    column = chart_rows.find_ideal(curve, frame.columns) if ideal is True else ideal or None
+    curves = {"value": curve} | ({} if column is None else {"ideal": column})
+    check_columns("frame", [*curves.values(), strategy], frame.columns)
+    for name in curves.values():
+        if not isinstance(dtype := frame.schema[name], pl.List | pl.Null):
+            msg = f"{name!r} must have a list per query, as evaluate() returns it, got {dtype}"
+            raise TypeError(msg)
+    keys = passed_keys.find(frame)
+    table = chart_rows.average_lists(frame, curves, kind, keys, panel, confidence)
+    title = f"{'mean ' * ('queries' in table.columns)}{titles.name_measure(curve)}"
+    facts = chart_rows.collect_title_facts(table)._replace(
+        are_weighted=passed_keys.weights is not None
+    )
     things = "pairs of strategies" if {"a", "b"} <= {*frame.columns} else "strategies"
     notes, band = titles.count_queries(facts), None
     if confidence is not None and table["ci_low"].count():
         band = "ci_low", "ci_high"
         notes.append(f"band: pointwise {format_percent(confidence)} interval of the mean")
-    numbers = pl.concat(table.select("value", "^ideal$", "^ci_.*$").get_columns()).drop_nulls()
-    ends = axes.choose_ends(numbers, 10)
+    heights = pl.concat(table.select("value", "^ideal$", "^ci_.*$").get_columns()).drop_nulls()
+    ends = style.choose_ends(heights, 10)
     # Without negative values, an axis has no negative part. Cumulated curves start at 0.
     if (table["value"] >= 0).all():
         ends = (0.0 if _is_cumulated(curve) else max(0.0, ends[0])), ends[1]
-    x = alt.X("recall:Q", title=position, **axes.bound_axis((0, 1), tickCount=11))
+    x = alt.X("recall:Q", title="recall", **style.bound_axis((0, 1), tickCount=11))
     if kind == "rank":
-        x = axes.build_rank_axis(position, max(table["rank"]))
+        x = style.build_rank_axis(max(table["rank"]))
     return lines.draw_lines(
         table,
         panel,
-        titles.title_curves(curve, facts, position, things),
+        titles.title_curves(curve, facts, kind, things),
         notes,
         x=x,
-        y=alt.Y("value:Q", title=title, **axes.bound_axis(ends)),
+        y=alt.Y("value:Q", title=title, **style.bound_axis(ends)),
         ends=ends,
         names=table["strategy"].to_list(),
-        best=lines.find_best_lines(table, "rank" if kind == "rank" else None),
+        prioritised=lines.sort_lines(table, "rank" if kind == "rank" else None),
         title=strategy,
         band=band,
-        tooltips=axes.format_decimals("value"),
+        tooltips=style.format_decimals("value"),
         under=_draw_background(table, kind),
         colours=colours,
     )
-
-
-def _average_over_queries(
-    frame: pl.DataFrame,
-    values: dict[str, str],
-    kind: str,
-    keys: Keys,
-    panel: Columns | None,
-    confidence: float | None,
-) -> tuple[pl.DataFrame, bool]:
-    """Return the points of curves, and whether they are means of several queries."""
-    frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
-    frame, query = chart_rows.join_columns("frame", frame, keys.queries)
-    segments = [] if panel in (None, query) else [panel]
-    check_columns("frame", [query, *segments], frame.columns)
-    frame = add_units(frame, replace(keys, query=query, segments=segments))
-    if confidence is not None:
-        check_level(confidence)
-        check_independence(frame, replace(keys, segments=segments))
-    columns = {"strategy": keys.strategy} | ({} if panel is None else {"panel": panel})
-    table = curve_rows.average_lists(frame, values, kind, columns, query, confidence)
-    if panel == query:
-        return table.drop("queries"), False
-    return table, True
 
 
 def _is_cumulated(curve: str) -> bool:
@@ -379,36 +309,41 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
     curve = check_collected("curve", curve)
     units = next((name for name in UNITS if name in curve.columns), "queries")
     has_tau = "tau" in curve.columns
-    numbers = ["tau", "tau_low", "tau_high"] if has_tau else ["power", "difference"]
-    positions = [units] if has_tau else [units, "at_hand"]
-    table = chart_rows.build_rows("curve", curve, *numbers, positions=positions, panel=panel)
+    number_columns = ["tau", "tau_low", "tau_high"] if has_tau else ["power", "difference"]
+    position_columns = [units] if has_tau else [units, "at_hand"]
+    table = chart_rows.build_rows(
+        "curve", curve, *number_columns, position_columns=position_columns, panel=panel
+    )
     chart_rows.check_count("rows", table.height)
     keys = ["measure"] if panel is None else ["panel", "measure"]
     chart_rows.check_unique("curve", table, [*keys, units], f"number of {units} of a line")
     table = table.sort(pl.int_range(pl.len()).min().over(keys), units)
-    look: dict[str, Any] = {}
+    line_options: dict[str, Any] = {}
     if has_tau:
         lowest: Any = table.select("tau", "tau_low").min_horizontal().min()
         ends = min(0.9, math.floor(10 * lowest) / 10), 1.0
-        level = chart_rows.find_confidence(table)
-        share = "most" if level is None else format_percent(level)
+        confidence = chart_rows.find_confidence(table)
+        share = "most" if confidence is None else format_percent(confidence)
         n: Any = table[units].max()
         headline = f"How closely fewer {units} order strategies as all {n:,g} do"
         note = f"line: mean of samples; band: {share} of samples"
-        y = alt.Y("tau:Q", title=f"τ to the order from all {units}", **axes.bound_axis(ends))
-        look = {"band": ("tau_low", "tau_high"), "tooltips": axes.format_decimals("tau")}
+        y = alt.Y("tau:Q", title=f"τ to the order from all {units}", **style.bound_axis(ends))
+        line_options = {"band": ("tau_low", "tau_high"), "tooltips": style.format_decimals("tau")}
     else:
         table, ends = table.with_columns(pl.col("at_hand").cast(pl.Boolean)), (0.0, 1.0)
         amounts = table.filter("at_hand")["difference"].drop_nulls().to_list()
         headline = f"Power to find {titles.write_target(amounts)}"
         note = f"● the {UNITS[units]} at hand; dashed: power {power:g}"
-        y = alt.Y("power:Q", title="power", **axes.bound_axis(ends))
+        y = alt.Y("power:Q", title="power", **style.bound_axis(ends))
         at_hand = alt.Chart().transform_filter("datum.at_hand")
         at_hand = style.draw_dots(at_hand, 90).encode(x=alt.X(f"{units}:Q"), y=alt.Y("power:Q"))
         dashed = style.draw_rule("y", "power", power, style.DOUBT, strokeDash=IDEAL_DASH)
-        look = {"under": [dashed, at_hand], "tooltips": axes.format_decimals(*numbers)}
+        line_options = {
+            "under": [dashed, at_hand],
+            "tooltips": style.format_decimals(*number_columns),
+        }
     highest: Any = table[units].max()
-    x_axis = axes.bound_axis((0, highest), format=",d", tickMinStep=1)
+    x_axis = style.bound_axis((0, highest), format=",d", tickMinStep=1)
     measures = table["measure"].unique(maintain_order=True).to_list()
     return lines.draw_lines(
         table,
@@ -419,10 +354,10 @@ def sample_size_curves(curve: Frame, *, power: float = 0.8, panel: Columns | Non
         y=y,
         ends=ends,
         names=measures,
-        best=measures,
+        prioritised=measures,
         title="measure",
         field="measure",
-        **look,
+        **line_options,
     )
 
 
@@ -504,38 +439,38 @@ def grading_profile(
         )
         raise ValueError(msg)
     table = chart_rows.build_rows(
-        "summary", summary, "mean", texts=["measure", GRADER], strategy=strategy, panel=panel
+        "summary", summary, "mean", text_columns=["measure", GRADER], strategy=strategy, panel=panel
     )
     chart_rows.check_count("rows", table.height)
     graders = table[GRADER].unique(maintain_order=True).to_list()
-    group = ["measure" if panel is None else "panel", GRADER]
-    chart_rows.check_unique("summary", table, ["strategy", *group], f"{GRADER} of a line")
-    table = _add_places(table, group)
+    panel_keys = ["measure" if panel is None else "panel", GRADER]
+    chart_rows.check_unique("summary", table, ["strategy", *panel_keys], f"{GRADER} of a line")
+    table = _add_places(table, panel_keys)
     names = table["strategy"].unique().to_list()
     first = table.filter(pl.col(GRADER) == graders[0]).sort("place", "strategy")["strategy"]
-    y_field, title = "mean", [axes.write_mean_title(table)]
+    y_field, y_title = "mean", [style.write_mean_title(table)]
     if show == "differences":
-        mean = pl.col("mean").mean().over(group)
+        mean = pl.col("mean").mean().over(panel_keys)
         table = table.with_columns(difference=pl.col("mean") - mean)
-        y_field, title = "difference", [f"{title[0]} minus", "mean of all strategies"]
+        y_field, y_title = "difference", [f"{y_title[0]} minus", "mean of all strategies"]
     elif show == "places":
-        y_field, title = "place", ["place"]
-    ends = axes.choose_ends(table[y_field])
+        y_field, y_title = "place", ["place"]
+    ends = style.choose_ends(table[y_field])
     axis = alt.Axis(titleLimit=300)
     if show == "places":
         # The best place is at the top.
         ends = max(2, len(names)) + 0.5, 0.5
-        axis = alt.Axis(format="d", values=axes.choose_rank_ticks(len(names)))
+        axis = alt.Axis(format="d", values=style.choose_rank_ticks(len(names)))
     # Each measure has values of another size, so each panel has its own ends.
     has_panels = chart_rows.has_panels(table)
     domain = alt.Undefined if has_panels and show != "places" else [*ends]
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20)
     width = 270 if has_panels else min(480, max(240, 110 * len(graders)))
     facts = chart_rows.collect_title_facts(table)
-    what = "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.title_strategies("Places by mean" if show == "places" else what, facts)
-    headline += f" under {format_count(len(graders), 'graders')}"
-    tooltips = ["measure:N", *axes.format_decimals("mean"), "place:Q"]
+    headline = f"{titles.title_means(facts)} under {format_count(len(graders), 'graders')}"
+    if show == "places":
+        headline = f"Places by {headline[0].lower()}{headline[1:]}"
+    tooltips = ["measure:N", *style.format_decimals("mean"), "place:Q"]
     tooltips += ["queries:Q"] * ("queries" in table.columns)
     chart = lines.draw_lines(
         table,
@@ -543,33 +478,33 @@ def grading_profile(
         headline,
         titles.count_queries(facts),
         x=_build_graders_axis(graders, width),
-        y=alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=axis),
+        y=alt.Y(f"{y_field}:Q", title=y_title, scale=scale, axis=axis),
         ends=ends,
         names=names,
-        best=first.unique(maintain_order=True).to_list(),
+        prioritised=first.unique(maintain_order=True).to_list(),
         title=strategy,
         tooltips=tooltips,
         colours=colours,
     )
     if not has_panels:
         return chart.properties(width=width)
-    return chart.resolve_scale(y="shared" if show == "places" else axes.choose_panel_axis(table))
+    return chart.resolve_scale(y="shared" if show == "places" else style.choose_panel_axis(table))
 
 
 def _build_graders_axis(graders: list[str], width: int) -> alt.X:
     """Return the axis of graders, whose names are horizontal if they fit."""
     fits = 6 * max(map(len, graders)) <= width / len(graders)
     look: dict[str, Any] = {"labelLimit": 200, "labelOverlap": "greedy", "titleLimit": 300}
-    axis = axes.order_axis(graders, labelAngle=0 if fits else -40, **look)
+    axis = style.order_axis(graders, labelAngle=0 if fits else -40, **look)
     axis["scale"].padding = 0.1
     return alt.X(f"{GRADER}:N", title=GRADER, **axis)
 
 
-def _add_places(table: pl.DataFrame, group: list[str]) -> pl.DataFrame:
+def _add_places(table: pl.DataFrame, panel_keys: list[str]) -> pl.DataFrame:
     """Return the rows in the order of graders, with the column `place`."""
     graders = table[GRADER].unique(maintain_order=True)
     order = pl.col(GRADER).replace_strict(graders, range(len(graders)))
     table = table.sort(order, maintain_order=True)
     is_lowest_best = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
     goodness = pl.when(is_lowest_best).then(-pl.col("mean")).otherwise("mean").round(12)
-    return table.with_columns(place=goodness.rank("average", descending=True).over(group))
+    return table.with_columns(place=goodness.rank("average", descending=True).over(panel_keys))

@@ -10,7 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_level
-from polars_graded._drawing import axes, chart_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import GRADER, Frame
@@ -88,39 +88,37 @@ def comparison_matrix(
     """
     level = check_level(confidence)
     frame = check_collected("comparison", comparison)
-    numbers = ["difference", "p_corrected"]
-    rows = chart_rows.build_rows(
+    number_columns = ["difference", "p_corrected"]
+    pairs = chart_rows.build_rows(
         "comparison",
         frame,
-        *numbers,
-        texts=["measure", "baseline"],
+        *number_columns,
+        text_columns=["measure", "baseline"],
         strategy=strategy,
         panel=panel,
         unique=["strategy", "baseline"],
     )
-    headline, p_name = write_finding(rows, level), name_p(rows)
-    facts = chart_rows.collect_title_facts(rows)
-    other_sides = rows.with_columns(
+    headline, p_name = write_finding(pairs, level), name_p(pairs)
+    facts = chart_rows.collect_title_facts(pairs)
+    other_sides = pairs.with_columns(
         strategy="baseline", baseline="strategy", difference=-pl.col("difference")
     )
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(MINUS_SIGN)).otherwise(pl.lit("+"))
     mark = pl.when(is_significant(level)).then(sign).otherwise(pl.lit(""))
     segments = chart_rows.find_segment_columns(frame, strategy)
-    columns = [GRADER, "measure", *segments, "strategy", "baseline", *numbers, "panel"]
-    table = pl.concat([rows, other_sides]).select(
-        cs.by_name(*columns, require_all=False), mark=mark
-    )
+    kept = [GRADER, "measure", *segments, "strategy", "baseline", *number_columns, "panel"]
+    table = pl.concat([pairs, other_sides]).select(cs.by_name(*kept, require_all=False), mark=mark)
     chart_rows.check_count("cells", table.height)
     means = table.group_by("measure", "strategy", maintain_order=True).agg(pl.mean("difference"))
     names = chart_rows.sort_names(means, "difference", "strategy")
-    base, p = axes.add_p(alt.Chart().encode(x="baseline:N", y="strategy:N"), p_name)
-    tooltip = ["measure:N", "strategy:N", "baseline:N", *axes.format_decimals("difference"), p]
+    base, p = style.add_p(alt.Chart().encode(x="baseline:N", y="strategy:N"), p_name)
+    tooltip = ["measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p]
     highest: Any = table["difference"].abs().max() or 1.0
     pixels = max(10, min(36, 400 // len(names)))
     opacity = style.choose_value(alt.FillOpacityValue, "datum.mark !== ''", 1, UNDECIDED_OPACITY)
-    cells = base.mark_rect().encode(fillOpacity=opacity, tooltip=axes.list_tooltips(*tooltip))
+    cells = base.mark_rect().encode(fillOpacity=opacity, tooltip=style.list_tooltips(*tooltip))
     signs = style.write_on_cells(base, "mark", "difference", highest, max(12, pixels * 0.7))
-    measure = axes.write_mean_title(table, "", "difference of means")
+    measure = style.write_mean_title(table, "", "difference of means")
     title = [f"{measure}, row minus column", f"+ and {MINUS_SIGN}: {p_name} ≤ {level:g}"]
     legend = alt.Legend(values=[-highest, 0, highest], format=".3~g", titleLimit=300)
     scale = style.build_cell_scale(highest, diverging=True)
@@ -162,7 +160,7 @@ def _draw_cells(
 def _order_names(names: list[str], **axis: Any) -> dict[str, Any]:
     """Return the settings of a side of a matrix, whose title is beside long labels."""
     # By default, the title of an axis is over labels that are longer than 200 pixels.
-    return axes.order_axis(names, labelLimit=250, maxExtent=300, **axis)
+    return style.order_axis(names, labelLimit=250, maxExtent=300, **axis)
 
 
 @checks_call
@@ -206,8 +204,8 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     │ ours ┆ bm25 ┆ 0.75 ┆ 2       │
     └──────┴──────┴──────┴─────────┘
     """
-    rows = chart_rows.build_rows("frame", frame, measure, texts=["a", "b"])
-    table = rows.group_by("a", "b", maintain_order=True).agg(
+    pairs = chart_rows.build_rows("frame", frame, measure, text_columns=["a", "b"])
+    table = pairs.group_by("a", "b", maintain_order=True).agg(
         mean=pl.mean(measure), queries=pl.len()
     )
     n_pairs, names = table.height, _order_by_similarity(table)
@@ -228,8 +226,8 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         else "format(datum.mean, '.2~s')"
     )
     numbers = style.write_on_cells(base, "number", "mean", highest, min(12, pixels * 0.42))
-    tooltip = axes.list_tooltips("a:N", "b:N", *axes.format_decimals("mean"), "queries:Q")
-    facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
+    tooltip = style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q")
+    facts = titles.TitleFacts([measure], len(names), 0, table["queries"].unique().sort().to_list())
     notes = titles.count_queries(facts)
     notes += ["similar strategies side by side"] if is_clustered else []
     scale = style.build_cell_scale(highest, diverging=low < 0)
@@ -237,7 +235,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         [base.mark_rect().encode(tooltip=tooltip), numbers.transform_calculate(number=number)],
         table,
         None,
-        titles.title_strategies("Mean", facts, pairs=n_pairs),
+        titles.title_means(facts, pairs=n_pairs),
         notes,
         x=alt.X("b:N", title=None, **_order_names(names, labelAngle=-90)),
         y=alt.Y("a:N", title=None, **_order_names(names)),
@@ -344,7 +342,7 @@ def agreement(
         same=pl.col("one") == pl.col("other"),
     )
     grades = [f"{value:.15g}" for value in all_grades]
-    tooltip = axes.list_tooltips(
+    tooltip = style.list_tooltips(
         alt.Tooltip("one:N", title=f"grade of {one}"),
         alt.Tooltip("other:N", title=f"grade of {other}"),
         "documents:Q",
@@ -356,7 +354,7 @@ def agreement(
     texts = texts.transform_calculate(percent="format(100 * datum.share, '.0f') + ' %'")
     frames = base.transform_filter("datum.same").mark_rect(stroke=style.TEXT_COLOUR, strokeWidth=2)
     frames = frames.encode(fill=alt.FillValue("transparent"))
-    legend, scale = alt.Legend(labelExpr=axes.PERCENT_LABEL), style.build_cell_scale(1)
+    legend, scale = alt.Legend(labelExpr=style.PERCENT_LABEL), style.build_cell_scale(1)
     documents = format_count(both.height, "documents")
     return _draw_cells(
         [base.mark_rect().encode(tooltip=tooltip), frames, texts],
@@ -364,8 +362,8 @@ def agreement(
         None,
         f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}",
         ["each row adds up to 100 %"],
-        x=alt.X("other:N", title=f"grade of {other}", **axes.order_axis(grades, labelAngle=0)),
-        y=alt.Y("one:N", title=f"grade of {one}", **axes.order_axis(grades[::-1])),
+        x=alt.X("other:N", title=f"grade of {other}", **style.order_axis(grades, labelAngle=0)),
+        y=alt.Y("one:N", title=f"grade of {one}", **style.order_axis(grades[::-1])),
         fill=alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend),
         pixels=max(26, min(48, 360 // len(grades))),
     )

@@ -54,8 +54,8 @@ def for_print(
     --------
     >>> import polars as pl
     >>> from polars_graded import charts
-    >>> frame = pl.DataFrame({"strategy": ["ours"] * 2, "rank": [1, 2], "dcg": [1.0, 1.5]})
-    >>> figure = charts.for_print(charts.dcg_curves(frame, "dcg"), width=240)
+    >>> frame = pl.DataFrame({"strategy": ["ours"], "query": ["q1"], "dcg": [[1.0, 1.5]]})
+    >>> figure = charts.for_print(charts.dcg_curves(frame), width=240)
     >>> figure.width, figure.config.axis.labelFontSize
     (240, 8)
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_column_names, check_columns, check_increasing
-from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.chart_rows import MAX_DRAWN_ROWS
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
@@ -22,20 +22,15 @@ from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import (
     WEIGHT,
-    Keys,
     PassedKeys,
     add_units,
     check_independence,
     list_unit_columns,
 )
-from polars_graded._results.measure_values import (
-    MeasureColumns,
-    collect_measures,
-    compute_mean_interval,
-)
+from polars_graded._results.measure_values import MeasureColumns, compute_mean_interval
 from polars_graded._results.reliability import compute_correlations
-from polars_graded._results.results import Missing, open_results
-from polars_graded._sentences import format_count, shorten_names, titles
+from polars_graded._results.results import Missing, Results, open_results
+from polars_graded._sentences import format_count, name_interval, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
 """Width and height of a precision histogram in pixels, for any number of queries, and the height of
@@ -103,8 +98,8 @@ def precision_histogram(
         The column of segments, or several such columns. Each segment has a panel with its own
         order, mean and interval.
     interval
-        Both ends of the 95 % interval of the mean difference, such as those of `compare`, which
-        correct for several comparisons. The default is the interval of this pair alone.
+        Both ends of an interval of the mean difference, such as those of `compare`, which correct
+        for several comparisons. The default is the 95 % interval of this pair alone.
     cluster, weights
         The columns of clusters and of weights of queries, as for `compare`. With weights, the mean
         is weighted.
@@ -121,7 +116,7 @@ def precision_histogram(
         (the better strategy, null for a tie). If several columns identify a query, they are kept as
         text, so that `.facet("market:N")` works. A tie is a dot at 0. With more than 3000 queries,
         3000 of them are drawn, at equal steps. The dot to
-        the right is the mean difference of all queries (`mean`), and its bar is the 95 % interval
+        the right is the mean difference of all queries (`mean`), and its bar is the interval
         (`ci_low` to `ci_high`), which needs two queries. Both belong to all `bars` of a panel, so a
         facet of fewer bars lacks them.
 
@@ -147,143 +142,113 @@ def precision_histogram(
     │ 3        ┆ b     ┆ -0.25      ┆ bm25   │
     └──────────┴───────┴────────────┴────────┘
     """
+    if panel is not None and interval is not None:
+        msg = f"`interval` must be None with panels, got {interval}"
+        raise ValueError(msg)
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, [measure], keys, missing, grader, "ignore").only
-    query_columns, strategy = results.keys.queries, results.keys.strategy
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     if interval is None:
         check_independence(results.rows, replace(results.keys, segments=panel_columns))
-    # Queries of the same name in several segments are several queries.
-    columns = [*dict.fromkeys([*query_columns, *panel_columns])]
-    keys_of_bars = replace(results.keys, query=columns)
-    per_query, table, both, measure = _compare_queries(
-        results.rows, keys_of_bars, missing, measure, a, b, order
-    )
-    # In a panel, the name of a query is without the parts that are the name of the panel.
-    parts_of_name = [name for name in query_columns if name not in panel_columns] or query_columns
-    table = _add_names(table, per_query, columns, parts_of_name, panel_columns)
-    wins = [table.filter(better=name).height for name in both]
-    headline = titles.title_wins(both, wins, table.height)
-    mean = compute_mean_interval("difference", table)
-    if interval is not None:
-        mean = mean[0], *_check_interval(interval, panel, mean[0])
-    notes = titles.write_mean_difference(*mean, is_weighted=WEIGHT in table.columns)
+    table = _compare_queries(results, missing, measure, a, b, order, panel_columns)
     parts = [table] if panel is None else table.partition_by("panel", maintain_order=True)
-    rows = pl.concat(_build_bars(part, MAX_DRAWN_ROWS // len(parts)) for part in parts)
-    if interval is not None:
-        rows = rows.with_columns(ci_low=pl.lit(mean[1]), ci_high=pl.lit(mean[2]))
-    if rows.height < table.height:
-        notes += [f"{rows.height:,} of {format_count(table.height, 'queries')} are drawn"]
+    chart_rows.check_count("panels", len(parts), chart_rows.MAX_PANELS)
+    bars = pl.concat(_build_bars(part, MAX_DRAWN_ROWS // len(parts), interval) for part in parts)
+    both, [measure] = chart_rows.format_names([a, b]), results.measures
+    interval_name = name_interval(0.95 if interval is None else None)
+    is_weighted = WEIGHT in table.columns
+    notes = [f"● {'weighted ' * is_weighted}mean of a panel, with its 95 % interval"]
+    if len(parts) == 1:
+        mean = bars.select("mean", "ci_low", "ci_high").row(0)
+        note = titles.write_mean_difference(*mean, interval=interval_name, is_weighted=is_weighted)
+        notes = [note]
+    if bars.height < table.height:
+        notes += [f"{bars.height:,} of {format_count(table.height, 'queries')} are drawn"]
     # Up to three panels are side by side.
     step = WIDTH // min(len(parts), 3) // max(part.height for part in parts)
-    has_names, names = step >= MIN_NAME_STEP, rows["query"].unique().to_list()
+    has_names, names = step >= MIN_NAME_STEP, bars["query"].unique().to_list()
     fits = all(len(name) * 6 <= step - 4 for name in names)
     axis = alt.Axis(
         labels=has_names or order == "query",
         ticks=has_names,
         labelAngle=0 if fits else -90,
         labelLimit=120,
-        labelExpr=style.write_short_label("datum.label", names),
+        labelExpr=style.write_short_label(names),
         labelOverlap="greedy" if has_names else True,
         labelSeparation=-3 if has_names else 0,
         titleLimit=400,
     )
-    title = "queries, sorted by difference" if order == "difference" else ", ".join(parts_of_name)
+    x_title = "queries, sorted by difference"
+    if order == "query":
+        x_title = ", ".join(_list_name_parts(results.keys.queries, panel_columns))
     by_position = alt.EncodingSortField("position", op="min")
     y_title = f"{titles.name_measure(measure)}: {' − '.join(shorten_names(both, 16))}"
     # A legend with the words "better" needs no title.
-    label = f"({style.write_short_label('datum.label', both)}) + ' better'"
+    label = f"({style.write_short_label(both)}) + ' better'"
     legend = style.build_legend(both, orient="top", title=None, labelExpr=label)
-    better = f"better {strategy}"
+    better = f"better {results.keys.strategy}"
     shared = alt.Encoding(
-        x=alt.X(title=title, sort=by_position, axis=axis),
+        x=alt.X(title=x_title, sort=by_position, axis=axis),
         y=alt.Y(title=y_title, axis=alt.Axis(titleLimit=300)),
         color=style.encode_names(both, better, colours, field="better", legend=legend),
     )
-    layers = [*_draw_differences(rows), *_draw_mean()]
+    layers = [*_draw_differences(bars), *_draw_mean(interval_name)]
     # With several panels, each panel would repeat a legend of its own.
     size: dict[str, Any] = {"height": PANEL_HEIGHT}
     if len(parts) == 1:
         size = {"width": WIDTH, "height": HEIGHT, "independent": ["color"]}
     return panels.draw_panels(
-        layers, rows, panel, headline, notes, "independent", encoding=shared, **size
+        layers,
+        bars,
+        panel,
+        _title_queries(table, both),
+        notes,
+        "independent",
+        encoding=shared,
+        **size,
     )
 
 
-def _add_names(
-    table: pl.DataFrame,
-    per_query: pl.DataFrame,
-    columns: list[str],
-    parts_of_name: list[str],
-    panel_columns: list[str],
-) -> pl.DataFrame:
-    """Add the columns of queries and panels as text, and sort by panel.
-
-    The columns `parts_of_name` become the name of a query.
-    """
-    rows, query = chart_rows.join_columns("per_query", per_query, parts_of_name)
-    sources = {name: name for name in columns if name not in table.columns} | {"query": query}
-    order = [""]
-    if panel_columns:
-        rows, sources["panel"] = chart_rows.join_columns("per_query", rows, panel_columns)
-        order = chart_rows.format_names(rows[sources["panel"]].unique().sort())
-        chart_rows.check_count("panels", len(order), chart_rows.MAX_PANELS)
-    texts = [chart_rows.build_name_column(column).alias(name) for name, column in sources.items()]
-    names = rows.select("key", *texts).unique("key")
-    table = table.drop("query").join(
-        names, on="key", how="left", nulls_equal=True, maintain_order="left"
-    )
-    if panel_columns:
-        table = table.sort(pl.col("panel").cast(pl.Enum(order)), maintain_order=True)
-    return table
-
-
-def _check_interval(interval: Any, panel: Any, mean: float) -> tuple[float, float]:
-    """Return both ends of an interval, which holds for a single panel and contains the mean."""
-    ends = check_increasing("interval", interval)
-    if panel is not None or len(ends) != 2:  # noqa: PLR2004
-        rule = "be None with panels" if panel is not None else "have two ends"
-        msg = f"`interval` must {rule}, got {interval}"
-        raise ValueError(msg)
-    if not ends[0] <= mean <= ends[1]:
-        msg = f"`interval` must contain the mean difference, {mean:.4f}, got {interval}"
-        raise ValueError(msg)
-    return ends[0], ends[1]
-
-
-def _build_bars(table: pl.DataFrame, max_bars: int) -> pl.DataFrame:
-    """Return the bars of a panel, with the mean of all its queries."""
-    mean, low, high = compute_mean_interval("difference", table)
+def _build_bars(table: pl.DataFrame, max_bars: int, interval: Any) -> pl.DataFrame:
+    """Return the bars of a panel, with the mean of all its queries and the interval to draw."""
+    ends: list[Any]
+    mean, *ends = compute_mean_interval("difference", table)
+    if interval is not None:
+        ends = [*check_increasing("interval", interval)]
+        if len(ends) != 2 or not ends[0] <= mean <= ends[1]:  # noqa: PLR2004
+            msg = f"`interval` must have two ends around the mean difference, {mean:.4f}, "
+            msg += f"got {interval}"
+            raise ValueError(msg)
+    table = table.drop("value_a", "value_b", *list_unit_columns(table))
     table = table.with_columns(position=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32))
-    table = table.drop("key", "value_a", "value_b", *list_unit_columns(table))
     first = ["position", "query", "difference", "better"]
-    rows = table.select(*first, pl.exclude(first))
-    rows = rows[curve_rows.choose_equal_steps(rows.height, max_bars)]
-    numbers = {"mean": mean, "ci_low": low, "ci_high": high}
-    return rows.with_columns(
+    bars = table.select(*first, pl.exclude(first))
+    bars = bars[chart_rows.choose_equal_steps(bars.height, max_bars)]
+    numbers = dict(zip(("mean", "ci_low", "ci_high"), (mean, *ends), strict=True))
+    return bars.with_columns(
         *(pl.lit(number, pl.Float64).alias(name) for name, number in numbers.items()),
         bars=pl.len(),
     )
 
 
-def _draw_differences(rows: pl.DataFrame) -> list[alt.Chart]:
+def _draw_differences(table: pl.DataFrame) -> list[alt.Chart]:
     """Draw a bar for each query, and a dot for each tie."""
     base = alt.Chart().encode(x=alt.X("query:N"), y=alt.Y("difference:Q"))
-    tooltip = axes.list_tooltips("query:N", *axes.format_decimals("difference"), "better:N")
+    tooltip = style.list_tooltips("query:N", *style.format_decimals("difference"), "better:N")
     # Narrower bars would be pale. A mark ignores `minBandSize`, and a scale has other names in
     # concatenated charts.
     width = alt.ExprRef("max(1, 0.9 * item.mark.group.width / datum.bars)")
     bars = base.mark_bar(width=width).encode(y=alt.Y("difference:Q", stack=None), tooltip=tooltip)
     layers = [bars, style.draw_rule("y", "difference")]
     # Vega warns of an infinite extent if a layer has no rows.
-    if rows["better"].has_nulls():
+    if table["better"].has_nulls():
         ties = base.transform_filter("!isValid(datum.better)")
         ties = ties.mark_point(filled=True, size=9, opacity=1)
         layers.append(ties.encode(color=alt.ColorValue(style.DOUBT), tooltip=tooltip[:2]))
     return layers
 
 
-def _draw_mean() -> list[alt.Chart]:
+def _draw_mean(interval_name: str) -> list[alt.Chart]:
     """Draw the mean of all bars as a dot to their right, and its interval as a line.
 
     A facet by the caller has fewer bars, to which the mean does not apply.
@@ -296,7 +261,7 @@ def _draw_mean() -> list[alt.Chart]:
     line = line.mark_rule(xOffset=14, x2Offset=14, strokeWidth=3, clip=False)
     line = line.encode(**place, y=alt.Y("ci_low:Q"), y2=alt.Y2("ci_high"))
     base = base.encode(**place, y=alt.Y("mean:Q"))
-    base, interval = axes.add_interval(base, "ci_low", "ci_high", title="95 % interval")
+    base, interval = style.add_interval(base, "ci_low", "ci_high", title=interval_name)
     number = alt.Tooltip("mean:Q", title="mean difference", format=".4f")
     return [
         line,
@@ -308,45 +273,66 @@ def _draw_mean() -> list[alt.Chart]:
 
 
 def _compare_queries(
-    rows: pl.DataFrame,
-    keys: Keys,
+    results: Results,
     missing: Missing,
     measure: MeasureColumns,
     a: Any,
     b: Any,
     order: str = "difference",
-) -> tuple[pl.DataFrame, pl.DataFrame, list[str], str]:
-    """Return the results, the compared queries, and the names of strategies and measure.
+    panel_columns: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Return the values of two strategies for each query, in the order of panels.
 
-    Each row of the second table is a query with its two values. The column `key` of both tables
-    contains the query in its original type. The original name of the query column is not used,
-    since it could be the name of another column, such as `position`.
+    `query` is the name of a query, `better` the name of the better strategy, and `panel` the name
+    of a panel. The columns of queries and panels are kept as text, unless they have the name of
+    another column of the table. Queries of the same name in several panels are several queries.
     """
-    per_query, query = chart_rows.join_columns("per_query", rows, keys.queries)
-    per_query = add_units(per_query, replace(keys, query=query))
+    keys = results.keys
+    columns = [*dict.fromkeys([*keys.queries, *panel_columns])]
+    rows, query = chart_rows.join_columns("per_query", results.rows, columns)
+    rows = add_units(rows, replace(keys, query=query))
     options: dict[str, Any] = {"strategy": keys.strategy, "missing": missing}
-    table = differences(per_query, measure, a, b, query=query, **options)
-    unit_columns = list_unit_columns(per_query)
-    units = per_query.select(query, *unit_columns).unique(query)
-    table = table.join(units, on=query, how="left", nulls_equal=True, maintain_order="left")
-    [name] = collect_measures([measure])
+    table = differences(rows, measure, a, b, query=query, **options)
     if table.is_empty():
+        [name] = results.measures
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
     if order == "query":
         in_natural_order = in_order(table[query]).to_frame()
         table = in_natural_order.join(table, on=query, nulls_equal=True, maintain_order="left")
-    is_won = pl.col("winner").is_not_null()
+    better = chart_rows.build_name_column("winner").alias("better")
     table = table.select(
+        # Another column may have the name of the query column, such as "better".
         pl.col(query).alias("key"),
-        chart_rows.build_name_column(query).alias("query"),
         *("value_a", "value_b", "difference"),
-        pl.when(is_won).then(chart_rows.build_name_column("winner")).alias("better"),
-        *unit_columns,
+        pl.when(pl.col("winner").is_not_null()).then(better),
     )
-    table = table.with_row_index("position", offset=1)
-    per_query = per_query.with_columns(pl.col(query).alias("key"))
-    return per_query, table, chart_rows.format_names([a, b]), name
+    rows, name = chart_rows.join_columns(
+        "per_query", rows, _list_name_parts(keys.queries, panel_columns)
+    )
+    texts = {each: each for each in columns if each not in table.columns} | {"query": name}
+    columns_by_name = {text: chart_rows.build_name_column(each) for text, each in texts.items()}
+    if panel_columns:
+        rows, panel = chart_rows.join_columns("per_query", rows, panel_columns)
+        columns_by_name["panel"] = pl.col(panel)
+    columns_by_name |= {each: pl.col(each) for each in list_unit_columns(rows)}
+    queries = rows.select(pl.col(query).alias("key"), **columns_by_name).unique("key")
+    table = table.join(queries, on="key", how="left", nulls_equal=True, maintain_order="left")
+    if panel_columns:
+        table = table.sort("panel", maintain_order=True)
+        table = table.with_columns(chart_rows.build_name_column("panel"))
+    return table.drop("key")
+
+
+def _list_name_parts(query_columns: list[str], panel_columns: Sequence[str]) -> list[str]:
+    """Return the columns that name a query: those that do not name its panel, if there are any."""
+    return [name for name in query_columns if name not in panel_columns] or query_columns
+
+
+def _title_queries(table: pl.DataFrame, both: Sequence[str]) -> str:
+    """Return the title with the number of queries that each strategy wins."""
+    wins = [table.filter(better=name).height for name in both]
+    return titles.title_wins(both, wins, table.height)
 
 
 @checks_call
@@ -404,7 +390,7 @@ def measure_agreement(
         frame,
         x,
         y,
-        texts=["query"] if "query" in frame.columns else [],
+        text_columns=["query"] if "query" in frame.columns else [],
         strategy=strategy if has_strategies else None,
         panel=panel,
     )
@@ -412,11 +398,11 @@ def measure_agreement(
     chart_rows.check_not_empty("frame", rows, y)
     rows = rows.drop(query) if len(queries) > 1 else rows
     has_panels = chart_rows.has_panels(rows)
-    groups = rows.partition_by("panel", maintain_order=True) if has_panels else [rows]
-    max_points, parts, texts = curve_rows.compute_max_points(len(groups)), [], []
-    for group in groups:
-        texts.append(titles.write_correlations(*compute_correlations(group["x"], group["y"])))
-        part = group[curve_rows.choose_equal_steps(group.height, max_points)]
+    tables = rows.partition_by("panel", maintain_order=True) if has_panels else [rows]
+    max_points, parts, texts = chart_rows.compute_max_points(len(tables)), [], []
+    for each in tables:
+        texts.append(titles.write_correlations(*compute_correlations(each["x"], each["y"])))
+        part = each[chart_rows.choose_equal_steps(each.height, max_points)]
         is_first = pl.int_range(pl.len()) == 0
         parts.append(part.with_columns(label=pl.when(is_first).then(pl.lit(texts[-1]))))
     table = pl.concat(parts)
@@ -424,10 +410,11 @@ def measure_agreement(
     notes = explained if has_panels else [*filter(None, texts)]
     if table.height < rows.height:
         notes.append(f"{table.height:,} of {format_count(rows.height, 'points')} are drawn")
-    x, y = titles.name_measure(x), titles.name_measure(y)
+    x_title, y_title = titles.name_measure(x), titles.name_measure(y)
     tooltip = [alt.Tooltip(f"{key}:N") for key in ("strategy", "query") if key in rows.columns]
     tooltip += [
-        alt.Tooltip(f"{field}:Q", title=t, format=".4f") for field, t in (("x", x), ("y", y))
+        alt.Tooltip(f"{field}:Q", title=t, format=".4f")
+        for field, t in (("x", x_title), ("y", y_title))
     ]
     base = alt.Chart().encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
     points = base.mark_point(filled=True, opacity=min(0.8, 8 / math.sqrt(table.height)))
@@ -439,11 +426,11 @@ def measure_agreement(
     else:
         table = table.drop("label")
     encoding = alt.Encoding(
-        x=alt.X(title=x, **axes.bound_axis(axes.choose_ends(table["x"], 10))),
-        y=alt.Y(title=y, **axes.bound_axis(axes.choose_ends(table["y"], 10))),
+        x=alt.X(title=x_title, **style.bound_axis(style.choose_ends(table["x"], 10))),
+        y=alt.Y(title=y_title, **style.bound_axis(style.choose_ends(table["y"], 10))),
         color=style.draw_ink(),
     )
-    headline = f"{y} against {x}, {format_count(rows.height, 'points')}"
+    headline = f"{y_title} against {x_title}, {format_count(rows.height, 'points')}"
     return panels.draw_panels(layers, table, panel, headline, notes, encoding=encoding)
 
 
@@ -522,13 +509,14 @@ def explore(
     """
     keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     results = open_results(per_query, [measure], keys, missing, grader).only
-    _, table, both, measure = _compare_queries(results.rows, results.keys, missing, measure, a, b)
+    table = _compare_queries(results, missing, measure, a, b)
+    both, [measure] = chart_rows.format_names([a, b]), results.measures
     chart_rows.check_count("queries", table.height, MAX_EXPLORED_QUERIES)
     is_weighted = WEIGHT in table.columns
     mean = compute_mean_interval("difference", table)
     weight = pl.col(WEIGHT) if is_weighted else pl.lit(1.0)
     columns = ["query", "value_a", "value_b", "difference", "better", "position"]
-    table = table.select(*columns, weight.alias("weight"))
+    table = table.with_row_index("position", offset=1).select(*columns, weight.alias("weight"))
     # No other chart on a page may have selections of the same name.
     suffix = chart_rows.build_selection_name(measure, table)[-10:]
     brush = alt.selection_interval(name=f"brush_{suffix}")
@@ -541,26 +529,24 @@ def explore(
     ]
     one, other = shorten_names(both, MAX_AXIS_NAME_LETTERS)
     labels = {"value_a": one, "value_b": other, "difference": f"{one} \N{MINUS SIGN} {other}"}
-    numbers = (alt.Tooltip(f"{f}:Q", title=t, format=".4f") for f, t in labels.items())
+    number_tooltips = (alt.Tooltip(f"{f}:Q", title=t, format=".4f") for f, t in labels.items())
     views = _draw_views(table, titles.name_measure(measure), labels)
     # When Altair copies a concatenated chart, it renames each layer: the new name ends with the
     # position of the layer's view. Parameters still refer to the old name. The names given here
     # already end with the position, so a copy has the same names.
-    names: list[Any] = [f"queries_{suffix}_0", f"queries_{suffix}_1"]
-    tooltip = axes.list_tooltips("query:N", *numbers)
-    for view, name in zip(views, names, strict=True):
+    layer_names: list[Any] = [f"queries_{suffix}_0", f"queries_{suffix}_1"]
+    tooltip = style.list_tooltips("query:N", *number_tooltips)
+    for view, name in zip(views, layer_names, strict=True):
         view.layer[0] = view.layer[0].encode(color=colour, tooltip=tooltip).properties(name=name)
-    rows = alt.HConcatChart(hconcat=views, spacing=VIEW_SPACING, bounds="flush")
+    beside = alt.HConcatChart(hconcat=views, spacing=VIEW_SPACING, bounds="flush")
     means = _write_selected_means(brush, labels, table.height, is_weighted=is_weighted)
     # Otherwise, a chart beside this one would add its values to the legend.
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
-    chart: Any = ViewsChart(data=table, vconcat=[rows, means], resolve=own_colours)
+    chart: Any = ViewsChart(data=table, vconcat=[beside, means], resolve=own_colours)
     parameter: Any = brush.param
-    chart.params = [alt.TopLevelSelectionParameter(**parameter.to_dict(), views=names)]
-    wins = [table.filter(better=name).height for name in both]
-    notes = titles.write_mean_difference(*mean, is_weighted=is_weighted)
-    notes.append("on a web page, drag in a view to select queries")
-    panels.add_title(chart, titles.title_wins(both, wins, table.height), notes)
+    chart.params = [alt.TopLevelSelectionParameter(**parameter.to_dict(), views=layer_names)]
+    note = titles.write_mean_difference(*mean, is_weighted=is_weighted)
+    panels.add_title(chart, _title_queries(table, both), [note])
     return chart
 
 
@@ -574,16 +560,16 @@ class ViewsChart(panels.Configurable, alt.VConcatChart):  # type: ignore[misc]
 
 def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> list[alt.LayerChart]:
     """Draw each query as a point, and as a bar of its difference, the highest first."""
-    n, ends = table.height, axes.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
+    n, ends = table.height, style.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
     x, y = (
-        {"title": f"{measure} of {labels[name]}", **axes.bound_axis(ends)}
+        {"title": f"{measure} of {labels[name]}", **style.bound_axis(ends)}
         for name in ("value_b", "value_a")
     )
     size = POINT_SIZE * min(1, math.sqrt(MAX_LARGE_POINTS / n))
     points = alt.Chart().mark_point(filled=True, size=size, opacity=0.7)
     points = points.encode(x=alt.X("value_b:Q", **x), y=alt.Y("value_a:Q", **y))
-    ticks = axes.choose_rank_ticks(n)
-    limits = axes.bound_axis((0.5, n + 0.5), zero=False, format=",d", values=ticks)
+    ticks = style.choose_rank_ticks(n)
+    limits = style.bound_axis((0.5, n + 0.5), zero=False, format=",d", values=ticks)
     width = alt.ExprRef(f"max(1, 0.9 * item.mark.group.width / {n})")
     bars = alt.Chart().mark_bar(orient="vertical", size=width)
     bars = bars.encode(
@@ -595,15 +581,16 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
     equal = equal.encode(x=alt.X("value_b:Q"), y=alt.Y("value_a:Q"), color=alt.ColorValue("gray"))
     equal = equal.encode(x2=alt.X2("end"), y2=alt.Y2("end"))
     zero = style.draw_rule("y", "difference")
-    marks = {"Queries": [points, equal], "Differences of queries": [bars, zero]}
+    layers_by_title = {"Queries": [points, equal], "Differences of queries": [bars, zero]}
     return [
         alt.LayerChart(
             layer=layers,
             title=alt.TitleParams(title, anchor="start", fontSize=12),
             width=VIEW_WIDTH,
             height=VIEW_HEIGHT,
+            view=alt.ViewBackground(cursor="crosshair"),
         )
-        for title, layers in marks.items()
+        for title, layers in layers_by_title.items()
     ]
 
 
@@ -613,17 +600,15 @@ def _write_selected_means(
     """Write the means of the selected queries, which the browser computes."""
     products = {name: f"datum.weight * datum.{name}" for name in labels}
     sums: Any = {name: f"sum({name})" for name in labels}
-    rows = alt.Chart().transform_filter(brush).transform_calculate(**products)
-    rows = rows.transform_aggregate(n="count()", weights="sum(weight)", **sums)
+    selected = alt.Chart().transform_filter(brush).transform_calculate(**products)
+    selected = selected.transform_aggregate(n="count()", weights="sum(weight)", **sums)
     means = " + ', ' + ".join(
         f"{json.dumps(label)} + ' ' + format(datum.{name} / datum.weights, '.4f')"
         for name, label in labels.items()
     )
-    kind = "weighted means" if is_weighted else "means"
-    of = f"' of {format_count(n, 'queries')} selected, {kind}: '"
-    text = rows.transform_filter("datum.n > 0").transform_calculate(
-        text=f"format(datum.n, ',') + {of} + {means}"
-    )
+    noun = "weighted means" if is_weighted else "means"
+    start = f"'{noun} of ' + format(datum.n, ',') + ' of {format_count(n, 'queries')}: '"
+    text = selected.transform_filter("datum.n > 0").transform_calculate(text=f"{start} + {means}")
     text = text.mark_text(align="left", fontSize=12, clip=False)
     text = text.encode(x=alt.XValue(0), y=alt.YValue(0), text="text:N", color=style.draw_ink())
     width, view = 2 * VIEW_WIDTH + VIEW_SPACING, alt.ViewBackground(stroke=None)

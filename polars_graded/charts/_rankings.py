@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
-from polars_graded._drawing import axes, chart_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import By, Columns, Descending, Grade, parse_grade
 from polars_graded._frames.inspecting import check_sum, compute_added_by_rank
@@ -190,7 +190,7 @@ def draw_rankings(
     check_whole_number("n", n)
     irrelevant = check_number("irrelevant", options.get("irrelevant", 0))
     parsed_measure = check_sum(f"ndcg@{n}" if measure is None else measure)
-    documents, values = compute_added_by_rank(
+    documents, heads = compute_added_by_rank(
         frame,
         queries,
         parsed_measure,
@@ -200,36 +200,41 @@ def draw_rankings(
         **options,
     )
     if strategies:
-        available = values["strategy"].unique(maintain_order=True).to_list()
+        available = heads["strategy"].unique(maintain_order=True).to_list()
         shown = [name for name in strategies if name in available][:max_strategies]
         if not shown:
             expected, got = map(", ".join, (strategies, available))
             msg = f"`frame` must have the strategies {expected}, got {got}"
             raise ValueError(msg)
         is_shown = pl.col("strategy").is_in(shown)
-        documents, values = documents.filter(is_shown), values.filter(is_shown)
+        documents, heads = documents.filter(is_shown), heads.filter(is_shown)
     _, grade = parse_grade(options.get("grade", "grade"))
     query_columns = check_list("query", options.get("query", "query"))
-    query_values = queries[0] if len(query_columns) > 1 else queries[:1]
+    query_parts = queries[0] if len(query_columns) > 1 else queries[:1]
     query = ", ".join(
-        f"{name} {value}" for name, value in zip(query_columns, query_values, strict=True)
+        f"{name} {value}" for name, value in zip(query_columns, query_parts, strict=True)
     )
     texts = ["query", "strategy", "doc", *(["title"] if title is not None else [])]
     documents = documents.with_columns(chart_rows.build_name_column(name) for name in texts)
-    values = values.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
-    table = _build_parts(documents, values, n)
+    heads = heads.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
+    table = _build_parts(documents, heads, n)
     chart_rows.check_count("rows", table.height)
     table = table.with_columns(pl.col("^title$").str.slice(0, MAX_TITLE_LETTERS))
     table = table.with_columns(name="doc" if title is None else "title")
-    notes = [f"+: what a document adds to {titles.name_measure(parsed_measure.name)}"]
-    if documents["grade"].has_nulls():
+    n_strategies = heads["strategy"].n_unique()
+    grades = irrelevant, options.get("max_grade")
+    layers, settings = _draw_tiles(table, *grades, grade)
+    notes = []
+    if settings["width"] >= MIN_NUMBER_WIDTH * n_strategies:
+        notes.append(f"+: what a document adds to {titles.name_measure(parsed_measure.name)}")
+    if table.filter(part="document")["grade"].has_nulls():
         notes.append("dashed: unjudged")
     if (documents["relevant"] & (documents["rank"].fill_null(n + 1) > n)).any():
         notes.append(f"below the line: up to {MAX_MISSED_DOCUMENTS} further relevant documents")
-    layers, look = _draw_tiles(table, irrelevant, grade)
-    n_strategies = values["strategy"].n_unique()
     headline = title_rankings(query, n_strategies, parsed_measure.name)
-    return panels.draw_panels(layers, table, None, headline, notes, independent=["fill"], **look)
+    return panels.draw_panels(
+        layers, table, None, headline, notes, independent=["fill"], **settings
+    )
 
 
 def title_rankings(query: str, n: int, measure: str) -> str:
@@ -237,17 +242,17 @@ def title_rankings(query: str, n: int, measure: str) -> str:
     return f"{format_count(n, 'rankings')} of {query}, {titles.name_measure(measure)}"
 
 
-def _build_parts(documents: pl.DataFrame, values: pl.DataFrame, n: int) -> pl.DataFrame:
+def _build_parts(documents: pl.DataFrame, heads: pl.DataFrame, n: int) -> pl.DataFrame:
     """Return the rows to draw, each a tile, a line or the value of a strategy.
 
-    `values` has the `value` of the measure for each query and strategy. `part` is "document" for a
+    `heads` has the `value` of the measure for each query and strategy. `part` is "document" for a
     tile, "line" for a line between two tiles and "strategy" for a value. `column` is the number of
     the strategy. For one of the first n documents, `y` is the rank. For any other document, `y` is
     a position below the first n documents of all queries.
     """
-    names = values["strategy"].unique(maintain_order=True)
-    numbers = pl.DataFrame({"strategy": names}).with_row_index("column")
-    heads = values.join(numbers, on="strategy", maintain_order="left").with_columns(
+    names = heads["strategy"].unique(maintain_order=True)
+    column_numbers = pl.DataFrame({"strategy": names}).with_row_index("column")
+    heads = heads.join(column_numbers, on="strategy", maintain_order="left").with_columns(
         pl.col("column").cast(pl.Int64)
     )
     documents = documents.join(heads, on=["query", "strategy"], maintain_order="left")
@@ -293,14 +298,14 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
 
 
 def _draw_tiles(
-    table: pl.DataFrame, irrelevant: float, grade: str
+    table: pl.DataFrame, irrelevant: float, max_grade: float | None, grade: str
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
     """Return the layers of the chart, and its shared encoding, width and height."""
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
     names = heads["strategy"].unique(maintain_order=True).to_list()
     last: Any = documents.filter(pl.col("label").is_null())["rank"].max() or 0
     lowest: Any = documents["y"].max() or 0
-    highest: Any = documents["grade"].max()
+    highest: Any = documents["grade"].max() if max_grade is None else max_grade
     highest = irrelevant + 1 if highest is None or highest <= irrelevant else highest
     width = max(24, min(280, 700 // len(names)))
     bottom, right = lowest + 0.6, len(names) - 1 + COLUMN_WIDTH
@@ -321,7 +326,9 @@ def _draw_tiles(
     # The fill shows grades, since `color` encodes strategies in all charts.
     scale = style.build_cell_scale(highest)
     scale.domain = [irrelevant, highest]
-    legend = alt.Legend(tickMinStep=1 if (documents["grade"] % 1 == 0).all() else alt.Undefined)
+    # Without this count, the legend of the grades 0 and 1 would also show 0.5.
+    are_whole = (documents["grade"] % 1 == 0).all()
+    legend = alt.Legend(tickCount=min(5, highest - irrelevant) if are_whole else 5)
     fill = alt.Fill("shade:Q", title=grade, scale=scale, legend=legend)
     judged = "isValid(datum.grade)"
     filled = tiles.mark_rect(strokeWidth=0.7).encode(
@@ -385,23 +392,27 @@ def _encode_places(
 ) -> alt.Encoding:
     """Return the axes: names of strategies above their columns, and ranks beside the tiles."""
     is_narrow = width < MIN_VALUE_WIDTH
-    columns: dict[str, Any] = {
+    column_axis: dict[str, Any] = {
         "values": [*range(len(names))],
         "labelExpr": f"{json.dumps(shorten_names(names))}[datum.value]",
         "labelAngle": -90 if is_narrow else 0,
         "labelAlign": "left",
         "labelFontWeight": "bold",
-        "labelLimit": 200 if is_narrow else 0.95 * width,
+        "labelLimit": 300 if is_narrow else 0.95 * width,
         "labelOverlap": False,
         "orient": "top",
     }
-    ranks = range(1, last + 1) if last <= MAX_NUMBERED_RANKS else axes.choose_rank_ticks(last)
-    places: dict[str, Any] = {"values": [*ranks], "format": "d", "titleAngle": 0}
-    places |= {"titleY": 4, "titleX": -16}
+    ranks = range(1, last + 1) if last <= MAX_NUMBERED_RANKS else style.choose_rank_ticks(last)
+    rank_axis: dict[str, Any] = {"values": [*ranks], "format": "d", "titleAngle": 0}
+    rank_axis |= {"titleY": 4, "titleX": -16}
     labels_only: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
     return alt.Encoding(
-        x=alt.X("column:Q", title=None, **axes.bound_axis((0, right), **columns, **labels_only)),
-        y=alt.Y("y:Q", title="rank", **axes.bound_axis((bottom, -0.5), **places, **labels_only)),
+        x=alt.X(
+            "column:Q", title=None, **style.bound_axis((0, right), **column_axis, **labels_only)
+        ),
+        y=alt.Y(
+            "y:Q", title="rank", **style.bound_axis((bottom, -0.5), **rank_axis, **labels_only)
+        ),
     )
 
 
@@ -411,8 +422,8 @@ def _list_document_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip
     tooltips += ["title:N"] if "title" in table.columns else []
     tooltips += [alt.Tooltip("grade:Q", title=grade), "tied:N"]
     gains = ["gain"] if "gain" in table.columns else []
-    tooltips += [*axes.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
-    return axes.list_tooltips(*tooltips)
+    tooltips += [*style.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
+    return style.list_tooltips(*tooltips)
 
 
 def _select_part(name: str, *, x: str = "column", y: str = "y", **calculated: str) -> alt.Chart:

@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_columns
-from polars_graded._drawing import axes, chart_rows, curve_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import Frame
@@ -90,47 +90,45 @@ def relevance_function(
     if scale is not None:
         check_choice("scale", scale, ("linear", "symlog"))
     frame, panel = chart_rows.join_panel_columns("frame", frame, panel)
-    keys = {} if panel is None else {"panel": panel}
-    check_columns("frame", [*keys.values(), score], frame.columns)
+    check_columns("frame", [score] if panel is None else [panel, score], frame.columns)
     chart_rows.check_drawn_numbers("frame", frame, [score])
     # Errors about φ contain the name of the column of scores, so the column keeps its name if
     # possible. It is renamed only if the tables below have another column with this name.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
-    scores = frame.select(
-        *(chart_rows.build_name_column(column).alias(name) for name, column in keys.items()),
-        pl.col(score).alias(axis_name),
-    ).drop_nulls(axis_name)
+    # Without panels, all scores are in one panel without a name.
+    panel_name = pl.lit("") if panel is None else chart_rows.build_name_column(panel)
+    scores = frame.select(panel_name.alias("panel"), pl.col(score).alias(axis_name))
+    scores = scores.drop_nulls(axis_name)
     chart_rows.check_not_empty("frame", scores, score)
-    max_points = curve_rows.compute_max_points(3 * (scores["panel"].n_unique() if panel else 1))
+    max_points = chart_rows.compute_max_points(3 * scores["panel"].n_unique())
     phi_options: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
-    phi = graded(axis_name).phi_relevance(**phi_options)
-    relevances = scores.with_columns(relevance=phi.over("panel") if panel else phi)
-    phi_options["query"] = "panel" if panel else None
+    phi = graded(axis_name).phi_relevance(**phi_options).over("panel")
+    ordered = scores.with_columns(relevance=phi).sort("panel", axis_name)
+    groups = ordered.partition_by("panel", maintain_order=True)
+    shown = [rows[chart_rows.choose_equal_steps(rows.height, max_points)] for rows in groups]
+    phi_options["query"] = "panel"
     points = phi_control_points(scores, axis_name, **phi_options)
-    ordered = relevances.sort(*keys, axis_name)
-    groups = ordered.partition_by(*keys, maintain_order=True) if keys else [ordered]
-    shown = [rows[curve_rows.choose_equal_steps(rows.height, max_points)] for rows in groups]
     # Control points that the caller passes have no names.
-    is_custom = control_points is not None
-    name = pl.lit(None, pl.String).alias("name") if is_custom else _name_points([*keys])
+    name = _name_points() if control_points is None else pl.lit(None, pl.String)
     rows_by_part = {
         "φ": phi_curve(scores, axis_name, points=min(200, max_points), **phi_options),
         "score": pl.concat(shown),
-        "control point": points.with_columns(name),
+        "control point": points.with_columns(name=name),
     }
     score_column = pl.col(axis_name).cast(pl.Float64).alias("score")
     parts = [
-        rows.select(*keys, pl.lit(part).alias("part"), score_column, "relevance", "^name$")
+        rows.select("panel", pl.lit(part).alias("part"), score_column, "relevance", "^name$")
         for part, rows in rows_by_part.items()
     ]
     table = pl.concat(parts, how="diagonal")
-    amounts, constant = _build_amounts_axis(relevances[axis_name].cast(pl.Float64), scale)
+    table = table.drop("panel") if panel is None else table
+    amounts, constant = _build_amounts_axis(scores[axis_name].cast(pl.Float64), scale)
     title = [f"{score} (symlog scale)" if constant else score, "one tick per value"]
     shared = alt.Encoding(
         x=alt.X("score:Q", title=title, **amounts),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
     )
-    tooltip = axes.list_tooltips("score:Q", *axes.format_decimals("relevance"))
+    tooltip = style.list_tooltips("score:Q", *style.format_decimals("relevance"))
     base = alt.Chart().encode(x=alt.X("score:Q"), y=alt.Y("relevance:Q"), tooltip=tooltip)
     line, ticks, controls = (
         base.transform_filter(f"datum.part === '{name}'") for name in rows_by_part
@@ -147,7 +145,7 @@ def relevance_function(
         notes.append("1 at the highest value, 0 at lower values up to the median")
     if "whisker" in rows_by_part["control point"]["name"]:
         notes.append("whisker: the highest value that is no outlier")
-    n_values = format_count(relevances.height, "values")
+    n_values = format_count(scores.height, "values")
     headline = f"Relevance φ of {n_values} of {shorten_name(score)}"
     return panels.draw_panels(layers, table, panel, headline, notes, "independent", encoding=shared)
 
@@ -201,11 +199,8 @@ def _note_undefined(groups: Sequence[pl.DataFrame]) -> list[str]:
     return [f"φ is undefined{where}: all values are the same"] if n else []
 
 
-def _name_points(keys: Sequence[str]) -> pl.Expr:
-    """Return an expression that names control points.
-
-    The rows must be in ascending order of the scores.
-    """
+def _name_points() -> pl.Expr:
+    """Return an expression that names the control points of panels, in the order of scores."""
     is_last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
         pl.when(is_last)
@@ -216,4 +211,4 @@ def _name_points(keys: Sequence[str]) -> pl.Expr:
         .then(pl.lit("median"))
         .otherwise(pl.lit("lowest"))
     )
-    return (name.over(keys) if keys else name).alias("name")
+    return name.over("panel")

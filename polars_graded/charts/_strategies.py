@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_level
-from polars_graded._drawing import axes, chart_rows, panels, style
+from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import GRADER, Frame
@@ -27,15 +27,18 @@ from polars_graded._results.significance import (
 from polars_graded._sentences import (
     format_any,
     format_part,
-    format_percent,
     format_short,
+    name_interval,
     shorten_names,
     titles,
     verdicts,
 )
 
-UNDECIDED = "not significant"
-"""The text for differences that are not significant."""
+UNDECIDED, UNTESTED = "not significant", "not tested"
+"""Texts for differences without a significant p value, and without any p value."""
+
+HOLLOW = [UNDECIDED, UNTESTED]
+"""Texts for differences whose points are hollow."""
 
 SAME_LETTER = "same letter: not significant"
 """Heading of the letters of groups."""
@@ -106,36 +109,35 @@ def strategy_bars(
     )
     names = chart_rows.sort_names(table, "mean", "strategy")
     facts = chart_rows.collect_title_facts(table)
-    headline = titles.title_strategies("Mean" if len(facts.measures) == 1 else "Means", facts)
+    headline = titles.title_means(facts)
     if {"rank", "rank_low", "test"} <= {*table.columns}:
         headline = _write_first(table)
     points = base = alt.Chart().encode(y=alt.Y("strategy:N"))
     layers: list[alt.Chart] = []
-    marks: list[str] = []
-    tooltip: list[Any] = ["measure:N", "strategy:N", *axes.format_decimals("mean")]
+    mark_notes: list[str] = []
+    tooltip: list[Any] = ["measure:N", "strategy:N", *style.format_decimals("mean")]
     if {"ci_low", "ci_high"} <= {*table.columns} and table["ci_low"].count():
-        level = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
-        marks = [f"line: {level}interval"]
-        points, interval = axes.add_interval(base, "ci_low", "ci_high")
+        mark_notes = [f"line: {name_interval(facts.confidence)}"]
+        points, interval = style.add_interval(base, "ci_low", "ci_high")
         tooltip.append(interval)
         layers = [_draw_line(base, "ci_low", "ci_high")]
     tooltip += [
         f"{name}:{kind}" for name, kind in (("queries", "Q"), ("group", "N")) if name in table
     ]
     points = style.draw_dots(points, 50).encode(
-        x=alt.X("mean:Q"), tooltip=axes.list_tooltips(*tooltip)
+        x=alt.X("mean:Q"), tooltip=style.list_tooltips(*tooltip)
     )
     layers += [points, style.draw_column(alt.Text("mean:Q", format=".4f"), 6)]
     if "group" in table.columns:
         layers += [style.draw_column("group:N", 52), style.draw_heading(SAME_LETTER, 62)]
     shared = alt.Encoding(
-        x=axes.build_means_axis("mean", axes.write_mean_title(table)),
-        y=axes.build_names_axis("strategy", names),
+        x=style.build_means_axis("mean", style.write_mean_title(table)),
+        y=style.build_names_axis("strategy", names),
         color=style.encode_few_names(names, strategy, colours),
     )
-    notes, sharing = titles.count_queries(facts), axes.choose_panel_axis(table)
+    notes, sharing = titles.count_queries(facts), style.choose_panel_axis(table)
     return panels.draw_forest(
-        layers, table, panel, headline, notes, marks, sharing, encoding=shared
+        layers, table, panel, headline, notes, mark_notes, sharing, encoding=shared
     )
 
 
@@ -183,9 +185,9 @@ def strategy_ranks(
     >>> print(" ".join(chart.title["text"]))
     No strategy is clearly first, both may be: ours and bm25 (paired t test)
     """
-    numbers, texts = ["rank", "rank_low", "rank_high"], ["measure", "group"]
+    options: Any = {"text_columns": ["measure", "group"], "unique": ["strategy"]}
     table = chart_rows.build_rows(
-        "ranks", ranks, *numbers, texts=texts, strategy=strategy, panel=panel, unique=["strategy"]
+        "ranks", ranks, "rank", "rank_low", "rank_high", strategy=strategy, panel=panel, **options
     )
     names = chart_rows.sort_names(table.with_columns(-pl.col("rank")), "rank", "strategy")
     facts = chart_rows.collect_title_facts(table)
@@ -194,7 +196,7 @@ def strategy_ranks(
     base = alt.Chart().encode(y=alt.Y("strategy:N"))
     points = style.draw_dots(base, 50).encode(x=alt.X("rank:Q"))
     points = points.transform_calculate(interval="datum.rank_low + ' to ' + datum.rank_high")
-    tooltip = axes.list_tooltips("measure:N", "strategy:N", "rank:Q", "group:N", "interval:N")
+    tooltip = style.list_tooltips("measure:N", "strategy:N", "rank:Q", "group:N", "interval:N")
     layers = [
         _draw_line(base, "rank_low", "rank_high"),
         points.encode(tooltip=tooltip),
@@ -202,15 +204,15 @@ def strategy_ranks(
         style.draw_heading(SAME_LETTER, 18),
     ]
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
-    ticks = axes.choose_rank_ticks(max(2, last))
-    x_axis = axes.bound_axis((0.5, last + 0.5), format=",d", values=ticks)
+    ticks = style.choose_rank_ticks(max(2, last))
+    x_axis = style.bound_axis((0.5, last + 0.5), format=",d", values=ticks)
     shared = alt.Encoding(
         x=alt.X(
             "rank:Q",
-            title=axes.write_mean_title(table, "rank by mean ", "rank" if panel is None else ""),
+            title=style.write_mean_title(table, "rank by mean ", "rank" if panel is None else ""),
             **x_axis,
         ),
-        y=axes.build_names_axis("strategy", names),
+        y=style.build_names_axis("strategy", names),
         color=style.encode_few_names(names, strategy, colours),
     )
     headline = _write_first(table)
@@ -229,7 +231,7 @@ def _write_first(ranks: pl.DataFrame) -> str:
     short_name = pl.col("strategy").replace_strict(names, shorten_names(names.to_list()))
     ranks = ranks.with_columns(short_name)
     groups = ranks.partition_by(key, maintain_order=True)
-    firsts = [rows.sort("rank").filter(rank_low=1)["strategy"].to_list() for rows in groups]
+    firsts = [table.sort("rank").filter(rank_low=1)["strategy"].to_list() for table in groups]
     tests = name_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
     if len(groups) == 1:
         sentence = verdicts.name_first(firsts[0], ranks.height)
@@ -255,7 +257,8 @@ def comparison_forest(
 ) -> Chart:
     """Draw each difference to a baseline as a point with its interval.
 
-    The points of significant differences are filled, and the others are hollow. All pairs of many
+    The points of significant differences are filled, and the others are hollow: those that are not
+    significant, and those that could not be tested. All pairs of many
     strategies make a tall chart: 25 strategies have 300 pairs. `comparison_matrix` shows all pairs
     at a glance. To draw fewer pairs here, compare with a baseline, or filter the pairs.
 
@@ -274,8 +277,8 @@ def comparison_forest(
         One row per measure and pair, as `compare` returns it, or prediction-powered estimates. A
         null interval is not drawn. `rope=` is a shaded region.
     confidence
-        A difference is significant if `p_corrected` is at most 1 - `confidence`. A null
-        `p_corrected` is not significant.
+        A difference is significant if `p_corrected` is at most 1 - `confidence`. It is not tested
+        if `p_corrected` is null, for example if it is the same in every query.
     panel, strategy
         The columns of panels and of strategies, as for every chart. By default, each measure has a
         panel, and in a comparison by segments each segment. `panel` may be None. Prediction-powered
@@ -309,22 +312,23 @@ def comparison_forest(
     """
     level = check_level(confidence)
     frame = check_collected("comparison", comparison)
-    value = "mean" if "trusted_mean" in frame.columns else "difference"
+    is_difference = "trusted_mean" not in frame.columns
+    value = "difference" if is_difference else "mean"
     are_estimates = f"trusted_{value}" in frame.columns
     has_graders = GRADER in {*frame.columns} - collect_column_names(panel) and not are_estimates
     source = "source" if are_estimates else GRADER if has_graders else None
-    texts, numbers = ["measure", *([GRADER] if has_graders else [])], [value, "ci_low", "ci_high"]
-    if value == "difference":
-        texts, numbers = [*texts, "baseline"], [*numbers, "p_corrected"]
-    unique = [name for name in ("strategy", *texts) if name != "measure"]
+    text_columns = ["measure", *([GRADER] if has_graders else [])]
+    number_columns = [value, "ci_low", "ci_high"]
+    if is_difference:
+        text_columns.append("baseline")
+        number_columns.append("p_corrected")
+    options: Any = {"text_columns": text_columns, "unique": ["strategy", *text_columns[1:]]}
     table = chart_rows.build_rows(
-        "comparison", frame, *numbers, texts=texts, strategy=strategy, panel=panel, unique=unique
+        "comparison", frame, *number_columns, strategy=strategy, panel=panel, **options
     )
     facts = chart_rows.collect_title_facts(table)
-    versus = value == "difference" and table["baseline"].n_unique() > 1
-    headline = titles.title_strategies("Mean" if len(facts.measures) == 1 else "Means", facts)
-    if value == "difference":
-        headline = write_finding(table, level)
+    versus = is_difference and table["baseline"].n_unique() > 1
+    headline = write_finding(table, level) if is_difference else titles.title_means(facts)
     notes = titles.count_queries(facts)
     if are_estimates:
         notes = [f"{note} with trusted grades" for note in notes]
@@ -333,29 +337,33 @@ def comparison_forest(
     )
     table = table.with_columns(pair.alias("pair"))
     pairs = chart_rows.sort_names(table, value, "pair")
-    ends = "ci_low", "ci_high"
+    end_columns = "ci_low", "ci_high"
     if are_estimates:
         table = _split_sources(table, value)
-    elif value == "difference":
+    elif is_difference:
         has_agreeing = {*AGREEING_ENDS} <= {*table.columns} and table[AGREEING_ENDS[0]].count()
-        ends = AGREEING_ENDS if has_agreeing else ends
+        end_columns = AGREEING_ENDS if has_agreeing else end_columns
         label = pl.lit(f"{name_p(table)} ≤ {level:g}")
-        significance = pl.when(is_significant(level)).then(label)
-        table = table.with_columns(significance=significance.otherwise(pl.lit(UNDECIDED)))
+        is_untested = pl.col("p_corrected").is_null()
+        no_test = pl.when(is_untested).then(pl.lit(UNTESTED)).otherwise(pl.lit(UNDECIDED))
+        table = table.with_columns(
+            significance=pl.when(is_significant(level)).then(label).otherwise(no_test)
+        )
     is_long = len(pairs) > MAX_LARGE_PAIRS
     step = (10 if is_long else 20) if source is None else 8 if is_long else 14
-    layers = _draw_reference(table) if value == "difference" else []
-    layers += _draw_estimates(table, value, ends, source, 25 if is_long else 50)
-    words = ("mean ", "mean") if value == "mean" else ("difference of ", "difference of means")
-    names_axis = axes.build_names_axis("pair", pairs)
+    layers = _draw_reference(table) if is_difference else []
+    layers += _draw_estimates(table, value, end_columns, source, 25 if is_long else 50)
+    words = ("difference of ", "difference of means") if is_difference else ("mean ", "mean")
+    names_axis = style.build_names_axis("pair", pairs)
     shared = alt.Encoding(
-        x=axes.build_means_axis(value, axes.write_mean_title(table, *words)),
-        y=axes.build_pairs_axis(table, pairs) if versus else names_axis,
+        x=style.build_means_axis(value, style.write_mean_title(table, *words)),
+        y=style.build_pairs_axis(table, pairs) if versus else names_axis,
         color=_encode_forest(table, source),
     )
-    marks, sharing = _describe_marks(table, ends, level), axes.choose_panel_axis(table, value)
-    options: dict[str, Any] = {"encoding": shared, "height": alt.Step(step)}
-    return panels.draw_forest(layers, table, panel, headline, notes, marks, sharing, **options)
+    mark_notes = _describe_marks(table, end_columns, level)
+    sharing = style.choose_panel_axis(table, value)
+    options = {"encoding": shared, "height": alt.Step(step)}
+    return panels.draw_forest(layers, table, panel, headline, notes, mark_notes, sharing, **options)
 
 
 def write_finding(comparison: pl.DataFrame, level: float) -> str:
@@ -363,16 +371,16 @@ def write_finding(comparison: pl.DataFrame, level: float) -> str:
 
     With a single baseline, write their directions, too.
     """
-    directions = count_directions(comparison, level)
+    counts = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
-    sentence = verdicts.count_significant(directions)
+    sentence = verdicts.count_significant(counts)
     if len(baselines) == 1:
         # Names are shortened in the same way as on the axis, which shows all strategies.
         *names, baseline = shorten_names([*strategies, *baselines])
         only_strategy = names[0] if comparison.height == 1 else None
         row_word = "comparisons" if comparison.height > len(strategies) else "strategies"
-        sentence = verdicts.compare_with_baseline(directions, baseline, only_strategy, row_word)
+        sentence = verdicts.compare_with_baseline(counts, baseline, only_strategy, row_word)
     has_one_test = comparison["measure"].n_unique() == comparison.height
     return verdicts.write_title(sentence, name_tests(comparison, alone=has_one_test))
 
@@ -382,8 +390,8 @@ def _find_sides(comparison: pl.DataFrame) -> list[tuple[Any, int, str]]:
 
     There are no words if a measure has no better side, or if measures have different ones.
     """
-    measures = comparison.partition_by("measure", maintain_order=True)
-    directions = {find_best_of_rows(rows) for rows in measures}
+    tables = comparison.partition_by("measure", maintain_order=True)
+    directions = {find_best_of_rows(table) for table in tables}
     words = ["worse", "better"]
     if comparison["baseline"].n_unique() > 1:
         words = ["second better", "first better"]
@@ -425,14 +433,14 @@ def _draw_reference(comparison: pl.DataFrame) -> list[alt.Chart]:
 
 
 def _draw_estimates(
-    table: pl.DataFrame, value: str, ends: tuple[str, str], source: str | None, size: int
+    table: pl.DataFrame, value: str, end_columns: tuple[str, str], source: str | None, size: int
 ) -> list[alt.Chart]:
     """Draw intervals and points, which are hollow if a difference is not significant."""
     base = alt.Chart().encode(y=alt.Y("pair:N"))
-    points, interval = axes.add_interval(base, *ends)
+    points, interval = style.add_interval(base, *end_columns)
     keys = ["strategy", "baseline", source, "measure"]
     tooltip: list[Any] = [f"{each}:N" for each in keys if each in table.columns]
-    tooltip += [*axes.format_decimals(value), interval]
+    tooltip += [*style.format_decimals(value), interval]
     if source is not None:
         domain = table[source].unique(maintain_order=True).to_list()
         offset = alt.YOffset(f"{source}:N", sort=domain)
@@ -442,13 +450,13 @@ def _draw_estimates(
             "legend": style.build_legend(domain),
         }
         points = points.encode(shape=alt.Shape(f"{source}:N", title="grades", **shape))
-    line = _draw_line(base, *ends)
+    line = _draw_line(base, *end_columns)
     if "significance" not in table.columns:
-        points = points.encode(x=alt.X(f"{value}:Q"), tooltip=axes.list_tooltips(*tooltip))
+        points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip))
         return [line, style.draw_dots(points, size)]
-    points, p = axes.add_p(points, name_p(table))
-    points = points.encode(x=alt.X(f"{value}:Q"), tooltip=axes.list_tooltips(*tooltip, p))
-    is_hollow = f"datum.significance === '{UNDECIDED}'"
+    points, p = style.add_p(points, name_p(table))
+    points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip, p))
+    is_hollow = f"indexof({HOLLOW}, datum.significance) >= 0"
     hollow = points.transform_filter(is_hollow).mark_point(
         size=size, strokeWidth=1.5, opacity=1, fill=alt.ExprRef(style.PAPER)
     )
@@ -461,28 +469,27 @@ def _encode_forest(table: pl.DataFrame, source: str | None) -> Any:
     if source is not None:
         names = table[source].unique(maintain_order=True).to_list()
         return style.encode_names(names, "grades", field=source, legend=style.build_legend(names))
-    is_grey = alt.FieldEqualPredicate(field="significance", equal=UNDECIDED)
+    is_grey = alt.FieldOneOfPredicate(field="significance", oneOf=HOLLOW)
     return style.choose_value(alt.ColorValue, is_grey, style.DOUBT, style.TEXT_COLOUR)
 
 
-def _describe_marks(table: pl.DataFrame, ends: tuple[str, str], level: float) -> list[str]:
+def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: float) -> list[str]:
     """Return texts that explain the marks."""
-    marks = []
-    if table[ends[0]].count():
-        confidence = chart_rows.find_confidence(table)
-        share = "" if confidence is None else f"{format_percent(confidence)} "
-        marks.append(f"line: {share}interval")
-        if ends == AGREEING_ENDS:
-            marks[0] += f", {describe_agreement(table)}"
+    mark_notes = []
+    if table[end_columns[0]].count():
+        mark_notes.append(f"line: {name_interval(chart_rows.find_confidence(table))}")
+        if end_columns == AGREEING_ENDS:
+            mark_notes[0] += f", {describe_agreement(table)}"
         elif "significance" in table.columns:
-            marks[0] += " of each difference alone"
+            mark_notes[0] += " of each difference alone"
     if "significance" not in table.columns:
-        return marks
+        return mark_notes
     rope: Any = table["rope"].max() if "rope" in table.columns else None
     shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
     # A line does not end inside of this text.
-    key = f"● {name_p(table)} ≤ {level:g} ○ {UNDECIDED}".replace(" ", "\N{NO-BREAK SPACE}")
-    return [*marks, key, *shaded]
+    hollow = [text for text in HOLLOW if text in table["significance"]] or [UNDECIDED]
+    key = f"● {name_p(table)} ≤ {level:g} ○ {' or '.join(hollow)}".replace(" ", panels.NO_BREAK)
+    return [*mark_notes, key, *shaded]
 
 
 def _draw_line(base: alt.Chart, low: str, high: str) -> alt.Chart:
