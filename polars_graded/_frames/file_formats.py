@@ -369,7 +369,6 @@ def _parse_lines(
 
     If tabs separate all fields of all lines, ids may contain blanks.
     """
-    _check_returns(file, content)
     cells = first_line.split("\t")
     if (
         line_format is RUN_LINES
@@ -382,12 +381,14 @@ def _parse_lines(
         fields = _split_fields(content, line_format, separator)
         index: Any = fields.select(_is_malformed(line_format).arg_true().first()).item()
         if index is None:
+            _check_returns(file, content)
             rows = fields.select(line_format.fields).cast({line_format.number: pl.Float64})
             _check_last_field(file, rows, line_format)
             return rows
         malformed_rows.append((index, fields.row(index, named=True)))
     index, row = max(malformed_rows, key=itemgetter(0))
     number, line = split_lines(content).row(index)
+    _check_returns(file, b"\n".join(content.split(b"\n")[:number]))
     hint = _hint_at_format(line, line_format) if index == 0 else ""
     return refuse_line(file, number, _explain(line, row, line_format), line, hint)
 
@@ -529,7 +530,6 @@ def parse_features(files: Iterable[File]) -> pl.DataFrame:
     lines_before = 0
     for file in files:
         content = _check_text(file.name, file.read())
-        _check_returns(file.name, content)
         blocks += [
             _parse_block(file.name, block, lines_before)
             for block in split_lines(content).iter_slices(BLOCK_LINES)
@@ -551,7 +551,8 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
         .cast({"index": pl.UInt16, "value": pl.Float64}, strict=False)
     )
     grade = pl.col("grade").cast(pl.Float64, strict=False)
-    is_fine = grade.abs().fill_null(MAX_EXACT) < MAX_EXACT
+    has_return = pl.col("line").str.contains("\r", literal=True)
+    is_fine = (grade.abs().fill_null(MAX_EXACT) < MAX_EXACT) & ~has_return
     is_feature = ((pl.col("index") > 0) & pl.col("value").is_finite()).fill_null(value=False)
     cell = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
     # `n_unique` takes a fraction of the time of `is_duplicated`.
@@ -571,6 +572,8 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
 
 def _explain_features(row: dict[str, Any], wrong_features: list[str]) -> str:
     """Return the rule that a line of LETOR breaks."""
+    if "\r" in row["line"]:
+        return STRAY_RETURN
     if row["query"] is None:
         return "a line begins with a grade and qid:query"
     if not wrong_features:
