@@ -187,8 +187,7 @@ class Rankings:
     value for each strategy, as in old_rank=false."""
     ties: Texts = None
     """The columns that order tied documents, highest first; order for the order of rows; or a tool,
-    such as trec_eval or trec_eval=COLUMN. By default the documents, with a warning if they decide a
-    value."""
+    such as trec_eval or trec_eval=COLUMN. By default the documents."""
 
     @property
     def keys(self) -> dict[str, Any]:

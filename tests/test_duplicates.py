@@ -15,7 +15,9 @@ from polars.testing import assert_frame_equal
 
 from polars_graded import agreement, evaluate
 
-REFUSED = "`frame` must have each document of '{}' once per ranking, got {} rows too many in {} of "
+REFUSED = (
+    "`frame` must have each document of '{}' once per ranking, got {} rows? too many in {} of "
+)
 
 
 def log(queries: int = 2999, doc: str = "doc", seed: int = 0) -> pl.DataFrame:

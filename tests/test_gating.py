@@ -268,7 +268,10 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
     [row] = gate(new, baseline=few, missing="drop", margin=0.5).rows(named=True)
     assert (row["queries"], row["strategy_queries"], row["baseline_queries"]) == (3, 25, 3)
     assert (row["lost"], row["verdict"]) == (22, "undecided")
-    assert "3 queries in common, of 25 of the strategy and 3 of the baseline" in row["sentence"]
+    assert (
+        "3 queries with a value of every strategy, of 25 of the strategy and 3 of the baseline"
+        in row["sentence"]
+    )
     assert f"allowed: {sentence}" in row["sentence"]
     with pytest.raises(
         ValueError, match="`baseline` must have queries in common with `per_query`, got none"
@@ -276,6 +279,22 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
         gate(new, baseline=old.with_columns(pl.col("query") + "x"))
     with pytest.raises(ValueError, match="`per_query` must have at least one query, got none"):
         gate(new.clear(), baseline=old)
+
+
+@pytest.mark.parametrize("measure", ["ndcg@5", "e_measure@5"])
+@pytest.mark.parametrize("change", [-0.2, 0.2])
+def test_the_amount_of_a_verdict_lies_within_its_interval(measure, change):
+    rng = np.random.default_rng(0)
+    old = rng.uniform(0.3, 0.7, 60)
+    values = {"old": old, "new": old + change + rng.normal(0, 0.05, 60)}
+    frame = pl.concat(
+        pl.DataFrame({"strategy": name, "query": range(60), measure: column})
+        for name, column in values.items()
+    )
+    [sentence] = gate(frame, baseline="old")["sentence"]
+    [ends] = re.findall(r"by ([.\d]+) \(([-.\d]+) to ([-.\d]+)\)", sentence)
+    amount, low, high = map(float, ends)
+    assert 0 < low <= amount <= high
 
 
 def test_dropped_values_turn_no_verdict():

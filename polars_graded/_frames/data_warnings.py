@@ -307,7 +307,7 @@ class Notes:
             yield (
                 f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
                 "Hint: join_judgments(..., unjudged_below=0) leaves these documents unjudged, as "
-                f"trec_eval does; so does {code}; relevant_from= states that they were judged"
+                f"trec_eval does; so does {code}; relevant_from=1 states that they were judged"
             )
 
     def find_ties_by_grade(self) -> Iterator[str]:

@@ -241,10 +241,11 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     first = repeated.unique(columns, keep="first", maintain_order=True)
     surplus = repeated.height - first.height
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
+    noun = "row" if surplus == 1 else "rows"
     msg = (
-        f"`frame` must have each document of {doc!r} once per ranking, got {surplus} rows too many "
-        f"in {queries} of {all_queries} queries: {first_few(first.select(*query, doc).rows())}"
-        f"{describe_nulls(repeated, query)}\n\n"
+        f"`frame` must have each document of {doc!r} once per ranking, got {surplus} {noun} too "
+        f"many in {queries} of {all_queries} queries: "
+        f"{first_few(first.select(*query, doc).rows())}{describe_nulls(repeated, query)}\n\n"
         f"Hint: {_write_repair(request, repeated)}if {doc!r} does not identify "
         "documents, doc='...' names another column, or None"
     )

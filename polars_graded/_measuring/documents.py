@@ -198,9 +198,12 @@ def check_sort_columns(
             meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(
                 number, ""
             )
+            remedy = ".fill_nan(None) makes NaN null"
+            if column.flat.is_infinite().any():
+                remedy = "pl.when(c.is_finite()).then(c) makes infinity and NaN of a column c null"
             msg = (
                 f"{ranking.name_column(number)} must be finite, got NaN or infinity in {n} of "
-                f"{len(column)} {unit}\n\nHint: .fill_nan(None) makes NaN null{meaning}"
+                f"{len(column)} {unit}\n\nHint: {remedy}{meaning}"
             )
             raise ValueError(msg)
 

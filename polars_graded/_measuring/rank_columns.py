@@ -118,7 +118,10 @@ def _describe_ranks(facts: dict[str, Any]) -> str:
         f"differ within {facts['different']} of {facts['queries']} queries"
     )
     if facts["below_one"]:
-        clause += f" ({facts['below_one']} are below 1: make them null if they mean not retrieved)"
+        clause += (
+            f" ({facts['below_one']} are below 1: make them null if they mean not retrieved, but "
+            "not if ranks begin at 0)"
+        )
     return clause
 
 

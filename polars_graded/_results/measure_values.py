@@ -358,14 +358,15 @@ def compute_mean_intervals(
     """Return the mean of each row of values, and both ends of its interval.
 
     The standard error is that of all units, and Student's quantile that of their effective number.
-    The ends are NaN if there are fewer than two units, or if all values are equal.
+    The ends are NaN if there are fewer than two units, or if all values are equal up to rounding.
     """
     from scipy.special import stdtrit
 
     mean, n = matrix.means, matrix.effective_number
     _, std = compute_mean_and_std(matrix.units.values)
     std *= np.sqrt(n / max(1, matrix.units.n))
-    std[(std == 0) | (n < MIN_VALUES)] = np.nan
+    rounding = ROUNDING * np.abs(matrix.units.values).max(axis=1, initial=0.0)
+    std[(std <= rounding) | (n < MIN_VALUES)] = np.nan
     margin = stdtrit(max(n - 1, 1), (1 + confidence) / 2) * std / np.sqrt(n)
     return mean, mean - margin, mean + margin
 

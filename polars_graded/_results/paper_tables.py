@@ -183,6 +183,8 @@ def _write_caption(
     if means["best"].is_in(["highest", "lowest"]).not_().all():
         return f"Means of {queries}; of these measures, no value is best."
     text, test = f"Means of {queries}, the best of each column in bold", TESTS[options.test]
+    if comparison.is_empty():
+        return f"{text}."
     if not comparison["p_corrected"].count():
         single = find_single_unit(means)
         why = f"one {single} cannot be tested" if single else f"{test.words} has no p value"

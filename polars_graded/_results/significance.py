@@ -342,14 +342,17 @@ def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[s
     smallest_p = correct_p_values(options.correction, np.array(p_values)).min()
     n = max(numbers)
     # With so few units, there are fewer changes of sign than resamples.
-    remedy = f"more {noun}" if 2**n < options.resamples else "more resamples"
+    remedies = [f"more {noun}" if 2**n < options.resamples else "more resamples"]
+    # Without a correction, the smallest p value is that of a single pair.
+    if min(p_values) <= options.level:
+        remedies.append("fewer pairs")
     if smallest_p > options.level:
         yield (
             "no difference, however large, can be expected to be significant at "
             f"{options.level:.3g}: with {n} {noun}, {options.resamples} resamples and "
             f"{format_count(len(p_values), 'pairs')}, the smallest corrected p value is "
             f"{smallest_p:.3g}\n\n"
-            f"Hint: {remedy}, fewer pairs or test='t' can show a difference"
+            f"Hint: {', '.join(remedies)} or test='t' can show a difference"
         )
 
 

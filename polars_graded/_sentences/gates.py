@@ -95,8 +95,11 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int)
         return f"undecided whether {new} is worse than {old}: {reason}"
     # All other verdicts have an interval.
     margin, interval = format_short(row["margin"]), _format_interval(row)
-    amount = f"{format_short(abs(row['difference']))} ({interval})"
     difference = format_short(round(row["difference"], 12))
+    # An amount is positive, so the ends of its interval have the sign of the difference as +.
+    ends = (row["low"], row["high"]) if row["difference"] >= 0 else (-row["high"], -row["low"])
+    low, high = map(format_short, ends)
+    amount = f"{format_short(abs(row['difference']))} ({low} to {high})"
     return {
         "better": f"{new} is better than {old} by {amount}",
         "no worse": f"{new} is no worse than {old}: {difference} ({interval}), margin {margin}",
@@ -148,7 +151,7 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
         yield f"{format_count(n, 'queries')}; {row['lost']:,} {missing} as 0"
     else:
         counts = f"of {new:,} of the strategy and {old:,} of the baseline"
-        yield f"{format_count(n, 'queries')} in common, {counts}"
+        yield f"{format_count(n, 'queries')} with a value of every strategy, {counts}"
     units = Units.of(row)
     if "clusters" in row:
         yield format_count(units.n, "independent clusters")
