@@ -469,3 +469,12 @@ def test_chunks_of_queries_do_not_change_values(queries, monkeypatch):
     expected = compare(frame, *EVERY)
     monkeypatch.setattr(list_columns, "CHUNK_ROWS", 30 * queries)
     assert_frame_equal(compare(frame, *EVERY), expected)
+
+
+def test_strategies_keep_their_type_without_rows():
+    rows = pl.DataFrame(
+        {"strategy": ["x", "y"], "query": [1, 1], "doc": ["d", "d"], "score": [1.0, 2.0]},
+        schema_overrides={"strategy": pl.Enum(["x", "y"])},
+    )
+    full, empty = (pg.similarity(each, "rbo", strategy="strategy") for each in (rows, rows.clear()))
+    assert empty.schema == full.schema

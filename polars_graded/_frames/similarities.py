@@ -446,9 +446,10 @@ def similarity(
         strategies = pl.Series([*request.by])
         if strategy is not None:
             strategies = _find_strategies(frame, strategy)
+        request = replace(request, strategies=strategies)
         if len(strategies):
             pairs = np.stack(find_pairs(strategies, baseline, hint=STRATEGIES_HINT))
-            request = replace(request, strategies=strategies, pairs=pairs)
+            request = replace(request, pairs=pairs)
         return [request]
 
     values: pl.DataFrame | pl.LazyFrame = measure_frame(

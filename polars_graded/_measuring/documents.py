@@ -64,16 +64,16 @@ class DocumentLists:
         grades: Lists,
         sort_columns: Sequence[Lists],
         bits: Literal[32, 64] | None = None,
-        documents: pl.Series | None = None,
+        document_ids: pl.Series | None = None,
         inputs: Mapping[str, Lists] | None = None,
         n_tie_columns: int | None = None,
     ) -> DocumentLists:
         """Return documents made from checked grades, sort columns and inputs.
 
         If `bits` is passed, scores are compared in this precision. Documents that are equal in all
-        columns are ordered by the text of `documents`, descending, if this column is passed. Such
-        documents still count as tied. With `n_tie_columns`, documents that are equal in this number
-        of first columns count as tied too; the other columns only order them.
+        columns are ordered by the text of `document_ids`, descending, if this column is passed.
+        Such documents still count as tied. With `n_tie_columns`, documents that are equal in this
+        number of first columns count as tied too; the other columns only order them.
         """
         inputs = inputs or {}
         if not sort_columns:
@@ -81,9 +81,9 @@ class DocumentLists:
         scores, *further = sort_columns
         scores = scores.as_numbers() if bits is None else round_scores(scores, bits)
         order = None
-        if further or documents is not None:
+        if further or document_ids is not None:
             descending = [*ranking.descending[1:], True]
-            order = _Order.of(scores, further, descending, documents, n_tie_columns)
+            order = _Order.of(scores, further, descending, document_ids, n_tie_columns)
         if order is None:
             return cls(grades, scores, scores, None, ranking.descending[0], inputs)
         # The order swaps only documents with equal scores, so the column of scores stays the same.
@@ -134,12 +134,12 @@ class _Order:
         scores: Lists,
         further: Sequence[Lists],
         descending: Sequence[bool],
-        documents: pl.Series | None,
+        document_ids: pl.Series | None,
         n_tie_columns: int | None = None,
     ) -> _Order | None:
         """Return the order by further columns, or None if no scores are tied.
 
-        Nulls come last. If `documents` is passed, documents that are equal in all columns are
+        Nulls come last. If `document_ids` is passed, documents that are equal in all columns are
         ordered by its text. These documents still count as tied. With `n_tie_columns`, documents
         count as tied if they are equal in the score and the first `n_tie_columns` - 1 further
         columns.
@@ -156,8 +156,9 @@ class _Order:
         columns = (each.flat.gather(places).alias(str(n)) for n, each in enumerate(further))
         tied = pl.DataFrame([pl.Series("group", groups), *columns])
         ordered = tied
-        if documents is not None:
-            ordered = tied.with_columns(documents.gather(places).cast(pl.String).alias("document"))
+        if document_ids is not None:
+            ids = document_ids.gather(places).cast(pl.String)
+            ordered = tied.with_columns(ids.alias("document"))
         flags = [False, *descending][: ordered.width]
         by = ordered.columns
         order = ordered.select(
