@@ -16,7 +16,11 @@ from polars_graded._checks import did_you_mean, first_few
 from polars_graded._frames.request import RANK, Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.tables import describe_nulls, hash_keys
-from polars_graded._measuring.document_columns import may_identify_documents, may_identify_queries
+from polars_graded._measuring.document_columns import (
+    may_identify_documents,
+    may_identify_queries,
+    normalise_name,
+)
 from polars_graded._measuring.kernels.ragged import Ragged
 from polars_graded._measuring.list_columns import Lists, run_in_chunks
 from polars_graded._measuring.rank_columns import (
@@ -124,7 +128,7 @@ class Directions:
         """
         request, clauses = self.request, {}
         for (name, column), facts in self.facts.items():
-            is_named_rank = column == RANK and column == request.by[name][0]
+            is_named_rank = normalise_name(column) == RANK and column == request.by[name][0]
             for stacked, clause in find_rank_strategies(facts, is_named_rank=is_named_rank).items():
                 strategy = name if request.strategy is None else str(stacked)
                 if strategy not in request.stacked_directions:
