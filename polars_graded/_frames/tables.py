@@ -193,6 +193,9 @@ def _unpack_mapping(
         if is_run and isinstance(documents, set | frozenset):
             msg = f"`{name}` must have documents in rank order, got a set of them for {key!r}"
             raise TypeError(msg)
+        if isinstance(documents, str):  # its characters are no documents
+            msg = f"`{name}` must have a list of documents, got {documents!r} for {key!r}"
+            raise TypeError(msg)
     are_mappings = [isinstance(documents, Mapping) for documents in given.values()]
     if any(are_mappings) and not all(are_mappings):
         msg = f"`{name}` must have mappings for all queries or lists for all, got both"
