@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import re
 import warnings
 
@@ -173,13 +174,49 @@ def test_a_malformed_row_of_a_table_is_refused(text, sentence):
         ('{"q": {"d": "high"}}', "'high'"),
         ('{"q": [{"d": 1}]}', "none"),
         ('{"q": {"a": 1}', "Expecting ',' delimiter"),
-        ('{"q": {"d": {"score": 2.0}}}', "a document must have a score, got an object"),
+        (
+            '{"q": {"d": 1}} x',
+            "or objects with query, doc and score: Extra data",
+        ),
+        ('{"q": {"d": {"score": 2.0}}}', "documents must have a score, got objects with score"),
+        ('{"q": {"score": 2.0}}', "documents must have a score, got objects with score"),
+        ('{"q": "d"}', "a query must have a list or a mapping of documents, got 'd'"),
         ('[{"a": 1}]', "none"),
     ],
 )
 def test_other_json_is_refused_with_the_forms_that_are_read(text, got):
     with pytest.raises(ValueError, match=f"^<bytes> must .*{re.escape(got)}"):
         read_run(text.encode())
+
+
+def test_json_may_hold_the_runs_of_strategies():
+    runs = {"b": {"q1": {"d": 1}}, "a": {"q1": {"d": 0.5}, "q2": {}}}
+    rows = read_run(json.dumps(runs).encode()).select("strategy", "query", "doc", "score").rows()
+    assert rows == [("b", "q1", "d", 1), ("a", "q1", "d", 0.5)]
+    with pytest.raises(ValueError, match=r": documents must have a grade, got objects$"):
+        read_qrels(json.dumps(runs).encode())
+
+
+@pytest.mark.parametrize(
+    ("ids", "dtype"),
+    [
+        (pl.Series([1.5, math.nan]), "Float64"),
+        (pl.Series([True, False]), "Boolean"),
+        (pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"])), None),
+        (pl.Series(["a", "b"], dtype=pl.Categorical), None),
+        (pl.Series([1, 2]), None),
+    ],
+)
+def test_ids_in_parquet_are_texts_or_whole_numbers(ids, dtype):
+    content = io.BytesIO()
+    pl.DataFrame({"query": ids, "doc": ["d", "e"], "grade": [1, 0]}).write_parquet(content)
+    if dtype is None:
+        expected = ids.cast(pl.String).to_list()
+        assert read_qrels(content.getvalue())["query"].to_list() == expected
+        return
+    sentence = f"^<bytes> must have texts or whole numbers as 'query', got {dtype}$"
+    with pytest.raises(ValueError, match=sentence):
+        read_qrels(content.getvalue())
 
 
 @pytest.mark.parametrize("first_line", ["q1,d1,9.0", "qid,product_id,points"])

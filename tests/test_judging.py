@@ -300,7 +300,9 @@ def test_a_mapping_of_names_stacks_strategies():
     ("run", "sentence"),
     [
         ({"q": {"a": 1, 1: 2}}, "'doc' of `run` must hold texts or numbers, .* got int, str"),
+        ({"q": {"a": 10**40}}, "'score' of `run` must hold numbers of at most 128 bits"),
         ({"q": {"a": 1}, "r": ["bc"]}, "`run` must"),
+        ({"q": ["a"], "r": "bc"}, "`run` must have a list of documents, got 'bc' for 'r'"),
         ({"q": {"a", "b"}}, "`run` must"),
         ({"A": {"q": {"a", "b"}}}, r"`run\['A'\]` must have documents in rank order, got a set"),
     ],
@@ -351,6 +353,32 @@ def test_lists_of_structs_bring_their_scores_and_grades():
     )
     expected = frame_of("query doc score rank grade", (1, "c", 0.2, 1, 1), (1, "a", None, None, 3))
     assert_frame_equal(join_judgments(run, relevant), expected)
+
+
+def test_structs_may_have_a_rank():
+    ranked = pl.DataFrame({"query": [1], "relevant": [[{"doc": "c", "rank": 7}]]})
+    expected = frame_of("query doc score rank grade", (1, "c", 0.2, 7, 1))
+    assert_frame_equal(join_judgments({1: {"c": 0.2}}, ranked), expected)
+    run = ranked.rename({"relevant": "retrieved"})
+    expected = frame_of("query doc rank score grade", (1, "c", 7, -7, 2))
+    assert_frame_equal(join_judgments(run, {1: {"c": 2}}), expected)
+
+
+def test_a_column_of_nulls_holds_no_lists():
+    run = pl.DataFrame({"query": ["q1", "q2"], "retrieved": [None, None]})
+    with pytest.warns(DataWarning.missing, match=f"^{LACKING}1 of 1 "):
+        judged = join_judgments(run, {"q1": {"d": 1}})
+    assert judged.select("query", "doc", "score", "grade").rows() == [("q1", "d", None, 1)]
+    none = run.rename({"retrieved": "relevant"})
+    with pytest.warns(DataWarning.topics, match="^queries without any judgment"):
+        assert join_judgments({"q1": {"d": 1.0}}, none).is_empty()
+
+
+@expected_to_lack
+def test_empty_mappings_are_of_strategies_if_their_column_is_named():
+    judged = join_judgments({"a": {}, "b": {}}, {"q": {"d": 1}}, strategy="strategy")
+    rows = judged.select("strategy", "query", "doc", "score", "grade").rows()
+    assert rows == [("a", "q", "d", None, 1), ("b", "q", "d", None, 1)]
 
 
 # Grades that are no judgments
@@ -415,6 +443,20 @@ SMALL_JUDGMENTS = pl.DataFrame({"query": ["1", "2"], "doc": ["b", "a"], "grade":
             SMALL_JUDGMENTS,
             {"strategy": "m"},
             '"m" must not be NaN in `run`, got ',
+        ),
+        (SMALL_RUN, SMALL_JUDGMENTS, {"strategy": "query"}, "`strategy` must"),
+        (SMALL_RUN, SMALL_JUDGMENTS, {"strategy": "doc"}, "`strategy` must"),
+        (
+            SMALL_RUN.rename({"query": "strategy"}),
+            SMALL_JUDGMENTS.rename({"query": "strategy"}),
+            {"query": "strategy"},
+            "`strategy` must",
+        ),
+        (
+            SMALL_RUN,
+            {"doc": SMALL_JUDGMENTS},
+            {},
+            "no grader of `judgments` may have the name of a column, got 'doc'",
         ),
     ],
 )

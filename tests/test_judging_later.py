@@ -69,6 +69,28 @@ def test_columns_of_the_judgments_alone_are_joined():
     assert_frame_equal(join_judgments(RUN.lazy(), JUDGMENTS).select("grade").collect(), expected)
 
 
+@fits
+def test_only_needed_columns_are_read(tmp_path, monkeypatch):
+    """A wide run has text of documents, which takes most of the memory."""
+    wide = RUN.with_columns(**{f"w{i}": pl.lit("text") for i in range(8)})
+    wide.write_parquet(tmp_path / "run.parquet")
+    read = []
+
+    def collect(frame, *, engine="auto"):
+        collected = collect_frame(frame, engine=engine)
+        read.append(collected.columns)
+        return collected
+
+    joined = join_judgments(pl.scan_parquet(tmp_path / "run.parquet"), JUDGMENTS)
+    expected = joined.collect().select("query", "grade", "w3")
+    collect_frame = pl.LazyFrame.collect
+    monkeypatch.setattr(pl.LazyFrame, "collect", collect)
+    found = collect_frame(joined.select("query", "grade", "w3"))
+    assert_frame_equal(found, expected)
+    assert ["query", "doc", "score", "w3"] in read
+    assert not any("w4" in columns for columns in read)
+
+
 # What is refused
 
 

@@ -69,6 +69,8 @@ def test_ignored_judgments_leave_no_subtopic():
         ({"subtopic": ["a", "a"]}, ValueError, "each (query, doc, subtopic) once, got 1 more"),
         ({"topic": ["a", "b"]}, pl.exceptions.ColumnNotFoundError, "no column 'subtopic'"),
         ({"subtopic": ["a", None]}, ValueError, '"subtopic" must not be null in `judgments`'),
+        ({"subtopic": ["a", "b"], "grader": ["p", "p"]}, ValueError, "not have a column 'grader'"),
+        ({"subtopic": ["a", "b"], "subtopics": [1, 2]}, ValueError, "a column 'subtopics'"),
         (
             {"subtopic": ["a", "b"], "grade": ["1", "2"]},
             TypeError,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import gzip
 import json
+import math
 import os
 import re
 import zlib
@@ -21,8 +22,8 @@ from typing import IO, Any, NamedTuple, NoReturn, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import first_few
-from polars_graded._frames.tables import build_table, maps_queries
+from polars_graded._checks import TEXT_TYPES, first_few
+from polars_graded._frames.tables import COLLECTIONS, build_run_table, build_table, maps_queries
 from polars_graded._measuring.document_columns import DOCUMENT_NAMES, normalise_name
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
@@ -230,12 +231,29 @@ def _read_json(content: bytes, first_line: str, line_format: LineFormat) -> pl.D
 
 
 def _read_mapping(mapping: Any, line_format: LineFormat) -> pl.DataFrame:
-    """Return the rows of a mapping from queries to documents."""
-    if not maps_queries(mapping):
-        msg = f"a document must have a {line_format.number}, got an object"
+    """Return the rows of a mapping from queries to documents, or from strategies to such mappings.
+
+    Documents that all have the names of fields are the fields of one document.
+    """
+    for documents in mapping.values():
+        if documents is not None and not isinstance(documents, COLLECTIONS):
+            msg = f"a query must have a list or a mapping of documents, got {documents!r}"
+            raise TypeError(msg)
+    if line_format is RUN_LINES:
+        table, *_ = build_run_table(mapping, "query", "doc", None)
+    elif maps_queries(mapping):
+        table = build_table("judgments", mapping, "query", "doc", "grade", is_run=False)
+    else:
+        msg = "documents must have a grade, got objects"
         raise TypeError(msg)
-    name = "run" if line_format is RUN_LINES else "judgments"
-    return build_table(name, mapping, "query", "doc", line_format.number).lazy().collect()
+    rows = table.lazy().collect()
+    documents = [*rows["doc"].unique().drop_nulls()] if "doc" in rows.columns else []
+    fields = _find_fields(map(str, documents), line_format) if len(documents) <= len(NAMES) else {}
+    if fields and len(fields) == len(documents):
+        names = ", ".join(fields.values())
+        msg = f"documents must have a {line_format.number}, got objects with {names}"
+        raise TypeError(msg)
+    return rows
 
 
 def _is_record(line: str, line_format: LineFormat) -> bool:
@@ -288,7 +306,7 @@ def _parse_table(
         table = read()
     except (ValueError, TypeError, OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
-        msg = f"{file} must {rule}, got an error: {reason}"
+        msg = f"{file} must {rule}: {reason}"
         raise ValueError(msg) from None
     if table.is_empty():
         return _make_empty_table(line_format)
@@ -306,6 +324,12 @@ def _parse_table(
         if field not in columns:
             msg = f"{file} must have a column of {field!r}, got none\n\nHint: the formats are "
             raise ValueError(msg + line_format.forms)
+        given_type = table.schema[field]
+        if dtype == pl.String and not (
+            given_type.is_integer() or given_type in (*TEXT_TYPES, pl.Null)
+        ):
+            msg = f"{file} must have texts or whole numbers as {field!r}, got {given_type}"
+            raise ValueError(msg)
         values = table[field].cast(dtype, strict=False)
         is_fine = values.is_finite() if dtype == pl.Float64 else values.is_not_null()
         wrong = (~is_fine.fill_null(value=False)).arg_true()
@@ -385,22 +409,29 @@ def _parse_lines(
             rows = fields.select(line_format.fields).cast({line_format.number: pl.Float64})
             _check_last_field(file, rows, line_format)
             return rows
-        malformed_rows.append((index, fields.row(index, named=True)))
-    index, row = max(malformed_rows, key=itemgetter(0))
+        malformed_rows.append((index, fields.row(index, named=True), separator))
+    index, row, separator = max(malformed_rows, key=itemgetter(0))
     number, line = split_lines(content).row(index)
     _check_returns(file, b"\n".join(content.split(b"\n")[:number]))
     hint = _hint_at_format(line, line_format) if index == 0 else ""
-    return refuse_line(file, number, _explain(line, row, line_format), line, hint)
+    return refuse_line(file, number, _explain(line, row, line_format, separator), line, hint)
 
 
 def _split_fields(content: bytes, line_format: LineFormat, separator: str) -> pl.DataFrame:
     """Return the fields of lines as texts, null where a line has too few of them."""
     other = b" " if separator == "\t" else b"\t"
-    if other not in content:
+    doubled = separator.encode() * 2  # Polars would not see the fields behind it
+    if other not in content and doubled not in content:
         fields = _read_fields(content, line_format, separator)
         if not fields.select(_is_malformed(line_format).any()).item():
             return fields  # most files, in a third of the time
-    fields = _read_fields(_squeeze(content, separator), line_format, separator)
+    content = _squeeze(content, separator)
+    while doubled in content:  # tabs around an empty field
+        content = content.replace(doubled, b"\t \t")
+    fields = _read_fields(content, line_format, separator)
+    if separator == "\t":
+        texts = pl.col(line_format.fields)
+        fields = fields.with_columns(pl.when(texts != " ").then(texts))
     if separator == "\t" and "tag" in line_format.fields:
         # A tag is a single word, since trec_eval ignores the text behind it.
         fields = fields.with_columns(pl.col("tag").str.extract("^([^ ]+)"))
@@ -467,11 +498,12 @@ def _check_last_field(file: str, rows: pl.DataFrame, line_format: LineFormat) ->
         raise ValueError(msg)
 
 
-def _explain(line: str, fields: dict[str, Any], line_format: LineFormat) -> str:
+def _explain(line: str, fields: dict[str, Any], line_format: LineFormat, separator: str) -> str:
     """Return the rule that a line breaks."""
     has_rest = fields[REST] is not None and "tag" not in line_format.fields
     if has_rest or None in [fields[name] for name in line_format.fields]:
-        n, names = len(line.split()), " ".join(line_format.fields)
+        texts = line.split("\t" if separator == "\t" else None)
+        n, names = len([text for text in texts if text.strip()]), " ".join(line_format.fields)
         return f"a line has {len(line_format.fields)} fields, {names}, got {n}"
     return explain_number(line_format.number, fields[line_format.number])
 
@@ -500,8 +532,11 @@ def _hint_at_format(line: str, line_format: LineFormat) -> str:
 
 def explain_number(name: str, text: str) -> str:
     """Return the rule that a score, a rank or a grade breaks."""
-    limit = f" of a magnitude below {MAX_EXACT}, to be exact as Float64" if name == "grade" else ""
-    return f"a {name} is a finite number{limit}, got {text[:MAX_SHOWN_CHARACTERS]!r}"
+    value = pl.Series([text]).cast(pl.Float64, strict=False).item()
+    rule = "is a finite number"
+    if value is not None and math.isfinite(value):
+        rule = f"has a magnitude below {MAX_EXACT}, to be exact as Float64"
+    return f"a {name} {rule}, got {text[:MAX_SHOWN_CHARACTERS]!r}"
 
 
 # LETOR

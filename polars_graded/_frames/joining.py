@@ -6,7 +6,7 @@ their order. Rows of queries without judgments are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypedDict, Unpack, overload
@@ -203,9 +203,13 @@ def join_judgments(
     if unjudged_below is not None:
         judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
 
-    def join_rows(*_: object) -> Iterator[pl.DataFrame]:
-        rows = run.collect(engine="streaming") if isinstance(run, pl.LazyFrame) else run
-        judged = judgments.lazy().collect()
+    def join_rows(wanted: Collection[str], _: object = None) -> Iterator[pl.DataFrame]:
+        # The score is also needed: a null marks judged documents that were not retrieved.
+        needed = {*wanted, *key, *grades, find_score(run_schema, key)}
+        columns = [name for name in schema if name in needed]
+        rows = run.select(cs.by_name(columns, require_all=False))
+        rows = rows.collect(engine="streaming") if isinstance(rows, pl.LazyFrame) else rows
+        judged = judgments.lazy().select(cs.by_name(columns, require_all=False)).collect()
         check_key_columns(judged, "judgments", [query, doc])
         if is_single and strategy is not None:
             check_one_strategy(rows, strategy)
@@ -221,10 +225,10 @@ def join_judgments(
         check_forms(join)
         warn_of_missing_rows(join, query_columns)
         warn_of_few_matches(join)
-        yield pl.concat([join.rows, join.missed], how="diagonal").select(cs.by_name([*schema]))
+        yield pl.concat([join.rows, join.missed], how="diagonal").select(cs.by_name(columns))
 
     joined: Frame = (
-        next(join_rows()) if isinstance(run, pl.DataFrame) else scan_frames(schema, join_rows)
+        next(join_rows(schema)) if isinstance(run, pl.DataFrame) else scan_frames(schema, join_rows)
     )
     return joined if len(query_columns) == 1 else joined.unnest(query)
 
@@ -352,6 +356,9 @@ def check_schemas(
             msg = f"`judgments` has no column {name!r}, but `run` has: are the two swapped?"
             raise pl.exceptions.ColumnNotFoundError(msg)
         check_columns("judgments", [name], judgments, argument=argument)
+    if strategy in (query, doc):
+        msg = f"`strategy` must name a column that no other argument names, got {strategy!r}"
+        raise ValueError(msg)
     for grade in grades:
         check_grade(f"grade {grade!r}", judgments[grade])
     pair = [query, doc]
@@ -375,6 +382,11 @@ def check_schemas(
         msg = f"`run` must have a column to rank by, such as a score, got {_quote([*run])}"
         raise ValueError(msg)
     return key
+
+
+def find_score(run: Iterable[str], key: Sequence[str]) -> str:
+    """Return the column that shows whether a document was retrieved."""
+    return min((name for name in run if name not in key), key="score".__ne__)
 
 
 def _quote(columns: Sequence[str]) -> str:
@@ -456,8 +468,7 @@ def warn_of_missing_rows(join: Join, query_columns: Sequence[str]) -> None:
         f"{'; '.join([*clauses[:MAX_SHOWN_VALUES], *more])}"
     )
     if join.n_retrieved:
-        columns = {*join.run.columns} - {strategy, query, join.doc}
-        score = next(name for name in ("score", *join.run.columns) if name in columns)
+        score = find_score(join.run.columns, [strategy, query, join.doc])
         over = f"over({', '.join(map(repr, query_columns))})"
         answers = f"pl.col({score!r}).is_not_null()"
         n_answering = join.answered[strategy].n_unique()  # without strategies that failed

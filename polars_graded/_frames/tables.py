@@ -31,12 +31,13 @@ def build_run_table(
     The second result is the column of strategies, or None for one run if no column was passed. The
     third has the names in a mapping of strategies, some of which may have no rows.
     """
-    if not isinstance(run, Mapping) or maps_queries(run):
-        return build_table("run", run, query, doc, "score", strategy), strategy, []
+    if not isinstance(run, Mapping) or maps_queries(run, strategy):
+        table = build_table("run", run, query, doc, "score", strategy, is_run=True)
+        return table, strategy, []
     strategy = "strategy" if strategy is None else strategy
     parts, is_lazy = [], False
     for name, run_of_strategy in run.items():
-        table = build_table(f"run[{name!r}]", run_of_strategy, query, doc, "score")
+        table = build_table(f"run[{name!r}]", run_of_strategy, query, doc, "score", is_run=True)
         if isinstance(table, pl.LazyFrame):
             is_lazy = True
         elif table.is_empty():
@@ -58,13 +59,13 @@ def build_judgment_table(
 ) -> tuple[Frame, list[str]]:
     """Return the judged documents, and the columns of grades, one per grader."""
     if not isinstance(judgments, Mapping) or maps_queries(judgments):
-        table = build_table("judgments", judgments, query, doc, grade)
+        table = build_table("judgments", judgments, query, doc, grade, is_run=False)
         if not {GRADER, grade} <= {*table.collect_schema()}:
             return table, [grade]
         rows = table.lazy().collect()
     else:
         tables = [
-            build_table("judgments", each, query, doc, grade)
+            build_table("judgments", each, query, doc, grade, is_run=False)
             .lazy()
             .select(query, doc, grade, pl.lit(str(name)).alias(GRADER))
             for name, each in judgments.items()
@@ -73,6 +74,10 @@ def build_judgment_table(
     check_graders_named(rows, "judgments")
     check_key_columns(rows, "judgments", [query, doc, GRADER])
     rows = rows.with_columns(pl.col(GRADER).cast(pl.String))
+    for column in (query, doc):
+        if column in rows[GRADER]:
+            msg = f"no grader of `judgments` may have the name of a column, got {column!r}"
+            raise ValueError(msg)
     wide = rows.pivot(GRADER, index=[query, doc], values=grade)
     return wide, wide.columns[2:]
 
@@ -89,6 +94,10 @@ def gather_subtopics(
     check_columns("judgments", [subtopic], rows.schema, argument="subtopic")
     check_columns("judgments", [query, doc, grade], rows.schema)
     check_grade(f"grade {grade!r}", rows.schema[grade])
+    for name in (GRADER, SUBTOPICS):
+        if name in rows.schema:
+            msg = f"`judgments` by subtopic must not have a column {name!r}, got one"
+            raise ValueError(msg)
     check_key_columns(rows, "judgments", [query, doc, subtopic])
     if unjudged_below is not None:
         rows = rows.filter(pl.col(grade) >= unjudged_below)
@@ -98,21 +107,30 @@ def gather_subtopics(
 
 
 def build_table(
-    name: str, given: Any, query: str, doc: str, number: str, strategy: str | None = None
+    name: str,
+    given: Any,
+    query: str,
+    doc: str,
+    number: str,
+    strategy: str | None = None,
+    *,
+    is_run: bool,
 ) -> Frame:
     """Return one row per document, from any frame or from a mapping of queries.
 
     Documents of a run in lists get their rank, and its negative as score; judged ones the grade 1.
     The fields of structs become columns.
     """
-    is_run = name.startswith("run")
     table = pl.DataFrame() if isinstance(given, Mapping) else check_frame(name, given)
     if not table.collect_schema():
         table = _unpack_mapping(name, given, query, doc, number, is_run=is_run)
+    default = "retrieved" if is_run else "relevant"
     schema = table.collect_schema()
-    columns = (doc, "retrieved" if is_run else "relevant")
+    if doc not in schema and schema.get(default) == pl.Null:  # no query has a document
+        table = table.cast({default: pl.List(pl.Null)})
+        schema = table.collect_schema()
     lists = next(
-        (each for each in columns if isinstance(schema.get(each), pl.List | pl.Array)), None
+        (each for each in (doc, default) if isinstance(schema.get(each), pl.List | pl.Array)), None
     )
     if lists is None:
         return table
@@ -127,26 +145,31 @@ def build_table(
         )
         raise ValueError(msg)
     kept = [each for each in (strategy or "strategy",) if is_run and each in schema]
-    documents = pl.col(lists).cast(pl.List(schema[lists].inner))  # type: ignore[attr-defined]
-    rank = pl.int_ranges(1, documents.list.len() + 1).alias("rank")
-    table = table.select(*kept, query, documents.alias(doc), rank)
-    table = table.explode(doc, "rank", empty_as_null=False, keep_nulls=False)
-    if isinstance(table.collect_schema()[doc], pl.Struct):
-        table = table.unnest(doc)
-    table = table if is_run else table.drop("rank")
+    dtype = schema[lists].inner  # type: ignore[attr-defined]
+    documents = pl.col(lists).cast(pl.List(dtype))
+    fields = dtype.to_schema() if isinstance(dtype, pl.Struct) else {}
+    ranks = {}
+    if is_run and "rank" not in fields:
+        ranks["rank"] = pl.int_ranges(1, documents.list.len() + 1)
+    table = table.select(*kept, query, documents.alias(doc), **ranks)
+    table = table.explode(doc, *ranks, empty_as_null=False, keep_nulls=False)
+    table = table.unnest(doc) if isinstance(dtype, pl.Struct) else table
     if number in table.collect_schema():
         return table
     value = -pl.col("rank") if is_run else pl.lit(1, pl.Int64)
     return table.with_columns(value.alias(number))
 
 
-def maps_queries(given: Mapping[Any, Any]) -> bool:
+def maps_queries(given: Mapping[Any, Any], strategy: str | None = None) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
     The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
-    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents.
+    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents. If
+    all values are empty mappings, the keys are names only if `strategy` is passed.
     """
     values = [value for value in given.values() if not _is_empty(value)]
+    if not values and given and all(isinstance(each, Mapping) for each in given.values()):
+        return strategy is None
     first = values[0] if values else []
     if isinstance(first, Mapping):
         return not isinstance(next(iter(first.values())), COLLECTIONS)
@@ -169,6 +192,9 @@ def _unpack_mapping(
     for key, documents in given.items():
         if is_run and isinstance(documents, set | frozenset):
             msg = f"`{name}` must have documents in rank order, got a set of them for {key!r}"
+            raise TypeError(msg)
+        if isinstance(documents, str):  # its characters are no documents
+            msg = f"`{name}` must have a list of documents, got {documents!r} for {key!r}"
             raise TypeError(msg)
     are_mappings = [isinstance(documents, Mapping) for documents in given.values()]
     if any(are_mappings) and not all(are_mappings):
@@ -193,6 +219,9 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
     are_whole = all(issubclass(each, Integral) for each in python_types)
     try:
         return pl.Series(column, values, pl.Float64 if are_numbers and not are_whole else None)
+    except OverflowError:
+        msg = f"{column!r} of `{name}` must hold numbers of at most 128 bits, got a larger one"
+        raise ValueError(msg) from None
     except (TypeError, pl.exceptions.PolarsError):
         type_names = ", ".join(sorted(each.__name__ for each in python_types))
         msg = (
