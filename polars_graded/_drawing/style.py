@@ -434,9 +434,9 @@ def build_pairs_axis(table: pl.DataFrame, pairs: list[str]) -> alt.Y:
 
 
 def fill_lines(parts: Sequence[str], limit: int) -> list[str]:
-    """Return the lines of the title of an axis of `limit` pixels, with as many parts as fit in each.
+    """Return the lines of the title of an axis of `limit` pixels.
 
-    A part is not broken.
+    A line contains as many parts as fit.
     """
     lines = [parts[0]]
     for part in parts[1:]:

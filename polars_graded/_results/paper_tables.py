@@ -152,9 +152,9 @@ def _find_superscripts(
 ) -> dict[Any, str]:
     """Return the superscripts of each strategy in each column of the table.
 
-    The superscripts are the letters of the strategies that are significantly worse. If `letters` is
-    empty, there is a baseline, or nothing to compare. With a baseline, the superscript is + for a strategy that is significantly
-    better than the baseline, and - for a worse one.
+    The superscripts are the letters of the strategies that are significantly worse. `letters` is
+    empty if there is a baseline, or a single strategy. With a baseline, the superscript is + for a
+    strategy that is significantly better than the baseline, and - for a worse one.
     """
     superscripts: dict[Any, str] = defaultdict(str)
     for row in findings.rows(named=True):

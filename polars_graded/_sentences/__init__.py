@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 MAX_NAME_LETTERS = 40
@@ -46,11 +46,14 @@ def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> 
     """
     lines = [" ".join(str(name).split()) or "''" for name in names]
     short_names = {line: shorten_name(line, max_letters) for line in lines}
-    lines_by_short = {short: [line for line in short_names if short_names[line] == short]
-                      for short in short_names.values()}
+    lines_by_short = {
+        short: [line for line in short_names if short_names[line] == short]
+        for short in short_names.values()
+    }
     for alike in lines_by_short.values():
         if len(alike) > 1:
-            start = len(commonprefix(alike)) - max_letters // 3
+            in_all = takewhile(lambda letters: len({*letters}) == 1, zip(*alike, strict=False))
+            start = len([*in_all]) - max_letters // 3
             short_names |= {line: _cut_ends(line, start, max_letters) for line in alike}
     is_distinct = len({*short_names.values()}) == len(short_names)
     return [short_names[line] for line in lines] if is_distinct else lines

@@ -266,7 +266,12 @@ def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per c
     interval = f"{_write_interval(pair, leader, side, tested)}."
     if tested.baseline == other and pair["p_corrected"] is not None:
         doubt = [] if pair["significant"] else ["Undecided whether "]
-        better = [" is better than the baseline ", other, f": its mean {best}, is {gap} that of ", other]
+        better = [
+            " is better than the baseline ",
+            other,
+            f": its mean {best}, is {gap} that of ",
+            other,
+        ]
         return [*doubt, leader, *better, interval]
     if tested.baseline is None and facts.may_be_first == [leader]:
         return [leader, f" is clearly first: its mean {best}, is {gap} that of ", other, interval]

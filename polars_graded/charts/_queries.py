@@ -542,7 +542,9 @@ def explore(
     for view, name in zip(views, layer_names, strict=True):
         view.layer[0] = view.layer[0].encode(color=colour, tooltip=tooltip).properties(name=name)
     beside = alt.HConcatChart(hconcat=views, spacing=VIEW_SPACING, bounds="flush")
-    means = _write_selected_means(brush, labels, table.height, is_weighted=is_weighted)
+    # A line with four long names would be wider than the views.
+    words = {"difference": "difference"} if len(one + other) > MAX_AXIS_NAME_LETTERS else {}
+    means = _write_selected_means(brush, labels | words, table.height, is_weighted=is_weighted)
     # Otherwise, a chart beside this one would add its values to the legend.
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
     chart: Any = ViewsChart(data=table, vconcat=[beside, means], resolve=own_colours)
