@@ -335,7 +335,7 @@ ERRORS = {
         "recall_precision_curves",
         without("interpolated_precision"),
         {"curve": None},
-        "unless exactly one is a curve by recall, got no such column of lists in strategy",
+        "unless exactly one is a curve by recall, got no column of lists among strategy",
     ),
     "a query twice": ("dcg_curves", first_again, {}, "`frame` must"),
     "a strategy twice": (

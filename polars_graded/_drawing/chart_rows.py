@@ -293,10 +293,10 @@ def find_only_curve(frame: pl.DataFrame, kind: CurveKind) -> str:
     lists = frame.select(cs.list() | cs.array()).columns
     names = [name for name in lists if find_curve_kind(name) == kind]
     if len(names) != 1:
-        columns = ", ".join(frame.columns)
+        columns = ", ".join(lists) or f"no column of lists among {', '.join(frame.columns)}"
         msg = (
             f"`curve` must name the column to draw, unless exactly one is a curve by {kind}, got "
-            f"{' and '.join(names) or f'no such column of lists in {columns}'}\n\n"
+            f"{' and '.join(names) or columns}\n\n"
             f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) returns a curve"
         )
         raise ValueError(msg)
