@@ -332,7 +332,7 @@ AxisEnds: TypeAlias = tuple[float, float]
 """The values at the start and at the end of an axis."""
 
 LETTER_WIDTH = 6
-"""Usual width of a letter in the title of an axis, in pixels."""
+"""Mean width of a letter of an axis title, in pixels."""
 
 MAX_PAIR_LABEL_LETTERS = MAX_NAME_LETTERS // 2 + 2
 """Maximum number of letters of each of the two names of a pair."""
