@@ -221,7 +221,7 @@ class Rankings:
         if not self.files:
             return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
         if _find_suffix(self.files[0]) in (*SEPARATORS, ".parquet"):
-            return pl.concat(map(_read_table, self.files), how="vertical_relaxed"), {}
+            return pl.concat(map(_read_rows, self.files), how="vertical_relaxed"), {}
         if _has_features(self.files[0]):
             frame = pg.read_letor(self.files)
             return frame, {"by": frame.columns[3:]}
@@ -252,6 +252,11 @@ class JudgedRankings(Rankings):
     relevant_from: float | None = None
     """The lowest relevant grade; by default any grade above irrelevant is relevant."""
 
+    @property
+    def has_subtopics(self) -> bool:
+        """Return whether the judgments have subtopics."""
+        return False
+
     def list_sources(self) -> list[Path]:
         """Return all files that are read."""
         return [*super().list_sources(), *map(Path, parse_names(self.qrels or ()).values())]
@@ -270,9 +275,8 @@ class JudgedRankings(Rankings):
                 frame = frame.with_columns(pl.when(is_judged).then(grade))
             return frame, keywords
         runs, keywords = self.read_runs(self.files)
-        has_subtopics = getattr(self, "subtopics", None) is not None
         judgments: Any = {
-            name: pg.read_qrels(file, subtopics=has_subtopics)
+            name: pg.read_qrels(file, subtopics=self.has_subtopics)
             for name, file in parse_names(self.qrels).items()
         }
         if len(judgments) > 1:
@@ -283,7 +287,7 @@ class JudgedRankings(Rankings):
             runs.drop("rank"),
             judgments,
             strategy="strategy",
-            subtopic="subtopic" if has_subtopics else None,
+            subtopic="subtopic" if self.has_subtopics else None,
             unjudged_below=self.unjudged_below,
         ), keywords
 
@@ -311,6 +315,11 @@ class MeasuredRankings(JudgedRankings):
     """The column of vectors or categories, for diversity."""
     reference: str | None = None
     """The column of the ranks of a reference, or true for expected documents, for serendipity."""
+
+    @property
+    def has_subtopics(self) -> bool:
+        """Return whether the judgments have subtopics."""
+        return self.subtopics is not None
 
 
 def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:
@@ -362,7 +371,7 @@ def _has_features(file: Path) -> bool:
         return b" qid:" in next((line for line in lines if not line.startswith(b"#")), b"")
 
 
-def _read_table(file: Path) -> pl.DataFrame:
+def _read_rows(file: Path) -> pl.DataFrame:
     """Return the rows of a CSV, TSV or Parquet file. Types are inferred from all rows.
 
     Ids such as 001 stay as they are written: a column of whole numbers with leading zeros is text.
@@ -404,7 +413,7 @@ def split_measures(
     return {name: measures[name] for name in measures if name not in curves}, curves
 
 
-def check_measures(measures: dict[str, str], example: str = "ndcg@10") -> None:
+def check_any_measure(measures: dict[str, str], example: str = "ndcg@10") -> None:
     """Raise if no measure has one value for each query."""
     if not measures:
         msg = (
@@ -461,7 +470,7 @@ def print_warnings(subcommand: str) -> Iterator[list[str]]:
     sentences: list[str] = []
 
     def show(warning: Warning | str, *_: Any, **__: Any) -> None:
-        sentence = write_sentence(warning, subcommand)
+        sentence = write_message(warning, subcommand)
         if sentence not in sentences:
             sentences.append(sentence)
             print(f"warning: {sentence}", file=sys.stderr)
@@ -481,7 +490,7 @@ def list_options(subcommand: str) -> set[str]:
     return {name for argument in arguments for name in argument.names}
 
 
-def write_sentence(message: Exception | Warning | str, subcommand: str) -> str:
+def write_message(message: Exception | Warning | str, subcommand: str) -> str:
     """Return an error or a warning with its hint on one line, and arguments as options.
 
     Clauses of the hint that contain other code of Python are left out.
@@ -608,7 +617,7 @@ def evaluate(
     check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS, *TABLES)
     results, keys = measure_rankings(rankings, measure, queries), rankings.keys
     if any(file.suffix.lower() not in RESULTS for file in output or ()):
-        check_measures(results.measures)
+        check_any_measure(results.measures)
     options, groups = keys | vars(queries), ["grader", *(queries.segments or ())]
     groups, texts = [name for name in groups if name in results.values.columns], []
     if results.measures:
@@ -666,7 +675,7 @@ def compare(
     """
     check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS, *TABLES)
     results, strategy = measure_rankings(rankings, measure, queries), rankings.keys["strategy"]
-    check_measures(results.measures)
+    check_any_measure(results.measures)
     options = vars(comparison) | vars(queries) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
     groups = ["grader", "measure", *(queries.segments or ()), strategy]
@@ -709,10 +718,10 @@ def gate(
         with print_warnings("gate") as warned:
             results = measure_rankings(rankings, measure, queries)
             keywords = vars(options) | vars(queries) | {"baseline": baseline} | rankings.keys
-            check_measures(results.measures)
+            check_any_measure(results.measures)
             verdicts = pg.gate(results.values, results.measures, **keywords)
     except ERRORS as error:
-        refusal = write_summary("The gate was refused", [write_sentence(error, "gate")])
+        refusal = write_summary("The gate was refused", [write_message(error, "gate")])
         summaries = [file for file in output or () if file.suffix.lower() in SUMMARY]
         write_outputs(summaries, {SUMMARY: partial(write_text, refusal)})
         raise
@@ -787,7 +796,7 @@ def similarity(
     values = pg.similarity(frame, measures, baseline=baseline, **keywords)
     values = queries.add_to(values, frame, keys["query"])
     single_values, _ = split_measures(measures, values)
-    check_measures(single_values, "overlap@10")
+    check_any_measure(single_values, "overlap@10")
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
     options = keys | vars(queries) | {"missing": "drop"}
@@ -879,7 +888,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         status = UNREAD
     except (CycloptsError, *ERRORS) as error:
-        print(f"polars-graded: error: {write_sentence(error, subcommand)}", file=sys.stderr)
+        print(f"polars-graded: error: {write_message(error, subcommand)}", file=sys.stderr)
         status = WRONG_CALL
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)

@@ -17,7 +17,7 @@ import reference
 from polars.testing import assert_series_equal
 from registry import FEATURES, KNOWN, POPULARITIES, REFERENCES, SUBTOPICS, WORTH, Row
 
-from polars_graded import evaluate, graded
+from polars_graded import charts, evaluate, graded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -257,8 +257,8 @@ def table_after(words: str) -> list[list[str]]:
 
 
 def mean_curves(frame: Any, *curves: str) -> pl.DataFrame:
-    """The mean of each curve over queries, at each rank, as the changelog computes it."""
-    points = evaluate(frame.lazy().collect(), *curves).explode(curves)
-    rank = pl.int_range(pl.len(), dtype=pl.UInt32).over("strategy", "query") + 1
-    by_rank = points.with_columns(rank=rank).group_by("strategy", "rank", maintain_order=True)
-    return by_rank.agg(pl.col(curves).mean())
+    """The mean of each curve over queries, at each rank, as the chart draws it."""
+    values = evaluate(frame.lazy().collect(), *curves)
+    drawn = {curve: charts.dcg_curves(values, curve).data for curve in curves}
+    means = next(iter(drawn.values())).select("strategy", "rank")
+    return means.with_columns(data["value"].alias(curve) for curve, data in drawn.items())

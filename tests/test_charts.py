@@ -335,7 +335,7 @@ ERRORS = {
         "recall_precision_curves",
         without("interpolated_precision"),
         {"curve": None},
-        "unless exactly one is a curve by recall, got strategy, query, mu_ap, ndcg",
+        "unless exactly one is a curve by recall, got no column of lists among strategy",
     ),
     "a query twice": ("dcg_curves", first_again, {}, "`frame` must"),
     "a strategy twice": (
@@ -530,6 +530,12 @@ def test_the_ideal_of_the_same_gain_and_discount_is_dashed_beside_a_curve(curve,
 def test_the_axis_of_ranks_has_one_title():
     chart = charts.dcg_curves(evaluate(frame_of(CUMULATED), CG, ICG), CG, ideal=True)
     assert "rank" in {box.text for box in boxes_of(scene_of(chart)["scenegraph"], 0, 0)}
+
+
+def test_arrays_are_curves_as_lists_are():
+    frame = pl.DataFrame({"strategy": "a", "query": [1, 2], "cg_curve@2": [[1, 2], [2, 4]]})
+    arrays = frame.with_columns(pl.col("cg_curve@2").list.to_array(2))
+    assert charts.dcg_curves(arrays).data["value"].to_list() == [1.5, 3]
 
 
 def test_numbers_by_rank_are_refused_as_curves():

@@ -120,7 +120,7 @@ def is_settled(row):
 def named_test(table, *, alone):
     """What a title says of the test: that there is none if there is one query."""
     if table["queries"].max() == 1:
-        return "one query cannot be tested"
+        return "only one query"
     return "paired t test" if alone else "paired t test, Holm"
 
 

@@ -83,6 +83,25 @@ def test_a_title_counts_the_differences_that_compare_tested(values, has_baseline
     assert shown in ([[str(undecided)]] if undecided and has_baseline else [[], [str(undecided)]])
 
 
+@pytest.mark.parametrize(
+    ("n", "n_strategies", "key"),
+    [(1, 3, "○ not tested"), (9, 2, "● p ≤ 0.05 ○"), (9, 3, "● corrected p ≤ 0.05 ○")],
+)
+def test_a_legend_names_the_p_that_is_drawn(n, n_strategies, key):
+    values = {
+        name: [(7 * place * q + place) % 5 / 5 for q in range(n)]
+        for place, name in enumerate("abc"[:n_strategies])
+    }
+    comparison = compare(per_query(**values))
+    text = str(charts.comparison_forest(comparison).to_dict()).replace("\\xa0", " ")
+    assert key in text
+    assert ("● " in text) == (n > 1)
+    if n_strategies > 2 and n > 1:  # a part of a larger table stays corrected
+        part = str(charts.comparison_forest(comparison.sort("p_value").head(1)).to_dict())
+        assert "corrected" in part
+        assert "Holm" in part
+
+
 LONG = "a name that is longer than anybody would give to a strategy"
 
 

@@ -430,6 +430,7 @@ def test_a_page_treats_the_queries_of_a_cluster_as_dependent(tmp_path):
         alone = report(frame, tmp_path / "r.html", **keys).read_text("utf-8")
     clustered = report(frame, tmp_path / "r.html", cluster="term", **keys).read_text("utf-8")
     assert "new is better than the baseline old" in alone
+    assert " that of old (95 % interval" in alone
     assert "Undecided whether new is better than the baseline old" in clustered
     row = compare(frame, "ap", cluster="term", **keys).row(0, named=True)
     assert f"{row['ci_low']:.4f} to {row['ci_high']:.4f}".replace("-", "−") in clustered

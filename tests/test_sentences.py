@@ -43,6 +43,13 @@ def test_what_is_said(said, expected):
     assert said == expected
 
 
+def test_names_that_differ_in_the_middle_keep_this_part():
+    model = "cross-encoder/ms-marco-MiniLM-L-{}-v2 reranked top-100 with query expansion"
+    short = _sentences.shorten_names([model.format(1), model.format(10), "bm25"], 20)
+    assert short == ["…LM-L-1-v2 reranked…", "…LM-L-10-v2 reranke…", "bm25"]
+    assert max(map(len, short)) == 20
+
+
 @given(st.lists(st.text("ab-_ ", max_size=60), max_size=6), st.integers(12, 40))
 def test_shortened_names_are_as_different_as_the_names(names, most):
     lines = [" ".join(name.split()) or "''" for name in names]

@@ -68,7 +68,7 @@ def test_of_one_query_no_chart_claims_a_test_or_an_interval(test):
     line = "line: all ranks, since one query cannot be tested"
     assert line in " ".join(drawn[2].title["subtitle"])
     for chart in drawn:
-        assert title_of(chart).endswith("(one query cannot be tested)")
+        assert title_of(chart).endswith("(only one query)")
     drawn += [charts.dcg_curves(frame, "curve", confidence=0.95)]
     drawn += [charts.explore(frame, "a", "b", "ap"), charts.strategy_bars(summarise(frame, "ap"))]
     for chart in drawn:

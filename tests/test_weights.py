@@ -200,8 +200,13 @@ def test_wrong_weights_are_refused_everywhere(name, searches, error, sentence):
 
 
 def test_a_missing_column_and_a_test_without_weights_are_refused():
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="has no column 'visits'"):
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="weights= names the column"):
         compare(world(0), "ap", weights="visits")
+    for argument in ("strategy", "query", "segments", "cluster", "weights"):
+        with pytest.raises(pl.exceptions.ColumnNotFoundError, match=f"{argument}= names the col"):
+            summarise(world(0), "ap", **{argument: "visits"})
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="cluster= names the column"):
+        charts.dcg_curves(pl.DataFrame({"query": 1, "strategy": "a", "c": [[1]]}), "c", cluster="x")
     with pytest.raises(ValueError, match="'t' or 'permutation' if `weights` differ"):
         compare(world(0), "ap", weights="searches", test="randomised_tukey")
 

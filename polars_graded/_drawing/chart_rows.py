@@ -290,12 +290,13 @@ def find_curve_kind(curve: str) -> CurveKind | None:
 
 def find_only_curve(frame: pl.DataFrame, kind: CurveKind) -> str:
     """Return the only column of lists that is a curve of a kind."""
-    lists = frame.select(cs.list()).columns
+    lists = frame.select(cs.list() | cs.array()).columns
     names = [name for name in lists if find_curve_kind(name) == kind]
     if len(names) != 1:
+        columns = ", ".join(lists) or f"no column of lists among {', '.join(frame.columns)}"
         msg = (
             f"`curve` must name the column to draw, unless exactly one is a curve by {kind}, got "
-            f"{' and '.join(names) or ', '.join(frame.columns)}\n\n"
+            f"{' and '.join(names) or columns}\n\n"
             f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) returns a curve"
         )
         raise ValueError(msg)

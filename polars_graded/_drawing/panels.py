@@ -10,7 +10,12 @@ from typing import Any, Literal, TypeAlias
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing.style import BACKGROUND_SETTINGS, drop_default_colours, replace_labels
+from polars_graded._drawing.style import (
+    BACKGROUND_SETTINGS,
+    LETTER_WIDTH,
+    drop_default_colours,
+    replace_labels,
+)
 from polars_graded._frames.arguments import Columns
 from polars_graded._results.keys import collect_column_names
 from polars_graded._sentences.titles import name_measure
@@ -31,9 +36,6 @@ usual size."""
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Space at which no line ends."""
-
-LETTER_WIDTH = 6
-"""Mean width of a letter of an axis title, in pixels."""
 
 
 class Configurable:

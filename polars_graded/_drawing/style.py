@@ -331,6 +331,9 @@ def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
 AxisEnds: TypeAlias = tuple[float, float]
 """The values at the start and at the end of an axis."""
 
+LETTER_WIDTH = 6
+"""Mean width of a letter of an axis title, in pixels."""
+
 MAX_PAIR_LABEL_LETTERS = MAX_NAME_LETTERS // 2 + 2
 """Maximum number of letters of each of the two names of a pair."""
 
@@ -428,6 +431,18 @@ def build_pairs_axis(table: pl.DataFrame, pairs: list[str]) -> alt.Y:
     labels = dict(table.with_columns(short).select("pair", label).unique().rows())
     axis = order_axis(pairs, labelLimit=600, labelExpr=replace_labels(labels))
     return alt.Y("pair:N", title=None, **axis)
+
+
+def fill_lines(parts: Sequence[str], limit: int) -> list[str]:
+    """Return the lines of the title of an axis of `limit` pixels.
+
+    A line contains as many parts as fit.
+    """
+    lines = [parts[0]]
+    for part in parts[1:]:
+        line = f"{lines[-1]} {part}"
+        lines = [*lines[:-1], line] if LETTER_WIDTH * len(line) <= limit else [*lines, part]
+    return lines
 
 
 def build_means_axis(field: str, title: Any) -> alt.X:

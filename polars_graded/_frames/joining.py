@@ -471,13 +471,16 @@ def warn_of_missing_rows(join: Join, query_columns: Sequence[str]) -> None:
         score = find_score(join.run.columns, [strategy, query, join.doc])
         over = f"over({', '.join(map(repr, query_columns))})"
         answers = f"pl.col({score!r}).is_not_null()"
-        n_answering = join.answered[strategy].n_unique()  # without strategies that failed
-        condition = f"pl.col({strategy!r}).filter({answers}).n_unique().{over} == {n_answering}"
         if join.strategies.height == 1:
-            condition = f"{answers}.any().{over}"
-        sentence += (
-            f"\n\nHint: if they were not run, .filter({condition}) keeps the queries that were"
-        )
+            hint = f"if they were not run, .filter({answers}.any().{over}) keeps those that were"
+        else:
+            n_strategies = join.answered[strategy].n_unique()  # without those that failed
+            n_answering = f"pl.col({strategy!r}).filter({answers}).n_unique().{over}"
+            hint = (
+                f"if strategies ran on different queries, .filter({n_answering} == {n_strategies}) "
+                "keeps those that all answered"
+            )
+        sentence += f"\n\nHint: {hint}"
     warn_the_caller(DataWarning.missing, sentence)
 
 

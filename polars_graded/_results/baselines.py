@@ -119,19 +119,19 @@ def _join_query_columns(
 
     A query that only the older results have keeps its older values.
     """
-    stated = [name for name in columns if name not in identity]
-    if not stated or not {*identity} <= {*older.columns}:
+    added = [name for name in columns if name not in identity]
+    if not added or not {*identity} <= {*older.columns}:
         return older
-    rows, older = unify_keys(rows.select(*identity, *stated), older, identity)
+    rows, older = unify_keys(rows.select(*identity, *added), older, identity)
     own = [
         pl.col(name).cast(dtype, strict=False)
         for name, dtype in rows.schema.items()
-        if name in stated and name in older.columns
+        if name in added and name in older.columns
     ]
     both = pl.concat([rows, older.select(*identity, *own)], how="diagonal")
     by_query = both.unique(identity, keep="first", maintain_order=True)
     on: Any = {"on": identity, "how": "left", "nulls_equal": True, "maintain_order": "left"}
-    return older.drop(stated, strict=False).join(by_query, **on)
+    return older.drop(added, strict=False).join(by_query, **on)
 
 
 BASELINE_SUFFIX = " of the baseline"

@@ -671,8 +671,8 @@ def compute_interactions(
             "p_corrected": correct_p_values(correction, p),
         }
         # Columns of counts are left out without clusters or weights.
-        known = {name: values for name, values in statistics.items() if values is not None}
-        tables.append(make_measure_table(measure, pair_columns, ALL_QUERIES, known))
+        computed = {name: values for name, values in statistics.items() if values is not None}
+        tables.append(make_measure_table(measure, pair_columns, ALL_QUERIES, computed))
     return pl.concat(tables)
 
 

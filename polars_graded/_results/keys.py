@@ -231,9 +231,19 @@ def check_columns_of_results(
             msg = "`per_query` must have a row per grader, strategy and query, got none"
             raise ValueError(msg)
         check_graders_named(rows, "per_query")
-    check_columns("per_query", [*key_columns, *keys.unit_columns, *requested], rows.columns)
+    by_argument = {"strategy": [keys.strategy], "query": keys.queries, "segments": segments}
+    for argument, names in by_argument.items():
+        check_columns("per_query", names, rows.columns, argument=argument)
+    _check_unit_columns(rows, keys)
+    check_columns("per_query", requested, rows.columns)
     if grader is not None:
         check_choice("grader", grader, rows[GRADER].unique(maintain_order=True))
+
+
+def _check_unit_columns(rows: pl.DataFrame, keys: Keys) -> None:
+    """Raise if a column of clusters or of weights does not exist."""
+    check_columns("per_query", list_columns(keys.cluster), rows.columns, argument="cluster")
+    check_columns("per_query", list_columns(keys.weights), rows.columns, argument="weights")
 
 
 def refuse_no_graders() -> NoReturn:
@@ -314,8 +324,8 @@ def _check_one_each(
     units: pl.DataFrame, identity: Sequence[str], column: str, names: Sequence[str]
 ) -> None:
     """Raise if a query has several clusters, or several weights, in a segment."""
-    stated = units.select(*identity, column).unique(maintain_order=True)
-    unclear = stated.filter(pl.struct(identity).is_duplicated()).to_series().unique().sort()
+    distinct = units.select(*identity, column).unique(maintain_order=True)
+    unclear = distinct.filter(pl.struct(identity).is_duplicated()).to_series().unique().sort()
     if len(unclear):
         noun = column.partition(" ")[0]
         msg = (
@@ -353,7 +363,7 @@ def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     One column identifies a query. Without `keys.cluster` or `keys.weights`, the rows lack the
     column.
     """
-    check_columns("per_query", keys.unit_columns, rows.columns)
+    _check_unit_columns(rows, keys)
     units = read_units(rows, keys)
     rows = rows.drop(list_unit_columns(units), strict=False)
     return rows.join(units, on=keys.identity, nulls_equal=True, maintain_order="left")

@@ -129,7 +129,8 @@ def paper_table(
     comparison = pl.DataFrame(schema={"p_corrected": pl.Float64})
     if len(names) > 1 or baseline is not None:
         comparison = compare_results(results, options, baseline)
-    letters = dict(zip(names, LETTERS, strict=False)) if baseline is None else {}
+    has_letters = baseline is None and len(names) > 1
+    letters = dict(zip(names, LETTERS, strict=False)) if has_letters else {}
     part_columns, strategy = ["measure", *results.keys.segments], results.strategies.name
     findings = comparison.filter(is_significant(options.level))
     superscripts = _find_superscripts(findings, part_columns, strategy, letters)
@@ -151,9 +152,9 @@ def _find_superscripts(
 ) -> dict[Any, str]:
     """Return the superscripts of each strategy in each column of the table.
 
-    The superscripts are the letters of the strategies that are significantly worse. If `letters` is
-    empty, there is a baseline. Then the superscript is + for a strategy that is significantly
-    better than the baseline, and - for a worse one.
+    The superscripts are the letters of the strategies that are significantly worse. `letters` is
+    empty if there is a baseline, or a single strategy. With a baseline, the superscript is + for a
+    strategy that is significantly better than the baseline, and - for a worse one.
     """
     superscripts: dict[Any, str] = defaultdict(str)
     for row in findings.rows(named=True):
@@ -211,7 +212,7 @@ class Writer(NamedTuple):
     raised: Callable[[str], str]
     write: Callable[[list[str], list[list[str]], str], list[str]]
     """Function that takes a head, rows and a caption, and returns the lines of the table. Rows
-    have a letter before the first column of the head, unless there is a baseline."""
+    have a letter before the first column of the head, if there are letters."""
 
     def write_cell(self, mean: str, signs: str, *, best: bool) -> str:
         """Return the cell of a mean, with its superscripts."""

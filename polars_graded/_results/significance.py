@@ -27,7 +27,7 @@ from polars_graded._results.measure_values import (
     split_into_parts,
 )
 from polars_graded._sentences import format_count, name_one
-from polars_graded._sentences.verdicts import FindingCounts, RankCoverage, Tested, write_untested
+from polars_graded._sentences.verdicts import FindingCounts, RankCoverage, Tested
 
 TestName: TypeAlias = Literal["t", "permutation", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
@@ -620,11 +620,11 @@ def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
     """Return the names of the tests in a table, such as "paired t test, Holm"; "" without tests.
 
     With `alone`, the names of corrections are left out, since each pair is tested alone. If all
-    results are those of a single query or cluster, the text states that it cannot be tested.
+    results are those of a single query or cluster, the text is "only one query".
     """
     tests = _list_tests(table)
     if tests and (single := find_single_unit(table)) is not None:
-        return write_untested(single)
+        return f"only one {single}"
     # A test that needs no correction has only its own name.
     names = [
         TESTS[test].name
@@ -652,9 +652,17 @@ def find_single_unit(table: pl.DataFrame) -> str | None:
 
 
 def name_p(table: pl.DataFrame) -> str:
-    """Return "p" if the table states that no p value was corrected, else "corrected p"."""
-    corrections = {correction for _, correction in _list_tests(table)}
-    return "p" if corrections == {"none"} else "corrected p"
+    """Return "p" if no p value of the table was corrected, else "corrected p".
+
+    The only test of a measure is not corrected. If the table is a part of a larger one, its p value
+    is.
+    """
+    tests = _list_tests(table)
+    tested = table.drop_nulls("p_corrected")
+    is_lone = tested["measure"].is_unique().all() and "p_value" in table.columns
+    is_lone = is_lone and tested["p_value"].equals(tested["p_corrected"], check_names=False)
+    is_uncorrected = {correction for _, correction in tests} == {"none"}
+    return "p" if is_uncorrected or (tests and is_lone) else "corrected p"
 
 
 def describe_agreement(table: pl.DataFrame) -> str:

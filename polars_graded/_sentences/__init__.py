@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 MAX_NAME_LETTERS = 40
@@ -38,10 +39,33 @@ def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
 
 
 def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> list[str]:
-    """Return names in one line each, shortened; unshortened if two of them would become equal."""
+    """Return names in one line each, shortened so that different names stay different.
+
+    Names that differ only in the middle keep the part where they differ. If that is not enough, all
+    names stay as they are.
+    """
     lines = [" ".join(str(name).split()) or "''" for name in names]
-    short = [shorten_name(line, max_letters) for line in lines]
-    return short if len({*short}) == len({*lines}) else lines
+    short_names = {line: shorten_name(line, max_letters) for line in lines}
+    lines_by_short = {
+        short: [line for line in short_names if short_names[line] == short]
+        for short in short_names.values()
+    }
+    for alike in lines_by_short.values():
+        if len(alike) > 1:
+            in_all = takewhile(lambda letters: len({*letters}) == 1, zip(*alike, strict=False))
+            start = len([*in_all]) - max_letters // 3
+            short_names |= {line: _cut_ends(line, start, max_letters) for line in alike}
+    is_distinct = len({*short_names.values()}) == len(short_names)
+    return [short_names[line] for line in lines] if is_distinct else lines
+
+
+def _cut_ends(line: str, start: int, max_letters: int) -> str:
+    """Return a part of a long line from about `start`, with an ellipsis for each end cut off."""
+    start = max(0, min(start, len(line) - max_letters + 1))
+    before = "…" if start else ""
+    if len(before) + len(line) - start <= max_letters:
+        return before + line[start:]
+    return f"{before}{line[start : start + max_letters - len(before) - 1]}…"
 
 
 def escape_markdown(text: Any) -> str:

@@ -217,7 +217,7 @@ class Facts(NamedTuple):
     title: str
     """Name of the measure for readers."""
     best: str
-    """Which values are better: "highest", "lowest" or "none"."""
+    """Best values: "highest", "lowest" or "none"."""
     queries: int
     """Number of queries."""
     means: Sequence[float | None]
@@ -266,8 +266,13 @@ def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per c
     interval = f"{_write_interval(pair, leader, side, tested)}."
     if tested.baseline == other and pair["p_corrected"] is not None:
         doubt = [] if pair["significant"] else ["Undecided whether "]
-        better = [" is better than the baseline ", other, f": its mean {best}, is {gap}{interval}"]
-        return [*doubt, leader, *better]
+        better = [
+            " is better than the baseline ",
+            other,
+            f": its mean {best}, is {gap} that of ",
+            other,
+        ]
+        return [*doubt, leader, *better, interval]
     if tested.baseline is None and facts.may_be_first == [leader]:
         return [leader, f" is clearly first: its mean {best}, is {gap} that of ", other, interval]
     # Without all tests, no strategy can be called first, and a doubt would have no reason.

@@ -190,7 +190,9 @@ def _draw_curves(
     curves = {"value": curve} | ({} if column is None else {"ideal": column})
     check_columns("frame", [*curves.values(), strategy], frame.columns)
     for name in curves.values():
-        if not isinstance(dtype := frame.schema[name], pl.List | pl.Null):
+        if isinstance(dtype := frame.schema[name], pl.Array):
+            frame = frame.with_columns(pl.col(name).arr.to_list())
+        elif not isinstance(dtype, pl.List | pl.Null):
             msg = f"{name!r} must have a list per query, as evaluate() returns it, got {dtype}"
             raise TypeError(msg)
     keys = passed_keys.find(frame)

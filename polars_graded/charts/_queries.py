@@ -182,14 +182,17 @@ def precision_histogram(
     if order == "query":
         x_title = ", ".join(_list_name_parts(results.keys.queries, panel_columns))
     by_position = alt.EncodingSortField("position", op="min")
-    y_title = f"{titles.name_measure(measure)}: {' − '.join(shorten_names(both, 16))}"
+    one, other = shorten_names(both, 16)
+    parts_of_title = [f"{titles.name_measure(measure)}:", f"{one} \N{MINUS SIGN}", other]
+    height = HEIGHT if len(parts) == 1 else PANEL_HEIGHT
+    y_title = style.fill_lines(parts_of_title, height)
     # A legend with the words "better" needs no title.
     label = f"({style.write_short_label(both)}) + ' better'"
     legend = style.build_legend(both, orient="top", title=None, labelExpr=label)
     better = f"better {results.keys.strategy}"
     shared = alt.Encoding(
         x=alt.X(title=x_title, sort=by_position, axis=axis),
-        y=alt.Y(title=y_title, axis=alt.Axis(titleLimit=300)),
+        y=alt.Y(title=y_title, axis=alt.Axis(titleLimit=height + 20)),
         color=style.encode_names(both, better, colours, field="better", legend=legend),
     )
     layers = [*_draw_differences(bars), *_draw_mean(interval_name)]
@@ -539,7 +542,9 @@ def explore(
     for view, name in zip(views, layer_names, strict=True):
         view.layer[0] = view.layer[0].encode(color=colour, tooltip=tooltip).properties(name=name)
     beside = alt.HConcatChart(hconcat=views, spacing=VIEW_SPACING, bounds="flush")
-    means = _write_selected_means(brush, labels, table.height, is_weighted=is_weighted)
+    # A line with four long names would be wider than the views.
+    words = {"difference": "difference"} if len(one + other) > MAX_AXIS_NAME_LETTERS else {}
+    means = _write_selected_means(brush, labels | words, table.height, is_weighted=is_weighted)
     # Otherwise, a chart beside this one would add its values to the legend.
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
     chart: Any = ViewsChart(data=table, vconcat=[beside, means], resolve=own_colours)
@@ -562,8 +567,11 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
     """Draw each query as a point, and as a bar of its difference, the highest first."""
     n, ends = table.height, style.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
     x, y = (
-        {"title": f"{measure} of {labels[name]}", **style.bound_axis(ends)}
-        for name in ("value_b", "value_a")
+        {
+            "title": style.fill_lines([f"{measure} of", labels[name]], limit),
+            **style.bound_axis(ends, titleLimit=limit + 20),
+        }
+        for name, limit in (("value_b", VIEW_WIDTH), ("value_a", VIEW_HEIGHT))
     )
     size = POINT_SIZE * min(1, math.sqrt(MAX_LARGE_POINTS / n))
     points = alt.Chart().mark_point(filled=True, size=size, opacity=0.7)
@@ -574,7 +582,9 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
     bars = alt.Chart().mark_bar(orient="vertical", size=width)
     bars = bars.encode(
         x=alt.X("position:Q", title="queries, sorted by difference", **limits),
-        y=alt.Y("difference:Q", title=labels["difference"], stack=None),
+        y=alt.Y(
+            "difference:Q", title=labels["difference"], stack=None, axis=alt.Axis(titleLimit=280)
+        ),
     )
     diagonal = {"value_b": repr(ends[0]), "value_a": repr(ends[0]), "end": repr(ends[1])}
     equal = style.build_one_row().transform_calculate(**diagonal).mark_rule(clip=True)

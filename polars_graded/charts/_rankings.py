@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -326,9 +327,10 @@ def _draw_tiles(
     # The fill shows grades, since `color` encodes strategies in all charts.
     scale = style.build_cell_scale(highest)
     scale.domain = [irrelevant, highest]
-    # Without this count, the legend of the grades 0 and 1 would also show 0.5.
+    # Without these values, the legend of the grades 0 and 1 would also show 0.5.
     are_whole = (documents["grade"] % 1 == 0).all()
-    legend = alt.Legend(tickCount=min(5, highest - irrelevant) if are_whole else 5)
+    ticks = _choose_grade_ticks(irrelevant, highest)
+    legend = alt.Legend(values=ticks) if are_whole else alt.Legend(tickCount=5)
     fill = alt.Fill("shade:Q", title=grade, scale=scale, legend=legend)
     judged = "isValid(datum.grade)"
     filled = tiles.mark_rect(strokeWidth=0.7).encode(
@@ -424,6 +426,14 @@ def _list_document_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip
     gains = ["gain"] if "gain" in table.columns else []
     tooltips += [*style.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
     return style.list_tooltips(*tooltips)
+
+
+def _choose_grade_ticks(lowest: float, highest: float) -> list[float]:
+    """Return up to 6 values for the legend of whole grades, with both ends of the scale."""
+    step = math.ceil((highest - lowest) / 5)
+    inner = (lowest + step * i for i in range(5))
+    # A value just below the highest one would touch it.
+    return [*(value for value in inner if value < highest - step / 2), highest]
 
 
 def _select_part(name: str, *, x: str = "column", y: str = "y", **calculated: str) -> alt.Chart:

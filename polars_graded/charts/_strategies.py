@@ -381,8 +381,8 @@ def write_finding(comparison: pl.DataFrame, level: float) -> str:
         only_strategy = names[0] if comparison.height == 1 else None
         row_word = "comparisons" if comparison.height > len(strategies) else "strategies"
         sentence = verdicts.compare_with_baseline(counts, baseline, only_strategy, row_word)
-    has_one_test = comparison["measure"].n_unique() == comparison.height
-    return verdicts.write_title(sentence, name_tests(comparison, alone=has_one_test))
+    is_alone = comparison["measure"].is_unique().all() and name_p(comparison) == "p"
+    return verdicts.write_title(sentence, name_tests(comparison, alone=is_alone))
 
 
 def _find_sides(comparison: pl.DataFrame) -> list[tuple[Any, int, str]]:
@@ -488,7 +488,8 @@ def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: fl
     shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
     # A line does not end inside of this text.
     hollow = [text for text in HOLLOW if text in table["significance"]] or [UNDECIDED]
-    key = f"● {name_p(table)} ≤ {level:g} ○ {' or '.join(hollow)}".replace(" ", panels.NO_BREAK)
+    filled = f"● {name_p(table)} ≤ {level:g} " if table["p_corrected"].count() else ""
+    key = f"{filled}○ {' or '.join(hollow)}".replace(" ", panels.NO_BREAK)
     return [*mark_notes, key, *shaded]
 
 

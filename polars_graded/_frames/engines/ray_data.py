@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def read_schema(dataset: Any) -> pl.Schema:
     """Return the columns of a frame with the data types of Polars."""
-    return convert_schema(_read_arrow_schema(dataset))
+    return convert_schema(_find_arrow_schema(dataset))
 
 
 def find_distinct(dataset: Any, column: str) -> pl.Series:
@@ -31,7 +31,7 @@ def evaluate_rows(request: Request, dataset: Any) -> Any:
     from ray.data import DataContext
 
     buckets = DataContext.get_current().default_hash_shuffle_parallelism
-    schema = build_result_schema(request, _read_arrow_schema(dataset), "Ray Data")
+    schema = build_result_schema(request, _find_arrow_schema(dataset), "Ray Data")
     columns = request.needed_columns
     rows = dataset.map_batches(
         _assign_buckets,
@@ -68,7 +68,7 @@ def _measure_bucket(table: pa.Table, worker: Worker) -> pa.Table:
     return worker(table)
 
 
-def _read_arrow_schema(dataset: Any) -> pa.Schema:
+def _find_arrow_schema(dataset: Any) -> pa.Schema:
     """Return the schema of a dataset.
 
     To find it, Ray Data may have to read a part of the data.
