@@ -192,7 +192,7 @@ KEY = ["text", "device"]
 def test_a_hint_keeps_the_queries_that_the_run_answered(columns):
     run = RUN.filter(pl.col("text") > 2).select(*KEY, "doc", **columns)
     joined, message = caught_messages(lambda: join_judgments(run, JUDGED, query=KEY))
-    code = re.search(r"if they were not run, (\.filter\(.*\)) keeps the queries", message)[1]
+    code = re.search(r"if they were not run, (\.filter\(.*\)) keeps those", message)[1]
     judged = JUDGED.filter(pl.col("text") > 2)
     expected = mean(join_judgments(run, judged, query=KEY), query=KEY, by=[*columns])
     assert mean(eval(f"joined{code}"), query=KEY, by=[*columns]) == expected
@@ -202,7 +202,7 @@ def test_a_hint_keeps_the_queries_that_the_run_answered(columns):
 def test_a_hint_keeps_the_queries_that_all_strategies_answered():
     runs = {"a": RUN.filter(pl.col("text") > 2), "b": RUN.filter(pl.col("text") < 7), "c": RUN}
     joined, message = caught_messages(lambda: join_judgments(runs, JUDGED, query=KEY))
-    code = re.search(r"if they were not run, \.(filter\(.*\)) keeps the queries", message)[1]
+    code = re.search(r"different queries, \.(filter\(.*\)) keeps those", message)[1]
     kept = eval(f"joined.{code}", {"pl": pl, "joined": joined})
     assert kept["text"].unique().sort().to_list() == [3, 4, 5, 6]
     assert mean(kept, query=KEY, strategy="strategy") == mean(

@@ -32,7 +32,7 @@ TWO = frame_of(
 
 
 LACKING = "judged queries without a row in `run` count as failures: "
-ASKED_ALIKE = "Hint: if they were not run, .filter("
+ASKED_ALIKE = "Hint: if strategies ran on different queries, .filter("
 expected_to_lack = pytest.mark.filterwarnings(f"ignore:{LACKING}")
 
 
