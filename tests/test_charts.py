@@ -335,7 +335,7 @@ ERRORS = {
         "recall_precision_curves",
         without("interpolated_precision"),
         {"curve": None},
-        "unless exactly one is a curve by recall, got no column of lists among strategy",
+        "unless exactly one is a curve by recall, got dcg_curve@20, ideal_dcg_curve@20",
     ),
     "a query twice": ("dcg_curves", first_again, {}, "`frame` must"),
     "a strategy twice": (
@@ -536,6 +536,8 @@ def test_arrays_are_curves_as_lists_are():
     frame = pl.DataFrame({"strategy": "a", "query": [1, 2], "cg_curve@2": [[1, 2], [2, 4]]})
     arrays = frame.with_columns(pl.col("cg_curve@2").list.to_array(2))
     assert charts.dcg_curves(arrays).data["value"].to_list() == [1.5, 3]
+    with pytest.raises(ValueError, match="got no column of lists among strategy, query"):
+        charts.dcg_curves(frame.select("strategy", "query"))
 
 
 def test_numbers_by_rank_are_refused_as_curves():
