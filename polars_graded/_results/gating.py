@@ -244,7 +244,7 @@ def assert_no_worse(
     ... )
     >>> assert_no_worse(per_query, "ap", baseline="main", margin=0.05)
     Traceback (most recent call last):
-    AssertionError: ap: new is worse than main by 0.15 (-0.166 to -0.134), beyond the margin ...
+    AssertionError: ap: new is worse than main by 0.15 (0.134 to 0.166), beyond the margin ...
     """
     __tracebackhide__ = True
     verdicts = gate(per_query, *measures, baseline=baseline, margin=margin, **options)

@@ -302,13 +302,13 @@ def comparison_forest(
     >>> comparison = compare(per_query, baseline="bm25")
     >>> comparison.pipe(comparison_forest, confidence=0.9).data.select("pair", "significance")
     shape: (1, 2)
-    ┌──────┬───────────────────┐
-    │ pair ┆ significance      │
-    │ ---  ┆ ---               │
-    │ str  ┆ str               │
-    ╞══════╪═══════════════════╡
-    │ ours ┆ corrected p ≤ 0.1 │
-    └──────┴───────────────────┘
+    ┌──────┬──────────────┐
+    │ pair ┆ significance │
+    │ ---  ┆ ---          │
+    │ str  ┆ str          │
+    ╞══════╪══════════════╡
+    │ ours ┆ p ≤ 0.1      │
+    └──────┴──────────────┘
     """
     level = check_level(confidence)
     frame = check_collected("comparison", comparison)
