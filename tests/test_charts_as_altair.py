@@ -62,9 +62,9 @@ def test_the_title_of_a_histograms_axis_fits_its_panel(panel, lines):
         }
     )
     spec = charts.precision_histogram(frame, "ap(threshold=2)", *both, panel=panel).to_dict()
-    y = (spec["spec"] if panel else spec)["layer"][0]["encoding"]["y"]
-    assert y["title"][-1] == "BM25 wi…pansions"
-    assert len(y["title"]) == lines
+    title = (spec["spec"] if panel else spec)["encoding"]["y"]["title"]
+    assert title[-1] == "BM25 wi…pansions"
+    assert len(title) == lines
 
 
 def test_a_histogram_takes_colours():
