@@ -153,8 +153,8 @@ def plan_dtype(
     expr = pl.lit(None, dtype=dtype)
     for column, rule, types in checked_rules:
         allowed = cs.by_name(column.meta.output_name()) & types  # no column if the type is refused
-        named = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
-        expr = pl.struct(pl.lit(None).alias(""), named).struct.field(rule)
+        rule_field = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
+        expr = pl.struct(pl.lit(None).alias(""), rule_field).struct.field(rule)
     return pl.dtype_of(expr) if checked_rules else dtype
 
 

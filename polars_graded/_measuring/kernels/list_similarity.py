@@ -502,12 +502,9 @@ def _average_ranks(lists: RankedLists, is_kept: Mask) -> Floats:
     ranks = lists.ranks.keep(is_kept)
     if not lists.are_tied or not len(ranks.values):
         return ranks.position_as_float
-    tops = lists.tops[is_kept]
-    is_first = np.append(
-        True, (tops[1:] != tops[:-1]) | (ranks.query_index[1:] != ranks.query_index[:-1])
-    )
-    starts = np.flatnonzero(is_first)
-    sizes = np.diff(starts, append=len(tops))
+    tops = ranks.of(lists.tops[is_kept].astype(np.float64))
+    starts = np.flatnonzero(~tops.compare_with_previous(np.equal))
+    sizes = np.diff(starts, append=len(tops.values))
     return repeat_each(ranks.position[starts] + (sizes - 1) / 2, sizes)
 
 

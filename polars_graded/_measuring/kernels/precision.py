@@ -170,8 +170,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     is_judged = ~np.isnan(ranked.values)
     if ties == "average":
         is_hit = queries.is_relevant(ranked.values, threshold)
-        is_other, starts = ~is_hit & is_judged, queries.tie_starts
-        sizes = np.diff(starts, append=len(is_hit))
+        is_other, starts, sizes = ~is_hit & is_judged, queries.tie_starts, queries.tie_sizes
         tied = np.add.reduceat(is_other, starts, dtype=np.float64)
         # Judged, irrelevant documents above a hit: all in earlier tie groups, and half of those in
         # the tie group of the hit.

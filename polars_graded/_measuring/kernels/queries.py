@@ -428,9 +428,7 @@ class Queries:
         """Return the index of the first document of each tie group."""
         if not len(self.tie_groups.values):
             return np.arange(len(self.ranked.values))
-        is_first = np.diff(self.tie_groups.values, prepend=np.nan) != 0
-        is_first[self.tie_groups.offsets[:-1][self.tie_groups.lengths > 0]] = True
-        return np.flatnonzero(is_first)
+        return np.flatnonzero(~self.tie_groups.compare_with_previous(np.equal))
 
     @cached_property
     def tie_sizes(self) -> Integers:
