@@ -13,7 +13,7 @@ import polars as pl
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, N_TIE_ORDERS, Judged, Queries
+from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
 from polars_graded._measuring.measures import Measure
@@ -183,11 +183,10 @@ def _find_dependence_on_ties(
 ) -> Mask:
     """Return the mask of queries for which the order of ties changes a value.
 
-    For most measures, the value never gets worse when a document moves above a worse one. The order
-    "worst document first" then gives the worst value, and "best document first" the best. The
-    order of ties changes the value if and only if these two values differ. For measures that
-    `may_fall` or use further columns, such as popularity, no order gives a bound, so the order of
-    the ranking is also compared with `N_TIE_ORDERS` other orders.
+    The value of a measure never gets worse when a document moves above a worse one, unless the
+    measure `may_fall`. The order "worst document first" then gives the worst value, and "best
+    document first" the best. For measures of further columns, such as popularity, no order gives a
+    bound. They count as dependent if tied documents differ at ranks that the measure uses.
     """
     is_dependent = np.zeros(len(queries.ranked.lengths), bool)
     undecided = queries.with_differing_tied_grades
@@ -197,17 +196,13 @@ def _find_dependence_on_ties(
             _compute_values, measure, options, fill_value=_choose_fill_value(measure, ranking)
         )
         if inputs := measure.definition.inputs:
-            tied = queries.find_differing_ties(
+            is_dependent |= queries.mask_differing_ties(
                 inputs, measure.ranked_depth, depends_on_set=measure.definition.ignores_order
             )
-            if tied is not None:
-                is_dependent |= _compare_tie_orders(compute, tied)
         elif undecided is not None:
             worst, is_unusable = _compute_usable(compute, undecided.pessimistic)
             best, is_unusable_too = _compute_usable(compute, undecided.optimistic)
             is_dependent |= is_unusable | is_unusable_too | _differ(worst, best)
-            if measure.may_fall:
-                is_dependent |= _compare_tie_orders(compute, undecided)
             undecided = _drop_decided(undecided, is_dependent)
     return is_dependent
 
@@ -223,18 +218,6 @@ def _drop_decided(undecided: Queries, is_dependent: Mask) -> Queries | None:
     if not is_open.any():
         return None
     return undecided.keep_queries(is_open) if 2 * is_open.sum() <= is_filled.sum() else undecided
-
-
-def _compare_tie_orders(compute: Compute, queries: Queries) -> Mask:
-    """Return the mask of queries whose value differs in another order of ties."""
-    values, is_dependent = _compute_usable(compute, queries)
-    for number in range(N_TIE_ORDERS):
-        queries = queries.keep_queries(~is_dependent)
-        if not len(queries.ranked.values):
-            break
-        others, is_unusable = _compute_usable(compute, queries.reorder_ties(number))
-        is_dependent |= is_unusable | _differ(values, others)
-    return is_dependent
 
 
 def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged, Mask]:

@@ -37,11 +37,6 @@ MAX_RELEVANCE = 1e300
 """Maximum relevance or gain for which sums over documents stay within a double's range."""
 BELOW_ALL_GRADES = -np.finfo(np.float64).max
 """Number that stands for the grade of unjudged documents, which come after or before all grades."""
-TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
-"""Irrational numbers. Each number x gives a pseudo-random order: documents are sorted by x, 2x, 3x
-and so on, modulo 1."""
-N_TIE_ORDERS = 3 + len(TIE_SHUFFLES)
-"""Number of orders in which `reorder_ties` can put tied documents."""
 MAX_SUM_ERROR = 1e-9
 """Maximum relative difference that rounding may cause between two sums of the same numbers."""
 
@@ -330,70 +325,45 @@ class Queries:
         """Return the queries with each tie group in the order best to worst, unjudged last."""
         return self.sort_ties(-np.nan_to_num(self.ranked.values, nan=BELOW_ALL_GRADES))
 
-    def reorder_ties(self, number: int) -> Queries:
-        """Return the queries with each tie group in one of `N_TIE_ORDERS` orders.
-
-        Order 0 is the reverse. In order 1, the last document moves to the front, and in order 2,
-        the first document moves to the end. Orders 3 and above are pseudo-random permutations. They
-        depend only on `position` and on the size of the group.
-        """
-        sizes = repeat_each(self.tie_sizes, self.tie_sizes)
-        place = np.arange(len(sizes)) - repeat_each(self.tie_starts, self.tie_sizes)
-        match number:
-            case 0:
-                numbers = -place
-            case 1:
-                numbers = (place + 1) % sizes
-            case 2:
-                numbers = (place - 1) % sizes
-            case _:
-                numbers = (place + 1) * TIE_SHUFFLES[number - 3] % 1
-        return self.sort_ties(numbers.astype(np.float64))
-
     @cached_property
     def with_differing_tied_grades(self) -> Queries | None:
         """Return the queries in which tied documents differ in grade.
 
-        Two null grades are equal. The lists of these queries are at full depth, and all other
-        queries have empty lists. The result is None if no query has tied documents that differ.
+        The lists of these queries are at full depth, and all other queries have empty lists. The
+        result is None if no query has tied documents that differ.
         """
-        return self.find_differing_ties([], None)
+        differ = self.mask_differing_ties()
+        if self.full is None or not differ.any():
+            return None
+        return replace(self.full, judged=self.judged, inputs={}).keep_queries(differ)
 
-    def find_differing_ties(
-        self, names: Iterable[str], depth: int | None, *, depends_on_set: bool = False
-    ) -> Queries | None:
-        """Return the queries in which tied documents differ; None if there are none.
+    def mask_differing_ties(
+        self, names: Iterable[str] = (), depth: int | None = None, *, depends_on_set: bool = False
+    ) -> Mask:
+        """Return the mask of queries in which tied documents differ.
 
         Two documents differ if they have different grades, or different values of an input in
-        `names`; those of labels and vectors are always different. Two nulls are equal. Queries
-        without tied documents that differ get empty lists.
-        The result has no inputs other than `names`.
+        `names`; those of labels and vectors are always different. Two nulls are equal.
 
-        Without `depth`, lists are at full depth. With `depth`, tie groups whose first rank is
-        greater than `depth` are left out.
-
-        `depends_on_set` means that the measure depends only on the set of the first `depth`
-        documents. A tie group can change this set only if its last rank is greater than `depth`, so
-        other groups do not count. Without `depth`, no group can change the set, and the result is
-        None.
+        With `depth`, tie groups whose first rank is greater than `depth` do not count.
+        `depends_on_set` means that a measure depends only on the set of the first `depth`
+        documents. A tie group can change this set only if its last rank is greater than `depth`.
+        Without `depth`, no group can change the set.
         """
-        if self.full is None or (depends_on_set and depth is None):
-            return None
-        inputs = {name: self.full.inputs[name] for name in names}
-        full = replace(self.full, judged=self.judged, inputs=inputs)
-        if depth is not None:
-            first_ranks = full.ranked.position[full.tie_starts]
-            full = full.keep(repeat_each(first_ranks <= depth, full.tie_sizes))
+        full = self.full
+        if full is None or (depends_on_set and depth is None):
+            return np.zeros(len(self.ranked.lengths), bool)
         differs = np.zeros(len(full.ranked.values), bool)
-        for column in (full.ranked, *full.inputs.values()):
+        for column in (full.ranked, *(full.inputs[name] for name in names)):
             values = np.nan_to_num(column.values, nan=-np.inf)  # so that two NaN are equal
             differs |= column.of(values).compare_with_previous(np.not_equal)
         differs &= full.tie_groups.compare_with_previous(np.equal)
-        if depends_on_set and depth is not None:
-            last_ranks = full.ranked.position[full.tie_starts] + full.tie_sizes - 1
-            differs &= repeat_each(last_ranks > depth, full.tie_sizes)
-        has_differing_ties = full.ranked.count(differs) > 0
-        return full.keep_queries(has_differing_ties) if has_differing_ties.any() else None
+        if depth is not None:
+            first_rank = full.ranked.position[full.tie_starts]
+            last_rank = first_rank + full.tie_sizes - 1
+            counts = (first_rank <= depth) & ((last_rank > depth) | (not depends_on_set))
+            differs &= repeat_each(counts, full.tie_sizes)
+        return full.ranked.count(differs) > 0
 
     def keep_queries(self, chosen: Mask) -> Queries:
         """Return the queries, with empty lists for queries that are not chosen."""
