@@ -129,9 +129,9 @@ class PairComputation(Computation):
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
         """Return the values of each pair of strategies for the queries of a chunk."""
         columns = dict(zip(self.lists, chunk, strict=True))
-        judged = self.find_judged(columns)
-        first, n = find_span([each.inputs["number"] for each in judged.values()])
-        ranked = [RankedLists.of(each, first, n) for each in self.rank(columns, judged)]
+        judgments = self.find_judgments(columns)
+        first, n = find_span([each.inputs["number"] for each in judgments.values()])
+        ranked = [RankedLists.of(each, first, n) for each in self.rank(columns, judgments)]
         return [self._compare(ranked[a], ranked[b]) for a, b in self.pairs.T]
 
     @property

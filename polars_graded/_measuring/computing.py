@@ -13,7 +13,7 @@ import polars as pl
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judged, Queries
+from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judgments, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
 from polars_graded._measuring.measures import Measure
@@ -93,7 +93,7 @@ class Computation:
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
         """Return the values of each strategy for the queries of a chunk."""
         columns = dict(zip(self.lists, chunk, strict=True))
-        return [*map(self._measure, self.rank(columns, self.find_judged(columns)))]
+        return [*map(self._measure, self.rank(columns, self.find_judgments(columns)))]
 
     @property
     def values_per_query(self) -> int:
@@ -105,37 +105,37 @@ class Computation:
         """Return the columns of all strategies; those that strategies share occur once."""
         return [*dict.fromkeys(each for documents in self.strategies for each in documents.lists)]
 
-    def find_judged(self, columns: Mapping[Lists, Ragged]) -> dict[Lists, Judged]:
-        """Return the judged documents for each column of grades, which strategies may share.
+    def find_judgments(self, columns: Mapping[Lists, Ragged]) -> dict[Lists, Judgments]:
+        """Return the judgments for each column of grades, which strategies may share.
 
         `columns` are the columns of a chunk.
         """
-        scale, judged = self.ranking.scale, dict[Lists, Judged]()
+        scale, judgments = self.ranking.scale, dict[Lists, Judgments]()
         for documents in self.strategies:
-            if documents.grades not in judged:
-                judged[documents.grades] = Judged.of(
+            if documents.grades not in judgments:
+                judgments[documents.grades] = Judgments.of(
                     columns[documents.grades],
                     scale.irrelevant,
                     scale.relevant_from,
                     {name: columns[column] for name, column in documents.inputs.items()},
                     documents.labels,
                 )
-        return judged
+        return judgments
 
     def rank(
-        self, columns: Mapping[Lists, Ragged], judged: Mapping[Lists, Judged]
+        self, columns: Mapping[Lists, Ragged], judgments: Mapping[Lists, Judgments]
     ) -> Iterator[Queries]:
         """Yield the ranked queries of each strategy, so that only one is in memory at a time."""
         for documents in self.strategies:
             yield Queries.ranked_by(
-                judged[documents.grades],
+                judgments[documents.grades],
                 None if documents.scores is None else columns[documents.scores],
                 None if documents.tie_groups is None else columns[documents.tie_groups],
                 descending=documents.descending,
                 condensed=self.ranking.condensed,
                 depth=find_depth(self.measures),
                 max_grade=self.ranking.scale.max_grade,
-                judged_is_shared=len(judged) < len(self.strategies),
+                shares_judgments=len(judgments) < len(self.strategies),
             )
 
     def _measure(self, queries: Queries) -> ChunkValues:
@@ -272,7 +272,7 @@ def _compute_values(
     values: Floats | Ragged = definition.kernel(queries, **options)
     if not definition.needs_relevant:
         return values
-    defined = queries.is_relevant(queries.judged.highest, arguments.get("threshold"))
+    defined = queries.is_relevant(queries.judgments.highest, arguments.get("threshold"))
     if isinstance(values, Ragged):
         defined_per_value = np.repeat(defined, values.lengths)
         return values.of(_fill_undefined(measure, defined_per_value, values.values, fill_value))

@@ -57,7 +57,7 @@ def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
     starts = repeat_each(queries.ranked.offsets[:-1], hits.lengths)
     other = pooled - relevant - unjudged[starts + hits.rank - 1]
     share = (relevant + INFERRED_PRIOR) / (relevant + other + 2 * INFERRED_PRIOR)
-    return hits.sum((1 + pooled * share) / hits.rank) / queries.judged.n_relevant(threshold)
+    return hits.sum((1 + pooled * share) / hits.rank) / queries.judgments.n_relevant(threshold)
 
 
 def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
@@ -90,8 +90,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     adds up to min(W_j, W_p), so Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
     ranked = queries.replace_grades(queries.hits(n, None))
-    judged = queries.replace_grades(queries.judged.relevant)
-    highest = queries.relevance(queries.judged.highest)
+    relevant = queries.replace_grades(queries.judgments.relevant)
+    highest = queries.relevance(queries.judgments.highest)
     if levels is not None:
         # Each grade is replaced by the highest level t ≤ grade, or by 0 if there is none. This does
         # not change AP at any level.
@@ -100,12 +100,12 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
         def find_level(grades: Floats) -> Floats:
             return steps[np.searchsorted(steps, grades, side="right") - 1]
 
-        ranked, judged = (
+        ranked, relevant = (
             ranked.of(find_level(ranked.values)),
-            judged.of(find_level(judged.values)),
+            relevant.of(find_level(relevant.values)),
         )
         highest = np.full_like(highest, steps[-1])
-    return divide_by_ideal(sum_minima(ranked, judged, divide_by_count=True), highest)
+    return divide_by_ideal(sum_minima(ranked, relevant, divide_by_count=True), highest)
 
 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -115,7 +115,7 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
     cancels out. Σ V is over all judged documents.
     """
     ranked = queries.replace_grades(queries.hits(n, None))
-    judged = queries.replace_grades(queries.judged.relevant)
+    relevant = queries.replace_grades(queries.judgments.relevant)
     if levels is not None:
         # Each level is equally likely to be the lowest that satisfies a user (equal g_i in
         # Robertson et al. 2010). So V(g) is the number of levels up to g.
@@ -125,28 +125,28 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
         def count_levels(grades: Floats) -> Floats:
             return np.searchsorted(steps, grades, side="right").astype(np.float64)
 
-        ranked, judged = (
+        ranked, relevant = (
             ranked.of(count_levels(ranked.values)),
-            judged.of(count_levels(judged.values)),
+            relevant.of(count_levels(relevant.values)),
         )
     return divide_by_ideal(
-        sum_minima(ranked, judged, divide_by_count=False), judged.sum(judged.values)
+        sum_minima(ranked, relevant, divide_by_count=False), relevant.sum(relevant.values)
     )
 
 
-def sum_minima(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> Floats:
+def sum_minima(ranked: Documents, relevant: Ragged, *, divide_by_count: bool) -> Floats:
     """Return Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
 
     W(g) is the sum of the distances d_t = t - (next lower level) over the levels t ≤ g that occur
-    among the judged documents. With `divide_by_count`, each distance is divided by R_t, the
+    among the relevant documents. With `divide_by_count`, each distance is divided by R_t, the
     number of documents that reach its level.
     """
-    if judged.level_counts is None:
-        return _sum_by_bit(ranked, judged.sort_descending(), divide_by_count=divide_by_count)
-    return _sum_by_level(ranked, judged.level_counts, divide_by_count=divide_by_count)
+    if relevant.level_counts is None:
+        return _sum_by_bit(ranked, relevant.sort_descending(), divide_by_count=divide_by_count)
+    return _sum_by_level(ranked, relevant.level_counts, divide_by_count=divide_by_count)
 
 
-def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -> Floats:
+def _sum_by_level(ranked: Documents, relevant: Levels, *, divide_by_count: bool) -> Floats:
     """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level t.
 
     With `divide_by_count`, d_t is divided by R_t. The levels are those that occur in any query. A
@@ -155,8 +155,8 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
     and b - t add up to b - a. A document that does not reach one level cannot reach the next, so
     each pass drops the documents below its level.
     """
-    is_used = judged.counts.any(axis=1) & (judged.values > 0)
-    levels, n_relevant = judged.values[is_used], judged.n_reaching[is_used]
+    is_used = relevant.counts.any(axis=1) & (relevant.values > 0)
+    levels, n_relevant = relevant.values[is_used], relevant.n_reaching[is_used]
     total = np.zeros(len(ranked.lengths))
     for number, distance in enumerate(np.diff(levels, prepend=0.0)):
         ranked = ranked.keep(ranked.values >= levels[number])
@@ -165,7 +165,7 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
     return total
 
 
-def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> Floats:
+def _sum_by_bit(ranked: Documents, relevant: Ragged, *, divide_by_count: bool) -> Floats:
     """Return the result of `sum_minima`, by one pass per bit of C.
 
     C(g) is the number of judged documents at least as good as g, so a higher C is worse. Passes go
@@ -180,22 +180,22 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
     bit, rank 1 is worse than rank 3, so this pair adds W(10). Then each document adds its own W for
     the pair j = p. Each W that a pair of ranks j ≤ p adds is divided by p.
     """
-    next_lower = np.append(judged.values[1:], 0.0)
-    next_lower[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
-    steps = judged.values - next_lower
-    weights = judged.accumulate_backwards(
-        np.add, steps / judged.position if divide_by_count else steps
+    next_lower = np.append(relevant.values[1:], 0.0)
+    next_lower[relevant.offsets[1:][relevant.lengths > 0] - 1] = 0.0
+    steps = relevant.values - next_lower
+    weights = relevant.accumulate_backwards(
+        np.add, steps / relevant.position if divide_by_count else steps
     )
 
     documents = ranked.keep(ranked.values > 0)
     query, rank = documents.query_index, documents.rank
     last_as_good = np.searchsorted(
-        make_sort_key(judged.query_index, judged.values),
+        make_sort_key(relevant.query_index, relevant.values),
         make_sort_key(query, documents.values),
         side="right",
     )
     weight = weights[last_as_good - 1]
-    as_good = last_as_good - judged.offsets[query]
+    as_good = last_as_good - relevant.offsets[query]
 
     total = np.zeros(len(ranked.lengths))
     row = np.arange(len(query))

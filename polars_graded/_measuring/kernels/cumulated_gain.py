@@ -135,7 +135,7 @@ def ideal_dcg_curve(
     Without `n`, there are as many ranks as judged documents.
     """
     gains = discount_ideal(queries, n, compute_gains, gain, discount, base)
-    return sum_so_far(gains, find_curve_lengths(queries.judged.n_judged, n))
+    return sum_so_far(gains, find_curve_lengths(queries.judgments.n_judged, n))
 
 
 def ndcg_curve(
@@ -176,7 +176,7 @@ def ndcg_area(
     of judged documents, the curve keeps its last value up to rank `n`.
     """
     ranks = find_curve_lengths(queries.ranked.lengths, n)
-    lengths = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n_judged))
+    lengths = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judgments.n_judged))
     # The curve is computed only up to the rank from which it is constant. Each later rank adds the
     # last value of the curve.
     curve = ndcg_curve(queries, n, gain, discount, base, ties, gain_function, lengths)
@@ -206,7 +206,7 @@ def discount_ideal(
     base: float,
 ) -> Documents:
     """Return discounted gains of the `n` best documents in ideal order."""
-    best = queries.judged.ideal(n)
+    best = queries.judgments.ideal(n)
     return apply_discount(best.of(gain_function(queries, best, gain)), discount, base)
 
 

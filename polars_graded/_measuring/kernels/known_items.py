@@ -50,7 +50,7 @@ def _count_known_retrieved(queries: Queries, threshold: float | None) -> Integer
 def _count_known(queries: Queries, threshold: float | None) -> Integers:
     """Return |U|, the number of known relevant documents, retrieved or not."""
     return _count_marked_relevant(
-        queries, queries.judged.grades, queries.judged.inputs["known"], threshold
+        queries, queries.judgments.grades, queries.judgments.inputs["known"], threshold
     )
 
 

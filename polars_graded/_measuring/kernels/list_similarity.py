@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._measuring.kernels.queries import Judged, Queries, divide_by_ideal
+from polars_graded._measuring.kernels.queries import Judgments, Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import (
     Floats,
     Integers,
@@ -53,7 +53,7 @@ class RankedLists:
     has_ties: Mask
     """Mask of queries with tied documents at any rank, even below the depth of the measures."""
     grades: Floats
-    judged: Judged
+    judgments: Judgments
     n_documents: int
     """Documents of the chunk, retrieved or not, have numbers from 0 to `n_documents` - 1."""
 
@@ -74,7 +74,7 @@ class RankedLists:
             has_ties = full_queries.ranked.count(is_first) < full_queries.ranked.lengths
         # All rankings of a chunk are in memory at once, so only the needed arrays are kept.
         grades, starts = queries.ranked.values, queries.tie_starts
-        return cls(documents, ranks, starts, has_ties, grades, queries.judged, n)
+        return cls(documents, ranks, starts, has_ties, grades, queries.judgments, n)
 
     @property
     def are_tied(self) -> bool:
@@ -349,7 +349,7 @@ def _count_new_relevant(
         np.ones(len(each.documents), bool) if n is None else each.ranks.position <= n
         for each in (lists, others)
     )
-    is_relevant = lists.judged.is_relevant(lists.grades, threshold)
+    is_relevant = lists.judgments.is_relevant(lists.grades, threshold)
     is_shared = others.by_document(is_first_of_others)[lists.documents]
     return lists.ranks.count(is_relevant & is_first & ~is_shared)
 

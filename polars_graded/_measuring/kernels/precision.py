@@ -52,7 +52,7 @@ def f_measure(
     """Return F of the top n; `compute_f` has the formula."""
     n_hits = count_hits(queries, n, threshold, ties)
     ranks = n or queries.ranked.lengths
-    return compute_f(n_hits, ranks, queries.judged.n_relevant(threshold), beta)
+    return compute_f(n_hits, ranks, queries.judgments.n_relevant(threshold), beta)
 
 
 def e_measure(
@@ -66,7 +66,7 @@ def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float
     """Return the highest F at any of the first n ranks."""
     # F can rise from one rank to the next only at a hit, so the highest F is at a hit.
     hits = queries.hits(n, threshold)
-    total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
+    total = repeat_each(queries.judgments.n_relevant(threshold), hits.lengths)
     return hits.max(compute_f(hits.position, hits.rank, total, beta))
 
 
@@ -90,7 +90,7 @@ def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Float
 
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Return hits in the top R over R."""
-    total = queries.judged.n_relevant(threshold)
+    total = queries.judgments.n_relevant(threshold)
     gains = queries.compute_hit_gains(
         None, lambda documents: queries.is_relevant(documents.values, threshold), ties
     )
@@ -165,8 +165,8 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     Whitney's U over the number of pairs. With `ties="average"`, tied pairs count half.
     """
     ranked, hits = queries.ranked, queries.hits(None, threshold)
-    n_relevant = queries.judged.n_relevant(threshold)
-    n_other = queries.judged.n_judged - n_relevant
+    n_relevant = queries.judgments.n_relevant(threshold)
+    n_other = queries.judgments.n_judged - n_relevant
     is_judged = ~np.isnan(ranked.values)
     if ties == "average":
         is_hit = queries.is_relevant(ranked.values, threshold)
@@ -203,8 +203,8 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
 
     Others are judged documents that are not relevant.
     """
-    hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
-    bound = np.minimum(n_relevant, queries.judged.n_judged - n_relevant)
+    hits, n_relevant = queries.hits(None, threshold), queries.judgments.n_relevant(threshold)
+    bound = np.minimum(n_relevant, queries.judgments.n_judged - n_relevant)
     above = np.minimum(count_others_above(queries, hits), repeat_each(n_relevant, hits.lengths))
     # If there are no judged others, `above` and `bound` are 0. The divisor 1 avoids 0 / 0.
     share = above / np.maximum(repeat_each(bound, hits.lengths), 1)
@@ -235,7 +235,7 @@ def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
 
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return Σ of relevance in the top n over Σ of all judged relevance."""
-    relevant = queries.judged.relevant
+    relevant = queries.judgments.relevant
     gains = queries.compute_hit_gains(
         n, lambda documents: queries.relevance(documents.values), ties
     )
@@ -253,7 +253,7 @@ def precision_curve(queries: Queries, n: int | None, threshold: float | None, ti
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Return recall at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
-    n_relevant = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
+    n_relevant = repeat_each(queries.judgments.n_relevant(threshold), so_far.lengths)
     return so_far.of(so_far.values / n_relevant)
 
 
@@ -262,7 +262,7 @@ def f_measure_curve(
 ) -> Ragged:
     """Return F at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
-    total = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
+    total = repeat_each(queries.judgments.n_relevant(threshold), so_far.lengths)
     return so_far.of(compute_f(so_far.values, so_far.position_as_float, total, beta))
 
 
@@ -279,7 +279,7 @@ def interpolated_precision(
 ) -> Ragged:
     """Return the highest precision at or above each level of recall."""
     levels = list_recall_levels(recall_levels)
-    hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
+    hits, n_relevant = queries.hits(None, threshold), queries.judgments.n_relevant(threshold)
     best_from = hits.accumulate_backwards(np.maximum, hits.position / hits.rank)
     best_or_0, no_hit_index = np.append(best_from, 0.0), len(best_from)
     values = np.empty((len(n_relevant), len(levels)))
@@ -306,7 +306,7 @@ def n_retrieved(queries: Queries) -> Integers:
 
 def n_relevant(queries: Queries, threshold: float | None) -> Integers:
     """Return R, the number of documents judged relevant."""
-    return queries.judged.n_relevant(threshold)
+    return queries.judgments.n_relevant(threshold)
 
 
 def n_relevant_retrieved(queries: Queries, n: int | None, threshold: float | None) -> Integers:

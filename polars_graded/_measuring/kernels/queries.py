@@ -56,8 +56,8 @@ def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """All documents of some queries, independent of their ranking."""
+class Judgments:
+    """Grades of all documents of some queries, independent of any ranking."""
 
     grades: Ragged
     """Grades of all documents, retrieved or not, in any order; NaN for an unjudged document."""
@@ -78,7 +78,7 @@ class Judged:
         relevant_from: float | None,
         inputs: Mapping[str, Ragged],
         labels: Mapping[str, Any],
-    ) -> Judged:
+    ) -> Judgments:
         """Return the documents, with grades below `relevant_from` made irrelevant.
 
         Grades below the irrelevant grade stay: for `infap`, such a grade marks a pooled document
@@ -129,7 +129,7 @@ class Judged:
     def compute_once(self, key: Hashable, compute: Callable[[], Shared]) -> Shared:
         """Return the result of `compute`, which runs once per key.
 
-        All rankings that use these judged documents share the result.
+        All rankings that use these judgments share the result.
         """
         if key not in self._shared:
             self._shared[key] = compute()
@@ -143,7 +143,7 @@ class Queries:
 
     ranked: Ragged
     """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
-    judged: Judged
+    judgments: Judgments
     tie_groups: Ragged
     """A number for each ranked document, such as its score. The documents of a tie group have the
     same number, and different tie groups of a query have different numbers. Empty if no documents
@@ -159,7 +159,7 @@ class Queries:
     @classmethod
     def ranked_by(
         cls,
-        judged: Judged,
+        judgments: Judgments,
         scores: Ragged | None = None,
         tie_groups: Ragged | None = None,
         *,
@@ -167,7 +167,7 @@ class Queries:
         condensed: bool = False,
         depth: int | None = None,
         max_grade: float | None = None,
-        judged_is_shared: bool = False,
+        shares_judgments: bool = False,
     ) -> Queries:
         """Return queries with their documents ranked, down to the depth of the measures.
 
@@ -175,18 +175,18 @@ class Queries:
         rank order. Documents of equal scores keep their order. With `condensed`, unjudged documents
         are left out.
 
-        If the ranking contains all documents, the ranked lists also serve as the judged documents,
-        so that the relevant documents are found only once. With `judged_is_shared`, the judged
-        documents keep their order instead, since other rankings use them.
+        If the ranking contains all documents, the ranked lists also serve as the judgments, so that
+        the relevant documents are found only once. Judgments that other rankings share keep their
+        order instead.
         """
-        grades = judged.grades
-        columns = {"grade": grades, **judged.inputs}
+        grades = judgments.grades
+        columns = {"grade": grades, **judgments.inputs}
         if scores is None:
             if condensed:
                 is_judged = ~np.isnan(grades.values)
                 columns = {name: column.keep(is_judged) for name, column in columns.items()}
             inputs = {name: column.head(depth) for name, column in columns.items()}
-            return cls(inputs.pop("grade"), judged, EMPTY, max_grade, inputs)
+            return cls(inputs.pop("grade"), judgments, EMPTY, max_grade, inputs)
         is_retrieved, sort_order, is_first = sort_ranked(
             grades, scores, descending=descending, condensed=condensed
         )
@@ -197,7 +197,7 @@ class Queries:
             inputs = {
                 name: order.of(column.values[order.values]) for name, column in columns.items()
             }
-            return cls(inputs.pop("grade"), judged, tie_groups, max_grade, inputs, full)
+            return cls(inputs.pop("grade"), judgments, tie_groups, max_grade, inputs, full)
 
         if tie_groups is None or is_first.all():
             queries = make_queries(full_order.head(depth), EMPTY)
@@ -205,33 +205,35 @@ class Queries:
             ranked_groups = full_order.of(tie_groups.keep(is_retrieved).values[sort_order])
             full = make_queries(full_order, ranked_groups)
             queries = make_queries(full_order.head(depth), ranked_groups.head(depth), full)
-        if not judged_is_shared and len(queries.ranked.values) == len(grades.values):
-            in_order = Judged(queries.ranked, judged.irrelevant, queries.inputs, judged.labels)
-            return replace(queries, judged=in_order)
+        if not shares_judgments and len(queries.ranked.values) == len(grades.values):
+            in_order = Judgments(
+                queries.ranked, judgments.irrelevant, queries.inputs, judgments.labels
+            )
+            return replace(queries, judgments=in_order)
         return queries
 
     @property
     def irrelevant(self) -> float:
         """Return the grade that means not relevant."""
-        return self.judged.irrelevant
+        return self.judgments.irrelevant
 
     def relevance(self, grades: Floats) -> Floats:
         """Return grades minus the irrelevant grade; 0 if lower or unjudged."""
-        return self.judged.relevance(grades)
+        return self.judgments.relevance(grades)
 
     def is_relevant(self, grades: Floats, threshold: float | None) -> Mask:
-        """Return the mask of relevant grades; see `Judged.is_relevant`."""
-        return self.judged.is_relevant(grades, threshold)
+        """Return the mask of relevant grades; see `Judgments.is_relevant`."""
+        return self.judgments.is_relevant(grades, threshold)
 
     def count_possible_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
         """Return R, or min(n, R) with `over="cutoff"` and a cutoff n."""
-        total = self.judged.n_relevant(threshold)
+        total = self.judgments.n_relevant(threshold)
         return total if n is None or over == "relevant" else np.minimum(total, n)
 
     @property
     def best_grades(self) -> Floats:
         """Return `max_grade`, or else the highest judged grade of each query."""
-        top = self.judged.highest
+        top = self.judgments.highest
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
@@ -245,8 +247,8 @@ class Queries:
     @cached_property
     def all_hits(self) -> Documents:
         """Return the relevant documents that were retrieved."""
-        if self.ranked is self.judged.grades:
-            return self.judged.relevant
+        if self.ranked is self.judgments.grades:
+            return self.judgments.relevant
         return self.ranked.select_documents(self.is_relevant(self.ranked.values, None))
 
     def count_judged_so_far(self, documents: Documents) -> Integers:
@@ -335,7 +337,7 @@ class Queries:
         differ = self.mask_differing_ties()
         if self.full is None or not differ.any():
             return None
-        return replace(self.full, judged=self.judged, inputs={}).keep_queries(differ)
+        return replace(self.full, judgments=self.judgments, inputs={}).keep_queries(differ)
 
     def mask_differing_ties(
         self, names: Iterable[str] = (), depth: int | None = None, *, depends_on_set: bool = False
@@ -407,12 +409,15 @@ class Queries:
 
     def check_grades_within_scale(self) -> None:
         """Raise if a grade is above the scale, or too large for sums of doubles."""
-        if (is_above := self.relevance(self.judged.highest) > MAX_RELEVANCE).any():
+        if (is_above := self.relevance(self.judgments.highest) > MAX_RELEVANCE).any():
             rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
             raise UnusableDataError(rule, is_above)
-        if self.max_grade is not None and (is_above := self.judged.highest > self.max_grade).any():
+        if (
+            self.max_grade is not None
+            and (is_above := self.judgments.highest > self.max_grade).any()
+        ):
             rule = f"grades must not be above `max_grade`, {self.max_grade:g}, got"
-            raise UnusableDataError(rule, is_above, self.judged.highest[is_above].tolist())
+            raise UnusableDataError(rule, is_above, self.judgments.highest[is_above].tolist())
 
 
 def sort_ranked(

@@ -35,7 +35,7 @@ def novelty(queries: Queries, n: int | None) -> Floats:
 def diversity(queries: Queries, n: int | None) -> Floats:
     """Return the mean distance of the pairs of the first n documents; NaN without a pair."""
     documents = queries.inputs["features"].head(n)
-    features: Any = queries.judged.labels["features"]
+    features: Any = queries.judgments.labels["features"]
     is_missing = features.mask_missing(documents.values.astype(np.int64))
     rule = (
         "must not be null, empty or a vector of zeros for a document among the first n, got such "

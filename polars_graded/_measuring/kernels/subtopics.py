@@ -53,7 +53,7 @@ class Subtopics:
     @classmethod
     def of(cls, queries: Queries, n: int | None, threshold: float | None) -> Subtopics:
         """Return the subtopics of each query, with hits among the first `n`."""
-        labels = queries.judged.labels["subtopics"]
+        labels = queries.judgments.labels["subtopics"]
         ranked = queries.ranked.head(n)
         is_hit = queries.is_relevant(ranked.values, threshold)
         hits = ranked.select_documents(is_hit)
@@ -91,9 +91,9 @@ class Subtopics:
 
 def find_relevant(queries: Queries, threshold: float | None) -> tuple[Ragged, Integers]:
     """Return all relevant documents, retrieved or not, and their indices in the labels."""
-    documents = queries.judged.grades
+    documents = queries.judgments.grades
     is_relevant = queries.is_relevant(documents.values, threshold)
-    indices = queries.judged.inputs["subtopics"].values[is_relevant]
+    indices = queries.judgments.inputs["subtopics"].values[is_relevant]
     return documents.keep(is_relevant), indices.astype(np.int64)
 
 
@@ -126,7 +126,7 @@ def sum_ideal_gains(
     with the lowest `Labels.order` gets the rank. Each pass of the loop fills the next rank of all
     queries.
     """
-    labels = queries.judged.labels["subtopics"]
+    labels = queries.judgments.labels["subtopics"]
     documents, label_indices = find_relevant(queries, threshold)
     order = np.lexsort((labels.order[label_indices], documents.query_index))
     query, label_indices = documents.query_index[order], label_indices[order]
@@ -236,12 +236,12 @@ def compute_over_ideal(
 ) -> Floats:
     """Return Σ_i w_i gain_i over the ideal ranking's sum."""
     subtopics = Subtopics.of(queries, n, threshold)
-    deepest = queries.judged.grades.lengths.max(initial=0)
+    deepest = queries.judgments.grades.lengths.max(initial=0)
     weights = discount(int(deepest) if n is None else min(n, int(deepest)))
     hits = subtopics.hits.keep(subtopics.hits.rank <= len(weights))
     gains = subtopics.compute_gains(alpha)[subtopics.hits.rank <= len(weights)]
     reached = hits.sum(gains * weights[hits.rank - 1])
-    ideal = queries.judged.compute_once(
+    ideal = queries.judgments.compute_once(
         ("subtopics", alpha, threshold, weights.tobytes()),
         lambda: sum_ideal_gains(queries, weights, alpha, threshold),
     )

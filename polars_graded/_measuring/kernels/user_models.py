@@ -42,7 +42,7 @@ def err(queries: Queries, n: int | None) -> Floats:
 
 def nerr(queries: Queries, n: int | None) -> Floats:
     """Return ERR divided by the ERR of the best order."""
-    best = compute_err(queries, queries.judged.ideal(n))
+    best = compute_err(queries, queries.judgments.ideal(n))
     return divide_by_ideal(compute_err(queries, queries.hits(n, None)), best)
 
 
@@ -85,7 +85,7 @@ def rbp(
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """Return Q: (1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg_ideal(r))."""
-    hits, ideal = queries.hits(n, None), queries.judged.ideal()
+    hits, ideal = queries.hits(n, None), queries.judgments.ideal()
     best = ideal.accumulate(np.add, compute_gains(queries, ideal, gain))
     # The ideal order contains only relevant documents, so it may be shorter than the ranking. Its
     # cumulated gain is constant after its last document.
@@ -262,7 +262,7 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     ranking, otherwise by Σ_i p^{i-1}. The ideal ranking keeps equally relevant documents in the
     order of the ranking.
     """
-    hits, ideal = queries.hits(None, None), queries.judged.ideal()
+    hits, ideal = queries.hits(None, None), queries.judgments.ideal()
     depth = np.maximum(queries.ranked.lengths, ideal.lengths)
     power = p ** np.arange(depth.max(initial=0), dtype=np.float64)
     power_sums = np.append(0, np.cumsum(power))
