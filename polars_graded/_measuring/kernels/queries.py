@@ -318,14 +318,27 @@ class Queries:
         return self, ties
 
     @cached_property
-    def pessimistic(self) -> Queries:
-        """Return the queries with each tie group in the order worst to best, unjudged first."""
-        return self.sort_ties(np.nan_to_num(self.ranked.values, nan=BELOW_ALL_GRADES))
-
-    @cached_property
     def optimistic(self) -> Queries:
         """Return the queries with each tie group in the order best to worst, unjudged last."""
-        return self.sort_ties(-np.nan_to_num(self.ranked.values, nan=BELOW_ALL_GRADES))
+        grades = np.nan_to_num(self.ranked.values, nan=BELOW_ALL_GRADES)
+        by_grade, _ = self.ranked.of(grades).argsort(descending=True)
+        groups = repeat_each(np.arange(len(self.tie_sizes), dtype=np.float64), self.tie_sizes)
+        # A stable sort by tie group keeps the documents of a group in the order of their grades.
+        by_group, _ = self.ranked.of(groups[by_grade]).argsort()
+        return self._reorder(by_grade[by_group])
+
+    @cached_property
+    def pessimistic(self) -> Queries:
+        """Return the queries with each tie group in the order worst to best, unjudged first."""
+        ends = 2 * self.tie_starts + self.tie_sizes - 1
+        backwards = repeat_each(ends, self.tie_sizes) - np.arange(len(self.ranked.values))
+        return self.optimistic._reorder(backwards)  # noqa: SLF001 (of the same class)
+
+    def _reorder(self, order: Integers) -> Queries:
+        """Return the queries with their ranked documents in another order, without tie groups."""
+        inputs = {name: column.of(column.values[order]) for name, column in self.inputs.items()}
+        ranked = self.ranked.of(self.ranked.values[order])
+        return replace(self, ranked=ranked, inputs=inputs, tie_groups=EMPTY)
 
     @cached_property
     def with_differing_tied_grades(self) -> Queries | None:
@@ -379,21 +392,6 @@ class Queries:
         return replace(
             self, ranked=self.ranked.keep(chosen), tie_groups=tie_groups, inputs=inputs, full=None
         )
-
-    def sort_ties(self, numbers: Floats) -> Queries:
-        """Return the queries with each tie group sorted by ascending numbers, without the groups.
-
-        All numbers must be finite.
-        """
-        group_numbers = np.arange(len(self.tie_sizes), dtype=np.float64)
-        groups = repeat_each(group_numbers, self.tie_sizes)
-        # A stable sort by group keeps documents of a group in the order of their numbers.
-        by_number, _ = self.ranked.of(numbers).argsort()
-        by_group, _ = self.ranked.of(groups[by_number]).argsort()
-        order = by_number[by_group]
-        inputs = {name: column.of(column.values[order]) for name, column in self.inputs.items()}
-        ranked = self.ranked.of(self.ranked.values[order])
-        return replace(self, ranked=ranked, inputs=inputs, tie_groups=EMPTY)
 
     @cached_property
     def tie_starts(self) -> Integers:
