@@ -12,26 +12,19 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._frames.request import Request
-from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.strategies import in_order
+from polars_graded._measuring.computing import DEPENDS_ON_TIES, N_FIRST
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR
-from polars_graded._measuring.kernels.ragged import Integers
-from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.measures import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-DEPENDS_ON_TIES = "depends_on_ties"
-"""Name of a note: True if a value of the ranking depends on the order of tied documents."""
-
 TIED_PAIR = TEMPORARY_NAME_TEMPLATE.format("depends on ties")
 """Name of a column beside the values of pairs: True if these depend on the order of ties."""
-
-_FIRST_TEN = pl.col("retrieved").clip(upper_bound=10).cast(pl.Int64)
 
 SUMMARIES: Mapping[str, pl.Expr] = {
     "queries": pl.len(),
@@ -39,8 +32,8 @@ SUMMARIES: Mapping[str, pl.Expr] = {
     "some_retrieved_are_unjudged": (pl.col("retrieved") > pl.col("retrieved_and_judged")).any(),
     "all_judged_are_retrieved": (pl.col("judged") == pl.col("retrieved_and_judged")).all(),
     "depends_on_ties": pl.col(DEPENDS_ON_TIES).sum(),
-    "first_ten": _FIRST_TEN.sum(),
-    "judged_of_first_ten": (pl.col("judged_share_of_first_ten") * _FIRST_TEN).sum(),
+    "first_ten": pl.col("retrieved").clip(upper_bound=N_FIRST).cast(pl.Int64).sum(),
+    "judged_of_first_ten": pl.col("judged_of_first_ten").cast(pl.Int64).sum(),
     "lowest_maximum_grade": pl.col("maximum_grade").min(),
     "highest_maximum_grade": pl.col("maximum_grade").max(),
     "queries_with_relevant": pl.col("maximum_grade").count(),
@@ -49,8 +42,6 @@ SUMMARIES: Mapping[str, pl.Expr] = {
 
 The maximum grade of a query is the highest grade of its relevant documents.
 """
-
-JUDGED_AT_THE_TOP = Measure.of("judged", 10)
 
 MIN_HALF_STAR = 0.5
 """Lowest grade of a scale of half stars."""
@@ -76,36 +67,6 @@ MAX_EXPONENT = 10
 """Maximum grade above `irrelevant` for which gains are powers of 2 without a warning."""
 
 
-def note_queries(request: Request, groups: Groups, grades: Lists) -> dict[str, pl.Series]:
-    """Return the notes that all entries of `by` share, by name.
-
-    Each note has one value per query.
-    """
-    noted = {
-        "rows": _count(groups.lengths),
-        "judged": _count(grades.count(grades.flat.is_not_null())),
-        "maximum_grade": pl.Series([None], dtype=pl.Float64).new_from_index(0, groups.n_groups),
-    }
-    if request.measures_without_scale:
-        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
-        highest = groups.reduce_groups(np.fmax, doubles)
-        relevant = request.scale.is_relevant(pl.col("highest"))
-        noted["maximum_grade"] = highest.to_frame("highest").select(
-            pl.when(relevant).then("highest")
-        )["highest"]
-    if request.strategy is not None and request.depends_on_missed:
-        # Each of these notes is equal for all strategies of a query, unless judgments were lost.
-        grade = pl.col("grade")
-        relevant = request.scale.is_relevant(grade)
-        relevant_grade = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
-        rows = grades.flat.to_frame("grade").select(
-            relevant=relevant, relevant_grade=relevant_grade
-        )
-        noted["n_relevant"] = _count(grades.count(rows["relevant"]))
-        noted["sum_of_relevant"] = groups.reduce_groups(np.add, rows["relevant_grade"])
-    return noted
-
-
 def note_grades(grades: pl.Series) -> pl.DataFrame:
     """Return the notes about all grades of a part, such as the lowest and the highest."""
     ends = grades.to_frame("grade").select(
@@ -121,23 +82,6 @@ def note_grades(grades: pl.Series) -> pl.DataFrame:
     return ends.with_columns(
         pl.lit(are_halves).alias(HALVES), pl.lit(n_below, pl.Int64).alias(BELOW_ZERO)
     )
-
-
-def note_scores(scores: Lists, grades: Lists) -> dict[str, pl.Series]:
-    """Return those notes of a strategy that do not depend on measures.
-
-    Each note has one value per query.
-    """
-    is_retrieved = scores.flat.is_not_null()
-    return {
-        "retrieved": _count(scores.count(is_retrieved)),
-        "retrieved_and_judged": _count(scores.count(is_retrieved & grades.flat.is_not_null())),
-    }
-
-
-def _count(counts: Integers) -> pl.Series:
-    """Return counts of rows of queries in little memory."""
-    return pl.Series(counts.astype(np.uint32))
 
 
 @dataclass(frozen=True)

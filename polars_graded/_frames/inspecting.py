@@ -16,7 +16,6 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.arguments import By, Columns, Descending, Grade
-from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.ranking_checks import group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import in_order
@@ -140,7 +139,7 @@ def overview(
     """
     request = Request.of(
         frame,
-        ["n_relevant", JUDGED_AT_THE_TOP.name],
+        ["n_relevant"],
         query=query,
         grade=grade,
         by=by,
@@ -161,10 +160,12 @@ def overview(
     notes, values = gathered.notes, gathered.sort_values()
     columns_of_notes = dict(zip(request.result_keys, [notes.strategy, *notes.query], strict=True))
     queries = (
-        values.rename(columns_of_notes)
+        values.select(request.result_keys)
+        .rename(columns_of_notes)
         .join(notes.table, on=[*columns_of_notes.values()], nulls_equal=True, maintain_order="left")
         .rename({notes.strategy: STRATEGY_KEY})
     )
+    is_retrieved, n_first = pl.col("retrieved") > 0, pl.col("retrieved").clip(upper_bound=10)
     counts = queries.group_by(STRATEGY_KEY, maintain_order=True).agg(
         queries=pl.len(),
         least=pl.col("retrieved").min(),
@@ -173,7 +174,7 @@ def overview(
         **{
             "retrieved": _divide_sums(pl.col("retrieved_and_judged").sum(), pl.col("judged").sum()),
             "judged": _divide_sums(pl.col("retrieved_and_judged").sum(), pl.col("retrieved").sum()),
-            "judged@10": pl.col("judged@10").filter(pl.col("retrieved") > 0).mean(),
+            "judged@10": (pl.col("judged_of_first_ten") / n_first).filter(is_retrieved).mean(),
             "none_judged": (pl.col("judged") == 0).sum(),
             "none_relevant": ((pl.col("judged") > 0) & (pl.col("n_relevant") == 0)).sum(),
             "only_relevant": (

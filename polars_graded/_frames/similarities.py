@@ -28,7 +28,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.strategies import find_pairs, in_order
 from polars_graded._frames.values import Gathered, Part, StrategyValues, gather
-from polars_graded._measuring.computing import ChunkValues, Computation, Computed
+from polars_graded._measuring.computing import DEPENDS_ON_TIES, ChunkValues, Computation, Computed
 from polars_graded._measuring.definitions import SIMILARITIES, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.documents import DocumentLists
@@ -49,6 +49,12 @@ STRATEGIES_HINT = (
 )
 
 PAIR_INDEX = TEMPORARY_NAME_TEMPLATE.format("index of a pair")
+
+UNUSED_NOTES = (
+    *("retrieved", "retrieved_and_judged", "judged_of_first_ten", "maximum_grade"),
+    DEPENDS_ON_TIES,
+)
+"""Notes that matter to no warning about similarities."""
 
 
 @dataclass(frozen=True)
@@ -146,13 +152,13 @@ class PairComputation(Computation):
         return max(super().values_per_query, n_rows // (2 * n_queries))
 
     def _compare(self, one: RankedLists, other: RankedLists) -> ChunkValues:
-        """Return the values of one pair, and the mask of queries with ties."""
+        """Return the values of one pair, and note the queries with ties."""
         pair = ListPair(one, other)
         values = [
             measure.definition.kernel(pair, **options)
             for measure, options in zip(self.measures, self.arguments, strict=True)
         ]
-        return values, one.has_ties | other.has_ties
+        return values, {DEPENDS_ON_TIES: one.has_ties | other.has_ties}
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,6 @@ class PairPart(Part):
     """
 
     request: PairRequest
-    needs_judged_share = False
 
     @cached_property
     def queries(self) -> pl.DataFrame:
@@ -223,9 +228,11 @@ class PairPart(Part):
         """Yield the values of all pairs with the first strategy, and the notes of each."""
         names = [*self.request.by]
         values = self.build_pair_values(self.compute(names) if self.request.pairs.size else [])
-        no_ties = self.make_constant(value=False)
+        n_judged = pl.Series(self.grades.count(self.grades.flat.is_not_null()))
+        nothing = dict.fromkeys(UNUSED_NOTES, self.make_constant(0))
         for name in names:
-            yield StrategyValues(name, values, self.note_strategy(name, no_ties, None))
+            notes = self.build_notes(name, {**nothing, "judged": n_judged})
+            yield StrategyValues(name, values, notes)
             values = values.clear()
 
     @property
@@ -264,7 +271,7 @@ class PairPart(Part):
                     pl.lit(index, pl.UInt32).alias(PAIR_INDEX), pl.all()
                 ).with_columns(
                     **dict(zip(measures, values.columns, strict=True)),
-                    **{TIED_PAIR: values.depends_on_ties},
+                    **{TIED_PAIR: values.notes[DEPENDS_ON_TIES]},
                 )
             )
         return pl.concat(tables)

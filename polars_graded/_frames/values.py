@@ -17,16 +17,12 @@ import polars as pl
 
 from polars_graded._frames.data_warnings import (
     BELOW_ZERO,
-    DEPENDS_ON_TIES,
     HALVES,
     HIGHEST,
-    JUDGED_AT_THE_TOP,
     LOWEST,
     TIED_PAIR,
     Notes,
     note_grades,
-    note_queries,
-    note_scores,
     warn_of_notes,
 )
 from polars_graded._frames.records import build_records
@@ -34,7 +30,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._frames.strategies import in_order
 from polars_graded._frames.tables import GRADER
-from polars_graded._measuring.computing import Computation, Computed, find_depth, write_error
+from polars_graded._measuring.computing import Computation, Computed, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_grades,
@@ -104,19 +100,8 @@ class Part:
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
-        """Return the distinct measures to compute, by name.
-
-        They include the judged share of the first ten documents if it is needed.
-        """
-        judged_share = [JUDGED_AT_THE_TOP] if self.needs_judged_share else []
-        return {
-            measure.name: measure for measure in [*self.request.measures.values(), *judged_share]
-        }
-
-    @cached_property
-    def needs_judged_share(self) -> bool:
-        """Return whether the request is graded and at least one grade is null."""
-        return self.request.is_graded and self.grades.flat.null_count() > 0
+        """Return the distinct measures to compute, by name."""
+        return {measure.name: measure for measure in self.request.measures.values()}
 
     @cached_property
     def grades(self) -> Lists:
@@ -147,11 +132,6 @@ class Part:
         """Return the columns that record what was measured, which all entries of `by` share."""
         return build_records(self.request, self.groups)
 
-    @cached_property
-    def shared_notes(self) -> dict[str, pl.Series]:
-        """Return the notes that all entries of `by` share, by name."""
-        return note_queries(self.request, self.groups, self.grades)
-
     def list_sort_columns(self, name: str) -> list[Lists]:
         """Return the sort columns of a strategy, as one list per query."""
         lists = [*map(self.groups.lists, self.request.find_columns(name))]
@@ -161,14 +141,9 @@ class Part:
         return lists
 
     def list_documents(self, name: str) -> DocumentLists:
-        """Check the sort columns of a strategy, and return the documents of each query.
-
-        Measures that need no ranking get the grades alone.
-        """
+        """Check the sort columns of a strategy, and return the documents of each query."""
         ranking, sort_columns = self.request.build_ranking(name), self.list_sort_columns(name)
         check_sort_columns(ranking, self.grades, sort_columns, self.request.unit)
-        if find_depth([*self.measures.values()]) == 0:
-            return DocumentLists(self.grades, None, None)
         return DocumentLists.of(
             ranking,
             self.grades,
@@ -203,10 +178,7 @@ class Part:
             *(columns[m.name].alias(column) for column, m in self.request.measures.items()),
             *self.records,
         ]
-        notes = self.note_strategy(
-            name, computed.depends_on_ties, columns.get(JUDGED_AT_THE_TOP.name)
-        )
-        return StrategyValues(name, pl.DataFrame(values), notes)
+        return StrategyValues(name, pl.DataFrame(values), self.build_notes(name, computed.notes))
 
     def list_keys(self, name: str) -> list[pl.Series]:
         """Return the columns of the strategy and of the queries."""
@@ -216,25 +188,11 @@ class Part:
         )
         return [strategy.alias(request.strategy_key), *map(keys.get_column, request.query)]
 
-    def note_strategy(
-        self, name: str, depends_on_ties: pl.Series, judged_share: pl.Series | None
-    ) -> pl.DataFrame:
-        """Return the notes of a strategy, with its keys."""
-        scores = self.groups.lists(self.request.find_columns(name)[0])
-        notes = self.shared_notes | note_scores(scores, self.grades)
-        notes["judged_share_of_first_ten"] = (
-            self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
-        )
-        notes[DEPENDS_ON_TIES] = depends_on_ties
-        return pl.DataFrame(
-            [
-                *(
-                    key.alias(TEMPORARY_NAME_TEMPLATE.format(key.name))
-                    for key in self.list_keys(name)
-                ),
-                *(note.alias(column) for column, note in notes.items()),
-            ]
-        )
+    def build_notes(self, name: str, notes: Mapping[str, pl.Series]) -> pl.DataFrame:
+        """Return the notes about the rankings of a strategy, with their keys."""
+        keys = {TEMPORARY_NAME_TEMPLATE.format(key.name): key for key in self.list_keys(name)}
+        rows = pl.Series(self.groups.lengths, dtype=pl.UInt32)
+        return pl.DataFrame({**keys, "rows": rows, **notes})
 
 
 class Gathered:

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
@@ -20,8 +21,17 @@ from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
 
 Compute: TypeAlias = Callable[[Queries], Floats | Ragged]
-ChunkValues: TypeAlias = tuple[list[Floats | Ragged], Mask]
-"""The values of each measure for the queries of a chunk, and the mask `depends_on_ties`."""
+ChunkNotes: TypeAlias = Mapping[str, npt.NDArray[Any]]
+"""Facts about the ranking of each query, by name."""
+ChunkValues: TypeAlias = tuple[list[Floats | Ragged], ChunkNotes]
+"""The values of each measure for the queries of a chunk, and notes about these queries."""
+
+DEPENDS_ON_TIES = "depends_on_ties"
+"""Name of a note: true if the order of tied documents changes a value. For a pair of strategies, it
+is true if one or both have tied documents."""
+
+N_FIRST = 10
+"""Number of first documents whose judgments are noted."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +51,13 @@ class Computed:
         return [*map(self.column, range(len(self.measures)))]
 
     @property
-    def depends_on_ties(self) -> pl.Series:
-        """Return the mask of queries in which the order of ties changes a value.
-
-        For a pair, the mask marks the queries in which one or both strategies have tied documents.
-        """
-        return pl.Series(np.concatenate([depends_on_ties for _, depends_on_ties in self.chunks]))
+    def notes(self) -> dict[str, pl.Series]:
+        """Return the notes about each query, by name; NaN becomes null."""
+        tables = [notes for _, notes in self.chunks]
+        return {
+            name: pl.Series(np.concatenate([table[name] for table in tables]), nan_to_null=True)
+            for name in tables[0]
+        }
 
 
 def find_depth(measures: Sequence[Measure]) -> int | None:
@@ -63,8 +74,9 @@ class Computation:
     ranking: Ranking
     arguments: Sequence[Mapping[str, Any]]
     strategies: Sequence[DocumentLists]
-    tie_checked: Sequence[Measure]
-    """Measures that mark the queries in which the order of tied documents changes their value."""
+    tie_checked: Sequence[Measure] | None
+    """Measures for which it is noted that the order of tied documents changes a value. If None,
+    there are no notes."""
 
     @classmethod
     def of(
@@ -72,7 +84,7 @@ class Computation:
         measures: Sequence[Measure],
         ranking: Ranking,
         strategies: Sequence[DocumentLists],
-        tie_checked: Sequence[Measure] = (),
+        tie_checked: Sequence[Measure] | None = None,
         **others: Any,
     ) -> Self:
         """Return a computation whose arguments have the precision of the grades."""
@@ -91,9 +103,13 @@ class Computation:
         return [Computed(self.measures, each) for each in zip(*chunks, strict=True)]
 
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
-        """Return the values of each strategy for the queries of a chunk."""
+        """Return the values and the notes of each strategy for the queries of a chunk."""
         columns = dict(zip(self.lists, chunk, strict=True))
-        return [*map(self._measure, self.rank(columns, self.find_judgments(columns)))]
+        ranked = self.rank(columns, self.find_judgments(columns))
+        return [
+            (self._measure(queries), self._take_notes(documents, columns, queries))
+            for documents, queries in zip(self.strategies, ranked, strict=True)
+        ]
 
     @property
     def values_per_query(self) -> int:
@@ -126,6 +142,9 @@ class Computation:
         self, columns: Mapping[Lists, Ragged], judgments: Mapping[Lists, Judgments]
     ) -> Iterator[Queries]:
         """Yield the ranked queries of each strategy, so that only one is in memory at a time."""
+        depth = find_depth(self.measures)
+        if self.tie_checked is not None and depth is not None:
+            depth = max(depth, N_FIRST)
         for documents in self.strategies:
             yield Queries.ranked_by(
                 judgments[documents.grades],
@@ -133,21 +152,43 @@ class Computation:
                 None if documents.tie_groups is None else columns[documents.tie_groups],
                 descending=documents.descending,
                 condensed=self.ranking.condensed,
-                depth=find_depth(self.measures),
+                depth=depth,
                 max_grade=self.ranking.scale.max_grade,
                 shares_judgments=len(judgments) < len(self.strategies),
             )
 
-    def _measure(self, queries: Queries) -> ChunkValues:
-        """Return the values of one strategy, and the mask of queries that depend on ties."""
+    def _measure(self, queries: Queries) -> list[Floats | Ragged]:
+        """Return the values of each measure for one strategy."""
         queries.check_grades_within_scale()
-        pairs = [*zip(self.measures, self.arguments, strict=True)]
-        values = [
+        return [
             _compute_values(measure, options, queries, _choose_fill_value(measure, self.ranking))
-            for measure, options in pairs
+            for measure, options in zip(self.measures, self.arguments, strict=True)
         ]
+
+    def _take_notes(
+        self, documents: DocumentLists, columns: Mapping[Lists, Ragged], queries: Queries
+    ) -> ChunkNotes:
+        """Return the facts about the rankings of one strategy that warnings need."""
+        if self.tie_checked is None or documents.scores is None:
+            return {}
+        judgments, grades = queries.judgments, columns[documents.grades]
+        is_retrieved = ~np.isnan(columns[documents.scores].values)
+        is_judged, first = ~np.isnan(grades.values), queries.ranked.head(N_FIRST)
+        counts = {
+            "retrieved": grades.count(is_retrieved),
+            "judged": judgments.n_judged,
+            "retrieved_and_judged": grades.count(is_retrieved & is_judged),
+            "judged_of_first_ten": first.count(~np.isnan(first.values)),
+            "n_relevant": judgments.n_relevant(None),
+        }
+        pairs = zip(self.measures, self.arguments, strict=True)
         checked = [pair for pair in pairs if pair[0] in self.tie_checked]
-        return values, _find_dependence_on_ties(checked, queries, self.ranking)
+        return {
+            **{name: count.astype(np.uint32) for name, count in counts.items()},
+            "sum_of_relevant": judgments.relevant.sum(judgments.relevant.values),
+            "maximum_grade": judgments.highest,
+            DEPENDS_ON_TIES: _find_dependence_on_ties(checked, queries, self.ranking),
+        }
 
 
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:

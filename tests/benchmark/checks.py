@@ -1,4 +1,7 @@
-"""Cost of the checks for ranks and for duplicate documents, relative to measuring without them."""
+"""Cost of the checks for ranks and for duplicate documents, relative to measuring without them.
+
+Joined runs are also measured by plain Polars.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_graded import evaluate
+from polars_graded import evaluate, graded
 
 from .table import Case, Row, Sizes, at_most, compared, timed
 from .work import DOCUMENTS, EIGHT, rankings
@@ -38,3 +41,32 @@ def rows(sizes: Sizes) -> Iterator[Row]:
             Case(what, timed(checked), at_most(MAX_COST)),
         ]
         yield from compared(cases, sizes.repeat)
+    joined = join(texts)
+    groups = joined.group_by("strategy", "query")
+    ranking = graded("grade").ranked_by("score")
+    cases = [
+        Case(
+            "joined runs: group_by and measures",
+            timed(lambda: groups.agg(ranking.measures(*EIGHT))),
+        ),
+        Case("joined runs", timed(partial(evaluate, joined, *EIGHT, strategy="strategy"))),
+    ]
+    yield from compared(cases, sizes.repeat)
+
+
+def join(rankings: pl.DataFrame) -> pl.DataFrame:
+    """Rankings of 20 strategies as `join_judgments` returns them.
+
+    Most documents are unjudged, and the rows of judged documents that were not retrieved are last.
+    """
+    number = pl.int_range(pl.len())
+    stacked = rankings.select(
+        pl.format("s{}", pl.col("query") % 20).alias("strategy"),
+        pl.format("q{}", pl.col("query") // 20).alias("query"),
+        "doc",
+        pl.when(number % 7 < 2).then("grade").alias("grade"),
+        "score",
+    )
+    is_missed = number % 7 == 0
+    missed = stacked.filter(is_missed).with_columns(score=pl.lit(None, pl.Float64))
+    return pl.concat([stacked.filter(~is_missed), missed])
