@@ -19,11 +19,12 @@ from polars_graded._measuring.list_columns import Lists
 TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 """Pattern of the names of temporary columns; no column of a frame has such a name."""
 
-MAX_RUNS_PER_ROW = 0.75
+RUN_NUMBER = TEMPORARY_NAME_TEMPLATE.format("number of a run")
+
+MAX_RUNS_PER_ROW = 0.5
 """Limit of the ratio of runs to rows. A run consists of adjacent rows with equal keys.
 
-Below the limit, `Groups.of` checks whether all equal keys are already adjacent. From the limit on,
-they probably are not, so unsorted rows are grouped without the check.
+Below the limit, runs are grouped by their keys, and not rows.
 """
 
 FIRST_ROWS = 1 << 16
@@ -50,14 +51,16 @@ class Groups:
     ) -> Groups:
         """Group rows with equal keys.
 
-        Rows of a DataFrame stay in place if all equal keys are adjacent. Polars groups all others,
-        and never holds the rows of a LazyFrame before they are grouped.
+        Rows of a DataFrame stay in place if all equal keys are adjacent. If runs of equal keys are
+        long, whole runs are moved. Polars groups all others, and never holds the rows of a
+        LazyFrame before they are grouped.
         """
         if isinstance(frame, pl.DataFrame):
             keyed = frame.select(keys)
-            starts = _find_adjacent_groups(keyed)
+            starts = _find_long_runs(keyed)
             if starts is not None:
-                return cls(frame.select(columns), keyed[starts], np.append(starts, frame.height))
+                offsets = np.append(starts, frame.height)
+                return cls(frame.select(columns), keyed[starts], offsets).merge_equal_keys()
             frame = frame.with_columns(_drop_sorted_flags(keyed))
         key_names = [TEMPORARY_NAME_TEMPLATE.format(key) for key in keys]
         groups = (
@@ -92,6 +95,19 @@ class Groups:
         rows = list_rows(self.offsets, numbers)
         offsets = offsets_of(self.lengths[numbers])
         return Groups(self.frame[rows], self.keys[numbers], offsets)
+
+    def merge_equal_keys(self) -> Groups:
+        """Return groups of distinct keys, from groups whose keys may be equal."""
+        names = self.keys.columns
+        if are_sorted(self.keys):
+            return self
+        runs = self.keys.with_row_index(RUN_NUMBER)
+        by_key = runs.group_by(names, maintain_order=True).agg(RUN_NUMBER)
+        if by_key.height == self.n_groups:
+            return self
+        numbers = Lists.of(by_key.get_column(RUN_NUMBER))
+        ordered = self.select(numbers.flat.to_numpy().astype(np.int64))
+        return replace(ordered, keys=by_key.select(names), offsets=ordered.offsets[numbers.offsets])
 
     def to_rows(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the rows of all groups with these columns, which may be keys."""
@@ -141,19 +157,17 @@ def group_rows(
         yield Groups.of(rows, first.ranking_keys, columns)
 
 
-def _find_adjacent_groups(keys: pl.DataFrame) -> Integers | None:
-    """Return the rows at which groups begin, or None if equal keys are or may be apart.
+def _find_long_runs(keys: pl.DataFrame) -> Integers | None:
+    """Return the rows at which runs begin, or None if runs are short and keys are not sorted.
 
     The first rows are looked at before the others, since most unsorted frames are unsorted there.
     """
     for rows in (keys.head(FIRST_ROWS), keys):
         starts = find_run_starts(rows)
-        runs = rows[starts]
-        has_few_runs = len(starts) < MAX_RUNS_PER_ROW * rows.height
-        if not (are_sorted(runs) or has_few_runs):
+        has_long_runs = len(starts) < MAX_RUNS_PER_ROW * rows.height
+        if not (has_long_runs or are_sorted(rows[starts])):
             return None
-    # If there are as many runs as distinct keys, every run is a whole group.
-    return starts if are_sorted(runs) or count_distinct(runs) == runs.height else None
+    return starts
 
 
 def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
@@ -165,11 +179,6 @@ def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
         column.flags.get(f"SORTED_{direction}") for column in keys for direction in ("ASC", "DESC")
     )
     return keys[np.arange(keys.height)] if has_flag else keys
-
-
-def count_distinct(keys: pl.DataFrame) -> int:
-    """Return the number of distinct rows."""
-    return keys.group_by(keys.columns).agg().height
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:
