@@ -14,13 +14,13 @@ import polars as pl
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judgments, Queries
+from polars_graded._measuring.kernels.queries import Judgments, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
 from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.ties import Compute, find_dependence_on_ties
 
-Compute: TypeAlias = Callable[[Queries], Floats | Ragged]
 ChunkNotes: TypeAlias = Mapping[str, npt.NDArray[Any]]
 """Facts about the ranking of each query, by name."""
 ChunkValues: TypeAlias = tuple[list[Floats | Ragged], ChunkNotes]
@@ -157,13 +157,21 @@ class Computation:
                 shares_judgments=len(judgments) < len(self.strategies),
             )
 
+    @cached_property
+    def kernels(self) -> list[tuple[Measure, Compute]]:
+        """Return each measure with the function that computes its values."""
+        kernels: list[tuple[Measure, Compute]] = []
+        for measure, arguments in zip(self.measures, self.arguments, strict=True):
+            undefined = measure.find_undefined(self.ranking.scale)
+            fill_value = np.nan if undefined is None else undefined  # NaN stands for null
+            compute = partial(_compute_values, measure, arguments, fill_value)
+            kernels.append((measure, compute))
+        return kernels
+
     def _measure(self, queries: Queries) -> list[Floats | Ragged]:
         """Return the values of each measure for one strategy."""
         queries.check_grades_within_scale()
-        return [
-            _compute_values(measure, options, queries, _choose_fill_value(measure, self.ranking))
-            for measure, options in zip(self.measures, self.arguments, strict=True)
-        ]
+        return [compute(queries) for _, compute in self.kernels]
 
     def _take_notes(
         self, documents: DocumentLists, columns: Mapping[Lists, Ragged], queries: Queries
@@ -181,13 +189,12 @@ class Computation:
             "judged_of_first_ten": first.count(~np.isnan(first.values)),
             "n_relevant": judgments.n_relevant(None),
         }
-        pairs = zip(self.measures, self.arguments, strict=True)
-        checked = [pair for pair in pairs if pair[0] in self.tie_checked]
+        checked = [pair for pair in self.kernels if pair[0] in self.tie_checked]
         return {
             **{name: count.astype(np.uint32) for name, count in counts.items()},
             "sum_of_relevant": judgments.relevant.sum(judgments.relevant.values),
             "maximum_grade": judgments.highest,
-            DEPENDS_ON_TIES: _find_dependence_on_ties(checked, queries, self.ranking),
+            DEPENDS_ON_TIES: find_dependence_on_ties(checked, queries),
         }
 
 
@@ -219,86 +226,8 @@ def _collect_arguments(
     return options
 
 
-def _find_dependence_on_ties(
-    measures: Sequence[tuple[Measure, Mapping[str, Any]]], queries: Queries, ranking: Ranking
-) -> Mask:
-    """Return the mask of queries for which the order of ties changes a value.
-
-    The value of a measure never gets worse when a document moves above a worse one, unless the
-    measure `may_fall`. The order "worst document first" then gives the worst value, and "best
-    document first" the best. For measures of further columns, such as popularity, no order gives a
-    bound. They count as dependent if tied documents differ at ranks that the measure uses.
-    """
-    is_dependent = np.zeros(len(queries.ranked.lengths), bool)
-    undecided = queries.with_differing_tied_grades
-    # Measures of whole lists come first, because they decide most queries.
-    for measure, options in sorted(measures, key=lambda each: each[0].n is not None):
-        compute = partial(
-            _compute_values, measure, options, fill_value=_choose_fill_value(measure, ranking)
-        )
-        if inputs := measure.definition.inputs:
-            is_dependent |= queries.mask_differing_ties(
-                inputs, measure.ranked_depth, depends_on_set=measure.definition.ignores_order
-            )
-        elif undecided is not None:
-            worst, is_unusable = _compute_usable(compute, undecided.pessimistic)
-            best, is_unusable_too = _compute_usable(compute, undecided.optimistic)
-            is_dependent |= is_unusable | is_unusable_too | _differ(worst, best)
-            undecided = _drop_decided(undecided, is_dependent)
-    return is_dependent
-
-
-def _drop_decided(undecided: Queries, is_dependent: Mask) -> Queries | None:
-    """Return the queries without those that depend on ties, if these are at least half.
-
-    Fewer are not dropped, since the queries would have to be sorted again. The result is None if no
-    query is left.
-    """
-    is_filled = undecided.ranked.lengths > 0
-    is_open = is_filled & ~is_dependent
-    if not is_open.any():
-        return None
-    return undecided.keep_queries(is_open) if 2 * is_open.sum() <= is_filled.sum() else undecided
-
-
-def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged, Mask]:
-    """Return the values of a measure, and the mask of unusable queries.
-
-    Data can be unusable in some orders of ties only. For example, a document without popularity is
-    an error only if it is among the first n. Unusable queries are measured as empty lists, so
-    callers must ignore their values.
-    """
-    is_unusable = np.zeros(len(queries.ranked.lengths), bool)
-    while True:
-        try:
-            return compute(queries.keep_queries(~is_unusable)), is_unusable
-        except UnusableDataError as error:
-            is_unusable |= error.is_unusable
-
-
-def _differ(values: Any, others: Any) -> Mask:
-    """Return the mask of queries whose values differ by more than rounding.
-
-    NaN differs from every number, but not from NaN.
-    """
-    if isinstance(values, Ragged):
-        return values.count(_differ(values.values, others.values)) > 0
-    low, high = np.minimum(values, others), np.maximum(values, others)
-    differ: Mask = (high - low > MAX_SUM_ERROR * high) | (np.isnan(values) != np.isnan(others))
-    return differ
-
-
-def _choose_fill_value(measure: Measure, ranking: Ranking) -> float:
-    """Return the value of undefined queries; NaN stands for null."""
-    value = measure.find_undefined(ranking.scale)
-    return np.nan if value is None else value
-
-
 def _compute_values(
-    measure: Measure,
-    arguments: Mapping[str, Any],
-    queries: Queries,
-    fill_value: float,
+    measure: Measure, arguments: Mapping[str, Any], fill_value: float, queries: Queries
 ) -> Floats | Ragged:
     """Return the values of a measure, filled where it is undefined.
 
