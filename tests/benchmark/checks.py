@@ -5,12 +5,13 @@ Joined runs are also measured by plain Polars.
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_graded import evaluate, graded
+from polars_graded import DataWarning, evaluate, graded
 
 from .table import Case, Row, Sizes, at_most, compared, timed
 from .work import DOCUMENTS, EIGHT, rankings
@@ -51,7 +52,9 @@ def rows(sizes: Sizes) -> Iterator[Row]:
         ),
         Case("joined runs", timed(partial(evaluate, joined, *EIGHT, strategy="strategy"))),
     ]
-    yield from compared(cases, sizes.repeat)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning.unjudged)
+        yield from compared(cases, sizes.repeat)
 
 
 def join(rankings: pl.DataFrame) -> pl.DataFrame:
@@ -59,14 +62,13 @@ def join(rankings: pl.DataFrame) -> pl.DataFrame:
 
     Most documents are unjudged, and the rows of judged documents that were not retrieved are last.
     """
-    number = pl.int_range(pl.len())
+    number, chance = pl.int_range(pl.len()), pl.struct("query", "doc").hash(seed=0)
     stacked = rankings.select(
         pl.format("s{}", pl.col("query") % 20).alias("strategy"),
         pl.format("q{}", pl.col("query") // 20).alias("query"),
         "doc",
-        pl.when(number % 7 < 2).then("grade").alias("grade"),
         "score",
-    )
-    is_missed = number % 7 == 0
+    ).with_columns(grade=pl.when(chance % 7 < 2).then(chance % 5))
+    is_missed = (number % 3 == 0) & pl.col("grade").is_not_null()
     missed = stacked.filter(is_missed).with_columns(score=pl.lit(None, pl.Float64))
     return pl.concat([stacked.filter(~is_missed), missed])
