@@ -16,12 +16,6 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 
-MIN_SEARCHED_LENGTH = 8
-"""Minimum mean length of lists for which `Ragged.find_true` uses a binary search per list.
-
-For shorter lists, a running count over all values is faster.
-"""
-
 MAX_EXACT_INTEGER = 1 << 53
 """Number n such that a double can hold every integer from -n to n, but not n + 1."""
 
@@ -104,9 +98,6 @@ class Ragged:
         The true values of list `i` have the indices `indices[offsets[i]:offsets[i + 1]]`.
         """
         indices = np.flatnonzero(mask)
-        # Either count the true values before each offset, or search the indices for each offset.
-        if len(mask) < MIN_SEARCHED_LENGTH * len(self.offsets):
-            return indices, count_before(mask)[self.offsets].astype(np.int64)
         return indices, np.searchsorted(indices, self.offsets)
 
     def keep(self, mask: Mask) -> Ragged:
