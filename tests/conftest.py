@@ -7,7 +7,9 @@ import json
 import os
 import shutil
 import tomllib
+from contextlib import suppress
 from fnmatch import fnmatch
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import MagicMock
@@ -149,6 +151,23 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if not any(fnmatch(reason.removeprefix("Skipped: "), pattern) for pattern in listed):
             reporter.write_line(f"{reason} (tests/skips.toml does not list this reason)", red=True)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Read the scripts and compile the template of a page once: tests write hundreds of pages."""
+    import jinja2
+
+    folder = tmp_path_factory.mktemp("templates")
+    compiled = jinja2.FileSystemBytecodeCache(str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jinja2, "Environment", partial(jinja2.Environment, bytecode_cache=compiled))
+        with suppress(ImportError):
+            import vl_convert
+
+            bundle = vl_convert.javascript_bundle
+            patch.setattr(vl_convert, "javascript_bundle", cache(bundle))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -113,7 +113,8 @@ def test_what_is_no_frame_is_refused_by_its_name(given):
 def test_no_other_library_is_loaded_for_frames_of_polars():
     code = (
         "import sys, polars as pl, polars_graded as pg\n"
-        "pg.evaluate(pl.DataFrame({'query': [1], 'grade': [1], 'score': [1]}), 'ap')\n"
+        "frame = pl.DataFrame({'query': [1], 'grade': [1], 'score': [1]})\n"
+        "pg.evaluate(frame, 'ap'), dir(frame.graded)\n"
         "print({'narwhals', 'pandas', 'pyarrow', 'duckdb', 'altair', 'scipy'} & set(sys.modules))"
     )
     result = subprocess.run(  # noqa: S603

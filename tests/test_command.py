@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -26,10 +27,10 @@ MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 RUNS = ("--qrels", "qrels.txt", "main.run", "noise.run", "loss.run")
 
 
-@pytest.fixture(autouse=True)
-def files(tmp_path, monkeypatch):
-    """Work in a folder with judgments, three runs with ties and gaps, LETOR lines and rows."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with judgments, three runs with ties and gaps, LETOR lines and rows."""
+    folder = tmp_path_factory.mktemp("files")
     rng, n, depth = np.random.default_rng(7), 400, 20
     grades = rng.choice(4, (n, depth), p=[0.6, 0.2, 0.1, 0.1])
     good = (grades + rng.normal(size=grades.shape)).round(2)
@@ -46,15 +47,23 @@ def files(tmp_path, monkeypatch):
         f"{grades[q, d]} qid:{q} 1:{good[q, d]} 2:{d / 7:.3f} #docid = {d}" for q, d in keys[:400]
     ]
     for name, texts in lines.items():
-        Path(name).write_text("\n".join(texts) + "\n")
+        (folder / name).write_text("\n".join(texts) + "\n")
     rows = pl.DataFrame(keys, schema=["query", "doc"], orient="row").with_columns(
         grade=pl.Series(grades.ravel()),
         **{name: pl.Series(of_run.ravel()) for name, of_run in scores.items()},
     )
-    rows.write_csv("rows.csv")
-    rows.write_csv("rows.tsv", separator="\t")
-    rows.write_parquet("rows.parquet")
-    Path("rows.csv.gz").write_bytes(gzip.compress(Path("rows.csv").read_bytes()))
+    rows.write_csv(folder / "rows.csv")
+    rows.write_csv(folder / "rows.tsv", separator="\t")
+    rows.write_parquet(folder / "rows.parquet")
+    (folder / "rows.csv.gz").write_bytes(gzip.compress((folder / "rows.csv").read_bytes()))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def files(folder, tmp_path, monkeypatch):
+    """Work in a copy of the folder."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -471,15 +471,14 @@ def test_measures_gives_the_same(others):
 
 @pytest.mark.filterwarnings(
     "ignore:no document is judged",
-    "ignore:.*uses the highest grade of each query",
+    "ignore:.* the highest grade of each query",
     "ignore:.* below 0 count",
 )
 def test_evaluate_gives_the_same():
-    found = {
-        row.name: evaluate(FRAME, row.name, ties="order", **row.columns)[row.name].to_list()
-        for row in ROWS
-    }
-    assert_each_alike(found, {name: plain()[name] for name in found}, QUERIES)
+    columns = {name: column for row in ROWS for name, column in row.columns.items()}
+    found = evaluate(FRAME, [*dict.fromkeys(row.name for row in ROWS)], ties="order", **columns)
+    found = found.to_dict(as_series=False)
+    assert_each_alike(found, plain(), QUERIES)
 
 
 def test_a_query_may_not_have_the_name_of_what_is_evaluated():
