@@ -112,7 +112,7 @@ def test_it_is_drawn_without_a_warning(row, size, capfd):
 
 @pytest.mark.slow
 @every_layered_chart
-@pytest.mark.parametrize(("k", "n"), [(25, 5000), pytest.param(1, 1, marks=pytest.mark.simulation)])
+@pytest.mark.parametrize(("k", "n"), [(25, 3200), pytest.param(1, 1, marks=pytest.mark.simulation)])
 def test_at_most_3000_rows_reach_it(row, k, n):
     assert 1 <= row.of(max(k, row.fewest), n).data.height <= chart_rows.MAX_DRAWN_ROWS
 

@@ -12,15 +12,17 @@ import numpy as np
 import polars as pl
 import pytest
 from helpers import simulated
-from results import of_few
+from report_page import Report
+from results import frame_of, of_few
 from scipy.stats import ttest_rel
 
-from polars_graded import charts, compare, evaluate, rank_strategies, summarise
+from polars_graded import charts, compare, evaluate, rank_strategies, report, summarise
+from polars_graded._results.significance import TESTS
 from polars_graded.trust import unjudged_bounds
 
 pytestmark = of_few
 
-SEEDS = [range(5), *simulated(range(5, 40))]
+SEEDS = [range(12), *simulated(range(12, 40))]
 NUMBERS = {"the": 1, "both": 2}
 
 
@@ -54,8 +56,8 @@ def results(seed):
         values[:, :, 1] = values[:, :, 0]
     if rng.random() < 0.2:
         values[-1] = values[0] + 0.25  # a difference that the t test cannot test
-    if rng.random() < 0.3:
-        values[0] += 1  # one that all differences are settled with, where queries are many
+    for of_strategy in values:  # differences that are settled, where queries are many
+        of_strategy += rng.choice([-2, 0, 0, 0, 1])
     frame = pl.DataFrame(
         {
             "strategy": np.repeat(names, n),
@@ -193,8 +195,7 @@ def forest(seed):
 def matrix(seed):
     if found := compared(seed):
         chart = charts.comparison_matrix(found[0])
-        if found[0]["baseline"].n_unique() > 1:
-            all_pairs(said(chart), found[0])
+        assert said(chart) == said(charts.comparison_forest(found[0]))
         marked = chart.data.filter(pl.col("mark") != "")
         assert ((marked["mark"] == "+") == (marked["difference"] >= 0)).all()
         assert (marked["p_corrected"] <= 0.05).all()
@@ -299,3 +300,120 @@ def test_a_judgment_in_between_leads_out_of_the_line():
     bounds = unjudged_bounds(ranked, "ap").row(0, named=True)
     judged = ranked.with_columns(grade=pl.when(doc="9").then(1).otherwise("grade"))
     assert evaluate(judged, "ap")["ap"][0] < bounds["low"]
+
+
+# Directions, and results of one query.
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_test_is_of_means(test, seed):
+    """What is found lies on the side of the mean: intervals that agree are clear of 0 there."""
+    rng = np.random.default_rng(seed)
+    values = {f"s{i}": (rng.exponential(1, 40) ** 2 + 2.0 * i).tolist() for i in range(4)}
+    found = compare(frame_of(values), test=test, resamples=1000).filter(
+        pl.col("p_corrected") <= 0.05
+    )
+    assert found.height
+    sides = pl.when(pl.col("simultaneous_low") > 0).then(1).otherwise(-1)
+    assert found.select((sides == pl.col("difference").sign()).all()).item()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", ["t", *simulated(*{*TESTS} - {"t"})])
+def test_of_one_query_no_chart_claims_a_test_or_an_interval(test):
+    values = {"a": [0.5], "b": [0.25], "c": [0.75]}
+    frame = frame_of(values).with_columns(curve=pl.concat_list("ap", pl.col("ap") / 2))
+    comparison = compare(frame, "ap", test=test)
+    drawn = [charts.comparison_forest(comparison), charts.comparison_matrix(comparison)]
+    ranks = rank_strategies(frame, "ap", test=test)
+    drawn.append(charts.strategy_ranks(ranks))
+    line = "line: all ranks, since one query cannot be tested"
+    assert line in " ".join(drawn[2].title["subtitle"])
+    for chart in drawn:
+        assert said(chart).endswith("(only one query)")
+    drawn += [charts.dcg_curves(frame, "curve", confidence=0.95)]
+    drawn += [charts.explore(frame, "a", "b", "ap"), charts.strategy_bars(summarise(frame, "ap"))]
+    for chart in drawn:
+        written = str(chart.title) + str([*find_titles(chart.to_dict())])
+        assert not re.search(r"\bt test|Holm|randomis|95 %|band", written), written
+
+
+def find_titles(spec):
+    """Each title of an axis or a legend."""
+    if isinstance(spec, dict):
+        for key, value in spec.items():
+            if key == "title":
+                yield value
+            elif key not in ("datasets", "data"):
+                yield from find_titles(value)
+    elif isinstance(spec, list):
+        for each in spec:
+            yield from find_titles(each)
+
+
+@pytest.mark.usefixtures("charts_undrawn")
+def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
+    frame = frame_of({"a": [0.5], "b": [0.25], "c": [0.75]})
+    page = Report(report(frame, tmp_path / "page.html"))
+    [part] = page.parts
+    assert not re.search(r"\bt test|Holm|interval", part.headline + part.details)
+    assert page.settings["Test"] == "none, since one query cannot be tested"
+    assert set(part.tables["Differences of ap"].column("95 % interval").values()) == {"–"}
+
+
+# Words and lines of titles.
+
+
+def per_query(**strategies: list[float]) -> pl.DataFrame:
+    """The values of a measure, one for each query."""
+    return pl.concat(
+        pl.DataFrame(
+            {"strategy": name, "query": range(1, len(values) + 1), "ap": [*map(float, values)]}
+        )
+        for name, values in strategies.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "n_strategies", "key"),
+    [(1, 3, "○ not tested"), (9, 2, "● p ≤ 0.05 ○"), (9, 3, "● corrected p ≤ 0.05 ○")],
+)
+def test_a_legend_names_the_p_that_is_drawn(n, n_strategies, key):
+    values = {
+        name: [(7 * place * q + place) % 5 / 5 for q in range(n)]
+        for place, name in enumerate("abc"[:n_strategies])
+    }
+    comparison = compare(per_query(**values))
+    text = str(charts.comparison_forest(comparison).to_dict()).replace("\\xa0", " ")
+    assert key in text
+    assert ("● " in text) == (n > 1)
+    if n_strategies > 2 and n > 1:  # a part of a larger table stays corrected
+        part = str(charts.comparison_forest(comparison.sort("p_value").head(1)).to_dict())
+        assert "corrected" in part
+        assert "Holm" in part
+
+
+LONG = "a name that is longer than anybody would give to a strategy"
+
+
+@pytest.mark.parametrize("name", [LONG * 3, "x" * 300, "two\nlines", "", "<b>$x$</b>"])
+def test_a_title_fits_whatever_strategies_are_called(name):
+    """About seven pixels a letter leave room beside it in a cell of 700."""
+    chart = charts.precision_histogram(
+        per_query(**{name: [1, 0, 1], "b": [0, 1, 0]}), "ap", name, "b"
+    )
+    title = chart.to_dict()["title"]["text"]
+    lines = [title] if isinstance(title, str) else title
+    assert max(map(len, lines)) < 700 / 7
+    assert all(line == line.strip() and "\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["b", "bm25", "dense-v2", "a ranker with a name of any length"])
+def test_no_line_of_a_title_ends_inside_of_parentheses(name):
+    frame = per_query(**{name: [0, 1, 2], "c": [3, 1, 1], "d": [0, 0, 1]})
+    lines = []
+    for baseline in (None, name):
+        title = charts.comparison_forest(compare(frame, baseline=baseline)).title["text"]
+        lines += title if isinstance(title, list) else [title]
+    assert sum(line.endswith("(paired t test, Holm)") for line in lines) == 2

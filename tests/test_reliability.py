@@ -1,18 +1,137 @@
-"""What fewer queries would have said: equal to drawing all samples there are."""
+"""How far results can be trusted: power, samples of queries, and orders of strategies."""
 
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import polars as pl
 import pytest
+import scipy.integrate
 import scipy.stats
+from chart_registry import ROWS
+from helpers import needed
 from hypothesis import given
 from hypothesis import strategies as st
-from results import close, drawn, frame_of
+from results import close, drawn, frame_of, of_few, rng
 
-from polars_graded.trust import order_stability, swap_rate
+from polars_graded import charts
+from polars_graded._results.reliability import compute_power
+from polars_graded.trust import (
+    order_stability,
+    power_curve,
+    queries_needed,
+    rank_correlation,
+    swap_rate,
+)
+
+# Power and queries.
+
+
+pytestmark = of_few
+
+
+def frame_with(std, n_queries=20, shift=0.0):
+    """Two strategies whose differences have this standard deviation."""
+    d = rng(1).standard_normal(n_queries)
+    d = (d - d.mean()) / d.std(ddof=1) * std + shift
+    return frame_of({"a": d, "b": np.zeros(n_queries)})
+
+
+# Power and queries.
+
+
+def of_statsmodels(n, effect, alpha):
+    """The power of the two-sided paired t test."""
+    solver = needed("statsmodels.stats.power").TTestPower()
+    power = solver.power(effect, n, alpha, alternative="two-sided")
+    if np.isnan(power):  # as scipy's lower tail is where it is next to nothing
+        margin = scipy.stats.t.isf(alpha / 2, n - 1)
+        power = scipy.stats.nct.sf(margin, n - 1, effect * math.sqrt(n))
+    return power
+
+
+@pytest.mark.parametrize("n", [2, 5, 25, 106, 1000])
+@pytest.mark.parametrize("effect", [0.01, 0.1, 0.5, 1.2])
+@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.2])
+def test_power_is_that_of_statsmodels(n, effect, alpha):
+    expected = of_statsmodels(n, effect, alpha)
+    assert compute_power(n, effect, alpha) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_cohen_1988_section_2_4():
+    """A medium effect of 0.5 is found with power 0.80 at 0.05 by 34 pairs (G*Power says so too)."""
+    [row] = queries_needed(frame_with(0.1), difference=0.05).rows(named=True)
+    assert row["queries_needed"] == 34
+    [small] = queries_needed(frame_with(0.1), difference=0.02).rows(named=True)
+    assert small["queries_needed"] == 199
+    [large] = queries_needed(frame_with(0.1), difference=0.08).rows(named=True)
+    assert large["queries_needed"] == 15
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.99])
+@pytest.mark.parametrize("alpha", [0.05, 0.001])
+def test_the_queries_needed_are_the_fewest_and_the_difference_the_smallest(power, alpha):
+    [row] = queries_needed(frame_with(0.3), power=power, confidence=1 - alpha, difference=0.1).rows(
+        named=True
+    )
+    assert row["std"] == close(0.3)
+    n = row["queries_needed"]
+    assert of_statsmodels(n, 1 / 3, alpha) >= power > of_statsmodels(n - 1, 1 / 3, alpha)
+    assert row["power"] == pytest.approx(of_statsmodels(20, 1 / 3, alpha), rel=1e-9)
+    at_hand = of_statsmodels(20, row["smallest_difference"] / 0.3, alpha)
+    assert at_hand == pytest.approx(power, abs=1e-9)
+
+
+def test_the_variance_is_that_of_an_analysis_of_variance():
+    """Averaged over all pairs it is twice the residual variance of strategies and queries."""
+    values = drawn(30, 5)
+    table = np.array(list(values.values()))
+    residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    variance = (residual**2).sum() / (4 * 29)
+    [row] = queries_needed(frame_of(values)).rows(named=True)
+    assert row["std"] == close(math.sqrt(2 * variance))
+
+
+@pytest.mark.parametrize("n_queries", [25, 50, 250])
+def test_the_promised_power_is_held(n_queries):
+    """By trying: 4000 experiments with the smallest difference that so many queries show."""
+    [row] = queries_needed(frame_with(0.3, n_queries)).rows(named=True)
+    generator = rng(2)
+    d = row["smallest_difference"] + 0.3 * generator.standard_normal((4000, n_queries))
+    found = (scipy.stats.ttest_1samp(d, 0, axis=1).pvalue <= 0.05).mean()
+    assert abs(found - 0.8) < 3 * math.sqrt(0.8 * 0.2 / 4000)
+
+
+def test_the_power_curve_goes_through_what_is_at_hand_and_what_is_needed():
+    frame = frame_with(0.3).with_columns(ndcg=pl.col("ap") / 2)
+    [of_ap, of_ndcg] = queries_needed(frame, difference=0.1).rows(named=True)
+    curve = power_curve(frame, difference=0.1)
+    assert curve["measure"].unique(maintain_order=True).to_list() == ["ap", "ndcg"]
+    for part, row in zip(curve.partition_by("measure"), (of_ap, of_ndcg), strict=True):
+        at_hand = part.filter("at_hand")
+        assert at_hand.select("queries", "power").rows() == [(20, close(row["power"]))]
+        assert part["power"].is_sorted()
+        assert part["queries"].is_sorted()
+        assert part["queries"][0] == 5
+        assert part["queries"][-1] == 80
+    needed = of_ap["queries_needed"]
+    asked = power_curve(frame, "ap", difference=0.1, queries=[needed, needed - 1])
+    assert asked["queries"].to_list() == [20, needed - 1, needed]
+    assert asked["power"][2] >= 0.8 > asked["power"][1]
+
+
+def test_a_line_crosses_the_power_where_queries_needed_says():
+    per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
+    [needed] = queries_needed(per_query, difference=0.05)["queries_needed"]
+    curve = power_curve(per_query, queries=[needed - 1, needed], difference=0.05)
+    drawn = charts.sample_size_curves(curve).data.sort("queries")
+    assert drawn.filter(queries=needed - 1)["power"].item() < 0.8
+    assert drawn.filter(queries=needed)["power"].item() >= 0.8
+
+
+# Samples of the queries, beside drawing all samples there are.
 
 
 def halves(values, size):
@@ -92,8 +211,91 @@ def test_the_order_from_all_queries_is_that_of_all_queries(rows):
         (swap_rate, {"sizes": 3}, "`sizes` must"),
         (order_stability, {"sizes": [2, 6]}, "`sizes` must"),
         (swap_rate, {"width": 0}, "`width` must"),
+        (queries_needed, {"difference": 0}, "`difference` must"),
+        (queries_needed, {"power": 0}, "`power` must"),
+        (power_curve, {"queries": [1]}, "`queries` must"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(call, options, sentence):
+def test_what_is_out_of_bounds_is_refused(call, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         call(frame_of(drawn(5, 3)), **options)
+
+
+# Orders of strategies.
+
+
+def orders(**means):
+    """A frame of one query where strategies have these means."""
+    return pl.DataFrame(means).with_row_index("strategy").with_columns(query=pl.lit(1))
+
+
+def correlated(frame, *measures, **options):
+    """The correlation of columns of which the highest value is best, unless they are measures."""
+    named = measures or [name for name in frame.columns if name not in ("strategy", "query")]
+    of_measures = [name if "measure" in name else {name: "highest"} for name in named]
+    return rank_correlation(frame, *of_measures, **options)
+
+
+def test_kendalls_tau_is_scipys():
+    generator = rng(0)
+    frame = orders(**{name: generator.random(12).round(1) for name in "xyz"})
+    result = correlated(frame)
+    assert result.select("measure", "reference").rows() == [("x", "y"), ("x", "z"), ("y", "z")]
+    assert result["strategies"].to_list() == [12] * 3
+    for x, y, _, tau in result.iter_rows():
+        assert tau == close(scipy.stats.kendalltau(frame[x], frame[y]).statistic)
+
+
+def test_ap_correlation_by_hand():
+    # The estimate puts 3 first: of 1 none, of 2 one of two, of 4 three of three stand above.
+    frame = orders(estimate=[3, 2, 4, 1], truth=[4, 3, 2, 1])
+    result = correlated(frame, method="ap", reference="truth")
+    assert result.row(0) == ("estimate", "truth", 4, close(2 / 3 * (0 / 1 + 1 / 2 + 3 / 3) - 1))
+    # The other way: of 2 one of one, of 3 none of two, of 4 three of three.
+    back = 2 / 3 * (1 / 1 + 0 / 2 + 3 / 3) - 1
+    assert correlated(frame, method="ap", reference="estimate")["tau"].item() == close(back)
+    both = correlated(frame, method="ap")["tau"].item()
+    assert both == close((2 / 3 * 1.5 - 1 + back) / 2)
+
+
+def test_ap_correlation_with_ties_is_that_of_urbano_and_marrero():
+    """What the examples of their R package ircor print."""
+    x = np.array([0.67, 0.45, 0.29, 0.12, 0.57, 0.24, 0.94, 0.75, 0.08, 0.54])
+    y = np.array([0.48, 0.68, 0.32, 0.09, 0.06, 0.61, 0.87, 0.22, 0.44, 0.84])
+    one_way = correlated(orders(y=y, x=x), method="ap", reference="x")["tau"].item()
+    assert one_way == pytest.approx(0.3928571, abs=5e-8)
+    for tied, printed in ((x, 0.3317019), (x.round(1), 0.339418)):
+        found = correlated(orders(x=tied, y=y.round(1)), method="ap")["tau"].item()
+        assert found == pytest.approx(printed, abs=5e-7)
+
+
+@pytest.mark.parametrize("method", ["kendall", "ap"])
+def test_correlation_is_null_where_there_is_no_order(method):
+    for frame in (
+        orders(x=[1, 1, 1], y=[1, 1, 1]),
+        orders(x=[1], y=[2]),
+        orders(x=[1], y=[2]).clear(),
+    ):
+        assert correlated(frame, "x", "y", method=method)["tau"].to_list() == [None]
+    none = orders(x=[1.0, None], y=[None, 2.0])
+    assert correlated(none, method=method, missing="drop")["tau"].to_list() == [None]
+
+
+def test_a_reference_is_added_and_stands_against_all():
+    frame = orders(ap=[1, 2], ndcg=[1, 2], rbp=[2, 1])
+    result = rank_correlation(frame, "rbp", "ap", reference="ndcg")
+    assert result.select("measure", "reference").rows() == [("rbp", "ndcg"), ("ap", "ndcg")]
+    assert result["tau"].to_list() == close([-1, 1])
+    with pytest.raises(ValueError, match="`reference` must be one of ap, ndcg, rbp, got 'w'"):
+        rank_correlation(frame, reference="w")
+    with pytest.raises(ValueError, match="name at least two measures to correlate, got ap"):
+        rank_correlation(frame, "ap")
+    with pytest.raises(ValueError, match="`method` must be one of 'kendall', 'ap', got 'rho'"):
+        rank_correlation(frame, method="rho")
+
+
+@pytest.mark.parametrize("n", [3, 8, 19, 46])
+def test_equal_orders_with_ties_correlate_by_just_1(n):
+    order = [place // 2 for place in range(n)]
+    frame = orders(x=order, y=[0.1 * place for place in order], z=[-place for place in order])
+    assert correlated(frame, reference="x")["tau"].to_list() == [1, -1]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import re
 import warnings
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from helpers import simulated
 from results import close
 
 from polars_graded import evaluate
+from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded.datasets import example
 from polars_graded.trust import rank_correlation, unjudged_bounds
 
@@ -87,21 +90,30 @@ UNBOUNDED = [
 ]
 
 
+def judge_all_ways(count, names, **options):
+    """The bounds of measures, and by measure their values for each way to judge, beside them."""
+    given_rows, judged = short_rankings(count)
+    with warnings.catch_warnings(action="ignore"):  # of scales, which is the point
+        bounds = unjudged_bounds(given_rows, *names, **options)
+        every = evaluate(judged, *names, query=["query", "way"], **options)
+    return {
+        name: every.select("query", then=name)
+        .join(bounds.filter(measure=name), on="query")
+        .with_columns(
+            escapes=~pl.col("then").is_between(pl.col("low") - 1e-9, pl.col("high") + 1e-9)
+        )
+        for name in names
+    }
+
+
 @pytest.mark.parametrize("highest", [None, 2])
 def test_bounds_are_those_of_all_judgments_where_they_are_said_to_be(highest):
     """By brute force, which also finds what leads out of those that are none."""
-    given_rows, judged = short_rankings(300)
     names = [*BOUNDED, *OF_A_SCALE, *UNBOUNDED]
-    with warnings.catch_warnings(action="ignore"):  # of scales, which is the point
-        bounds = unjudged_bounds(given_rows, *names, max_grade=highest)
-        every = evaluate(judged, *names, query=["query", "way"], max_grade=highest)
-    for name in names:
-        of_it = bounds.filter(measure=name)
-        ways = every.select("query", pl.col(name).alias("then")).join(of_it, on="query")
-        outside = (pl.col("then") < pl.col("low") - 1e-9) | (pl.col("then") > pl.col("high") + 1e-9)
-        escapes = ways.filter(outside)["query"].n_unique()
+    for name, ways in judge_all_ways(300, names, max_grade=highest).items():
+        escapes = ways["escapes"].sum()
         is_exact = name in BOUNDED or (name in OF_A_SCALE and highest is not None)
-        assert of_it["exact"].unique().to_list() == [is_exact], name
+        assert ways["exact"].unique().to_list() == [is_exact], name
         assert (escapes == 0) == is_exact, name
         if is_exact:
             ends = ways.group_by("query").agg(
@@ -112,19 +124,14 @@ def test_bounds_are_those_of_all_judgments_where_they_are_said_to_be(highest):
 
 
 def test_the_table_of_what_leads_out_is_what_brute_force_finds():
-    given_rows, judged = short_rankings(1000)
-    with warnings.catch_warnings(action="ignore"):
-        bounds = unjudged_bounds(given_rows, *UNBOUNDED)
-        every = evaluate(judged, *UNBOUNDED, query=["query", "way"])
+    ways = judge_all_ways(1000, UNBOUNDED)
     page = Path(__file__).parents[1] / "notebooks" / "book" / "rows.md"
     lines = [line.strip("| ").split(" | ") for line in page.read_text("utf-8").splitlines()]
     [names] = [place for place, line in enumerate(lines) if line[:2] == UNBOUNDED[:2]]
     table = dict(zip(lines[names], map(float, lines[names + 2]), strict=True))
     assert [*table] == UNBOUNDED
     for name, printed in table.items():
-        ways = every.select("query", then=name).join(bounds.filter(measure=name), on="query")
-        outside = (pl.col("then") < pl.col("low") - 1e-9) | (pl.col("then") > pl.col("high") + 1e-9)
-        assert ways.filter(outside)["query"].n_unique() / 1000 == printed
+        assert ways[name].filter("escapes")["query"].n_unique() / 1000 == printed
 
 
 def test_what_has_no_bounds_is_refused():
@@ -162,3 +169,112 @@ def test_gradings_are_graders():
             best = dict.fromkeys(("as given", name), "highest")
             [tau] = rank_correlation(both, best, reference="as given", method=method)["tau"]
             assert correlated.filter(grader=name)["tau"].to_list() == close([tau])
+
+
+# Bounds of tiny queries with options, beside all gradings.
+
+
+WITH_OPTIONS = [
+    *("precision(threshold=2)@2", "success(threshold=1)@1", "rbp(graded=True)", "rbp(threshold=2)"),
+    *("dcg(gain=linear)@3", "dcg(discount=zipf)", "cg(gain={1: 1, 2: 5, 3: 6, 4: 7, 5: 8})@2"),
+    *("precision(ties=pessimistic)@2", "precision(ties=average)@1", "dcg(ties=average)@2"),
+    *("reciprocal_rank(ties=optimistic)", "precision_at_hit(k=2)", "recall(over=cutoff)@2"),
+    *("ap(over=retrieved)", "generalized_precision@2", "judged@2", "err@2"),
+]
+NAMES = [
+    *(
+        name
+        for name, definition in DEFINITIONS.items()
+        if definition.dtype != pl.List(pl.Float64) and not definition.inputs
+    ),
+    *WITH_OPTIONS,
+]
+OPTIONS = {
+    "irrelevant": [0.0, 0.0, 1.0],
+    "relevant_from": [None, None, 2.0, 4.0],
+    "max_grade": [None, None, 4.0, 5.0],
+    "undefined_as": ["default", None, 0.0, 0.5, -0.5],
+}
+
+
+def tiny(rng):
+    """A query of a few documents, ranked by two scores with ties and gaps, some unjudged."""
+    n = int(rng.integers(1, 5))
+    grades = rng.choice([0, 1, 2, 3, None], n, p=[0.25, 0.15, 0.1, 0.1, 0.4]).tolist()
+    scores = [
+        [None if rng.random() < 0.15 else float(rng.integers(0, 4)) for _ in grades]
+        for _ in range(2)
+    ]
+    schema = {"grade": pl.Int64, "x": pl.Float64, "y": pl.Float64}
+    return pl.DataFrame([grades, *scores], schema=schema).with_columns(
+        query=pl.lit("q"), doc=pl.int_range(pl.len())
+    )
+
+
+def all_gradings(frame, levels):
+    """The frame once for each way to grade its unjudged documents."""
+    open_to = [levels if grade is None else [grade] for grade in frame["grade"]]
+    return pl.concat(
+        frame.with_columns(grade=pl.Series(way, dtype=pl.Int64), way=pl.lit(place))
+        for place, way in enumerate(itertools.product(*open_to))
+    )
+
+
+def held(rng, count):
+    """How many bounds are exact by `count` queries, and those out of which a grading leads."""
+    checked, wrong = 0, []
+    for place in range(count):
+        frame = tiny(rng)
+        options = {name: of[rng.integers(len(of))] for name, of in OPTIONS.items()}
+        options |= {"by": ["x", "y"], "ties": "doc", "descending": True}
+        top = options["max_grade"] or frame["grade"].max()
+        levels = [*range(int(top) + 1)] if top is not None else [0, 1, 2]
+        lowest = max(options["irrelevant"] + 1, options["relevant_from"] or 0)
+        thresholds = {name: re.search(r"threshold=([0-9.]+)", name) for name in NAMES}
+        names = [name for name, each in thresholds.items() if not each or float(each[1]) >= lowest]
+        with warnings.catch_warnings(action="ignore"):
+            bounds = unjudged_bounds(frame, *names, **options)
+            ways = all_gradings(frame, levels)
+            then = evaluate(ways, *names, query=["query", "way"], **options)
+        for name in names:
+            for row in bounds.filter(pl.col("exact"), measure=name).iter_rows(named=True):
+                values = then.filter(strategy=row["strategy"])[name]
+                within = values.is_between(row["low"] - 1e-9, row["high"] + 1e-9)
+                checked += 1
+                if values.null_count() or not within.all():
+                    wrong.append((place, name, row, options, values.to_list()))
+    return checked, wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [25, *simulated(100)])
+def test_no_grading_leads_out_of_bounds_that_are_exact(count):
+    """Every option of `evaluate` and of measures, two strategies, ties and gaps."""
+    checked, wrong = held(np.random.default_rng(40), count)
+    assert not wrong, wrong[0]
+    assert checked > 10 * count
+
+
+def one(grades, scores=None, **options):
+    frame = pl.DataFrame(
+        {"query": "q", "grade": grades, "score": scores or [*range(len(grades), 0, -1)]},
+        schema_overrides={"grade": pl.Int64},
+    )
+    with warnings.catch_warnings(action="ignore"):
+        names = options.pop("names", ["precision@2"])
+        return unjudged_bounds(frame, *names, **options)
+
+
+def test_a_query_that_may_be_undefined_has_no_bounds():
+    [row] = one([0, None], undefined_as=None, max_grade=1).rows(named=True)
+    assert (row["value"], row["value_if_best"]) == (None, 0.5)
+    assert (row["low"], row["high"], row["exact"]) == (None, None, False)
+
+
+def test_a_grade_from_which_on_documents_are_relevant_is_not_reached():
+    """As with the threshold of a measure, which says the same."""
+    by_scale = one([3, None], relevant_from=4)
+    by_measure = one([3, None], names=["precision(threshold=4)@2"])
+    for found in (by_scale, by_measure):
+        assert found.select("low", "high", "exact").row(0) == (0, 0, False)
+    assert one([3, None], relevant_from=4, max_grade=4)["exact"].to_list() == [True]
