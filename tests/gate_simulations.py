@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,9 @@ from polars_graded import rank_strategies
 from polars_graded._results.gating import FAILING_VERDICTS, PASSING_VERDICTS, Limits, decide_pairs
 from polars_graded._results.measure_values import MeasureMatrix, Pairs
 from polars_graded._results.significance import Options, run_test
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 MARGIN, LEVEL = 0.01, 0.05
 
@@ -351,41 +354,61 @@ def cells_of_weights(kind, queries):
     return [kind, f"{queries:,}", f"{effective:.0f}", *map(percent, wrong)]
 
 
-def print_row(cells):
-    """Print a row of a table."""
-    print("|", " | ".join(map(str, cells)), "|", flush=True)
+class Table(NamedTuple):
+    """A table of the book."""
+
+    words: str
+    """Words in the page before the table."""
+    heads: Sequence[object]
+    compute_cells: Callable[..., list[object]]
+    """Returns the cells of a row."""
+    rows: Sequence[tuple[object, ...]]
+    """The arguments of each row."""
+
+
+TESTS = ["t", "permutation"]
+TABLES = [
+    Table(
+        "shares of losses are one percentage point lower, so that there is no",
+        [
+            *("differences", "queries", "unchanged", "passed", "stopped"),
+            *("passed, five measures", "stopped, five measures"),
+        ],
+        cells_of_changes,
+        [(kind, queries) for kind in KINDS for queries in (50, 200, 1000)],
+    ),
+    Table(
+        "loses 0.02 in 98 % of the queries",
+        ["differences", *FEW_QUERIES],
+        cells_of_few,
+        [(kind,) for kind in FEW_KINDS],
+    ),
+    Table(
+        "Skewed differences pass more often.",
+        ["differences", *SKEWED_QUERIES],
+        cells_of_skewed,
+        [(kind,) for kind in SKEWED_KINDS],
+    ),
+    Table("number in parentheses is", ["rare changes", *RARE_QUERIES], cells_of_rare, RARE_CHANGES),
+    Table(
+        "2,000) should be at most 5",
+        ["clusters", "queries", *["alone", "clusters"] * 4],
+        cells_of_clusters,
+        CLUSTER_WORLDS,
+    ),
+    Table(
+        "weights by Zipf's law",
+        ["differences", "queries", "effective", *TESTS, "passed", "stopped"],
+        cells_of_weights,
+        WEIGHT_WORLDS,
+    ),
+]
 
 
 if __name__ == "__main__":
-    names = ["differences", "queries", "unchanged", "passed", "stopped"]
-    print_row([*names, "passed, five measures", "stopped, five measures"])
-    print_row(["---", *["---:"] * 6])
-    for kind in KINDS:
-        for queries in (10, 50, 200, 1000):
-            print_row(cells_of_changes(kind, queries))
-    print()
-    print_row(["differences", *FEW_QUERIES])
-    print_row(["---", *["---:"] * len(FEW_QUERIES)])
-    for kind in FEW_KINDS:
-        print_row(cells_of_few(kind))
-    print()
-    print_row(["differences", *SKEWED_QUERIES])
-    print_row(["---", *["---:"] * len(SKEWED_QUERIES)])
-    for kind in SKEWED_KINDS:
-        print_row(cells_of_skewed(kind))
-    print()
-    print_row(["rare changes", *RARE_QUERIES])
-    print_row(["---", *["---:"] * len(RARE_QUERIES)])
-    for share, change in RARE_CHANGES:
-        print_row(cells_of_rare(share, change))
-    print()
-    print_row(["clusters", "queries", *["alone", "clusters"] * 4])
-    print_row(["---", *["---:"] * 9])
-    for world in CLUSTER_WORLDS:
-        print_row(cells_of_clusters(*world))
-    print()
-    tests = ["t", "permutation"]
-    print_row(["differences", "queries", "effective", *tests, "passed", "stopped"])
-    print_row(["---", *["---:"] * 6])
-    for world in WEIGHT_WORLDS:
-        print_row(cells_of_weights(*world))
+    for table in TABLES:
+        for cells in (table.heads, ["---"] * len(table.heads)):
+            print("|", " | ".join(map(str, cells)), "|")
+        for row in table.rows:
+            print("|", " | ".join(map(str, table.compute_cells(*row))), "|", flush=True)
+        print()

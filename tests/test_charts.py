@@ -17,15 +17,18 @@ import vl_convert
 from chart_registry import (
     DCG_20,
     KEYS,
+    LONG_NAMES,
     MEASURES,
     ROWS,
     Row,
     comparison_of,
+    graded_twice,
+    hard_results,
     results,
+    scores_of_documents,
     spec_of,
     summary_of,
 )
-from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from helpers import frame_of, mean_curves, simulated
 from papers import CG, CHEN_MEANS, CUMULATED, DCG, ICG, IDCG, as_printed, entries
 from PIL import Image

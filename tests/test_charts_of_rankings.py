@@ -189,6 +189,3 @@ def test_a_wrong_value_is_an_error_that_says_what_is_wrong(change, of, options, 
     with pytest.raises(ValueError) as error:  # noqa: PT011
         charts.rankings(frame, of, by=BOTH, **options)
     assert sentence in str(error.value)
-
-
-# What is said as it is to evaluate.

@@ -459,35 +459,27 @@ def test_rare_changes_matter_below_the_share_that_a_sentence_states():
         assert wrong <= missing + 0.05
 
 
-def assert_printed(rows, place, found):
-    """Each cell of a row of a table is what the script prints, up to a tenth."""
-    printed = [cell.strip() for cell in rows[place]]
-    for cell, expected in zip(printed, found, strict=True):
-        numbers = [
-            [float(number) for number in re.findall(r"[\d.]+", each.replace(",", ""))]
-            for each in (cell, expected)
-        ]
-        assert numbers[0] == pytest.approx(numbers[1], abs=0.11), f"{printed}, not {found}"
-        assert re.sub(r"[\d.,]+", "", cell) == re.sub(r"[\d.,]+", "", expected)
+ROWS_OF_TABLES = [
+    pytest.param(table, place, id=f"{table.heads[0]} {number} {place}")
+    for number, table in enumerate(gate_simulations.TABLES)
+    for place in range(len(table.rows))
+]
 
 
 @pytest.mark.simulation
-def test_the_tables_of_the_book_are_those_of_the_simulations():
-    rows = table_after("shares of losses are one percentage point lower, so that there is no")
-    assert len(rows) == 3 * len(gate_simulations.KINDS)
-    for place, row in enumerate(rows):
-        kind, queries = row[0].strip(), int(row[1].replace(",", ""))
-        assert_printed(rows, place, gate_simulations.cells_of_changes(kind, queries))
-    for words, keys, cells_of in (
-        ("loses 0.02 in 98 % of the queries", gate_simulations.FEW_KINDS, "cells_of_few"),
-        ("Skewed differences pass more often.", gate_simulations.SKEWED_KINDS, "cells_of_skewed"),
-        ("number in parentheses is", gate_simulations.RARE_CHANGES, "cells_of_rare"),
-    ):
-        rows, function = table_after(words), getattr(gate_simulations, cells_of)
-        assert len(rows) == len(keys)
-        for place, key in enumerate(keys):
-            found = function(*key) if isinstance(key, tuple) else function(key)
-            assert_printed(rows, place, found)
+@pytest.mark.parametrize(("table", "place"), ROWS_OF_TABLES)
+def test_a_row_of_the_book_is_that_of_its_simulation(table, place):
+    """Each cell is what the script prints, up to a tenth."""
+    rows = table_after(table.words)
+    assert len(rows) == len(table.rows)
+    for cell, found in zip(rows[place], table.compute_cells(*table.rows[place]), strict=True):
+        printed, expected = cell.strip(), str(found)
+        numbers = [
+            [float(number) for number in re.findall(r"[\d.]+", each.replace(",", ""))]
+            for each in (printed, expected)
+        ]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.11), (printed, expected)
+        assert re.sub(r"[\d.,]+", "", printed) == re.sub(r"[\d.,]+", "", expected)
 
 
 @pytest.mark.parametrize(("old", "new"), [(0.8, 0.7), (0.6, 0.5), (0.3, 0.2)])

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
-from chart_registry import ROWS
-from hard_results import LONG_NAMES, hard_results
+from chart_registry import LONG_NAMES, ROWS, hard_results
 from scenes import boxes_of, marks_of, scene_of
 
 from polars_graded import charts, compare, summarise
@@ -85,6 +84,3 @@ def test_bars_of_queries_do_not_overlap(n):
     assert len(bars) == n
     for (left, width), (right, _) in pairwise(bars):
         assert left + width < right
-
-
-# Many strategies and many points

@@ -22,10 +22,6 @@ def per_query(values, measure="ap"):
     return frame_of({f"s{i}": row for i, row in enumerate(values)}, measure)
 
 
-LADDER = per_query(np.arange(30)[:, None] * 4 + np.random.default_rng(1).random((30, 5)))
-"""Thirty strategies that all differ significantly."""
-
-
 @pytest.mark.parametrize("test", ["t", "permutation", "randomised_tukey"])
 @pytest.mark.parametrize("measure", ["ap", "e_measure@5"])
 @pytest.mark.parametrize("seed", range(4))
