@@ -20,9 +20,12 @@ from browser import FLAGS, LOGS, console_errors, requests_of, waited
 from helpers import needed
 from hypothesis import Phase, settings
 
+from polars_graded import read_letor
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import polars as pl
     from selenium.webdriver.remote.webdriver import WebDriver
 
 # To compile ranx's functions takes three times as long as to run them as the Python they are.
@@ -60,6 +63,12 @@ def data() -> Path:
     if folder is None:
         pytest.skip("no real data: POLARS_GRADED_DATA=… names their folder, see CONTRIBUTING")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def ohsumed(data: Path) -> pl.DataFrame:
+    """OHSUMED: 106 queries, with 25 features of each document."""
+    return read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

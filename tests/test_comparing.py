@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from results import FRAME, close, compared, drawn, frame_of, of_few
 from test_per_query import ERRORS
 
-from polars_graded import compare, differences, evaluate, read_letor, summarise
+from polars_graded import compare, differences, evaluate, summarise
 from polars_graded._results.significance import CORRECTIONS, TESTS
 
 pytestmark = of_few
@@ -252,9 +252,8 @@ def test_differences_refuses_what_it_cannot_take(a, b, options, sentence):
 # Real data.
 
 
-def test_the_table_of_the_book_is_what_comes_out(data):
-    frame = read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
-    per_query = evaluate(frame, "mu_ap", "ndcng@10", by=["f1", "f5", "f9", "f21"], ties="order")
+def test_the_table_of_the_book_is_what_comes_out(ohsumed):
+    per_query = evaluate(ohsumed, "mu_ap", "ndcng@10", by=["f1", "f5", "f9", "f21"], ties="order")
     result = compare(per_query, baseline="f5")
     page = Path(__file__).parent.parent / "notebooks/book/how-to/comparing.md"
     text = page.read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 from helpers import needed
 
-from polars_graded import evaluate, join_judgments, read_letor, read_qrels, read_run, summarise
+from polars_graded import evaluate, join_judgments, read_qrels, read_run, summarise
 from polars_graded._measuring.measures import Measure
 
 if TYPE_CHECKING:
@@ -331,12 +331,6 @@ def peer(name: str) -> Any:
 
 
 # What is measured.
-
-
-@pytest.fixture(scope="session")
-def ohsumed(data):
-    frame = read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
-    return frame.select("query", "doc", "grade", "f1", "f21")
 
 
 def ranked(ohsumed: pl.DataFrame, feature: str) -> pl.DataFrame:

@@ -301,9 +301,8 @@ def test_intervals_hold_the_mean_as_often_as_is_printed(kind, correlation, repea
 
 
 @pytest.mark.slow
-def test_intervals_hold_the_mean_of_average_precision(data):
-    frame = pg.read_letor(sorted((data / "ohsumed").glob("fold*.testset.txt.gz")))
-    ap = pg.evaluate(frame, "ap", by="f11", ties="order")["ap"].to_numpy()
+def test_intervals_hold_the_mean_of_average_precision(ohsumed):
+    ap = pg.evaluate(ohsumed, "ap", by="f11", ties="order")["ap"].to_numpy()
     for correlation, printed in ((0.9, [0.94, 0.943]), (0, [0.943, 0.948])):
         for n, share in zip((10, 25), printed, strict=True):
             held, _ = coverage(ap, correlation, n, 10_000)
