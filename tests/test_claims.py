@@ -407,13 +407,3 @@ def test_a_title_fits_whatever_strategies_are_called(name):
     lines = [title] if isinstance(title, str) else title
     assert max(map(len, lines)) < 700 / 7
     assert all(line == line.strip() and "\n" not in line for line in lines)
-
-
-@pytest.mark.parametrize("name", ["b", "bm25", "dense-v2", "a ranker with a name of any length"])
-def test_no_line_of_a_title_ends_inside_of_parentheses(name):
-    frame = per_query(**{name: [0, 1, 2], "c": [3, 1, 1], "d": [0, 0, 1]})
-    lines = []
-    for baseline in (None, name):
-        title = charts.comparison_forest(compare(frame, baseline=baseline)).title["text"]
-        lines += title if isinstance(title, list) else [title]
-    assert sum(line.endswith("(paired t test, Holm)") for line in lines) == 2

@@ -540,34 +540,24 @@ def test_counts_must_be_counts():
         clicks.estimate_ctr(log.head(1), clicked="c", impressions="n")
 
 
+TWICE = pl.DataFrame({"rank": [1, 1, 2], "propensity": [1.0, 0.5, 0.5]})
+
+
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("call", "options", "text"),
     [
-        ({"doc": "document"}, "`log` has no column 'document'"),
-        (
-            {"doc": "query"},
-            "each argument must name a different column of `log`, got 'query' twice",
-        ),
-        ({"confidence": 1}, "`confidence` must"),
-        ({"prior": (0, 2)}, "`prior` must"),
+        (clicks.estimate_ctr, {"doc": "document"}, "`log` has no column 'document'"),
+        (clicks.estimate_ctr, {"doc": "query"}, "name a different column .* got 'query' twice"),
+        (clicks.estimate_ctr, {"confidence": 1}, "`confidence` must"),
+        (clicks.estimate_ctr, {"prior": (0, 2)}, "`prior` must"),
+        (clicks.estimate_pbm, {"propensities": {1: 1.0}}, "`propensities` must"),
+        (clicks.estimate_pbm, {"propensities": TWICE}, "`propensities` must"),
+        (clicks.estimate_pbm, {"propensities": {1: 1.0, 2: 1.5}}, "`propensities` must"),
     ],
 )
-def test_wrong_arguments_are_refused(options, text):
+def test_wrong_arguments_are_refused(call, options, text):
     with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=text):
-        clicks.estimate_ctr(GOOD, **options)
-
-
-@pytest.mark.parametrize(
-    ("propensities", "text"),
-    [
-        ({1: 1.0}, "`propensities` must"),
-        (pl.DataFrame({"rank": [1, 1, 2], "propensity": [1.0, 0.5, 0.5]}), "`propensities` must"),
-        ({1: 1.0, 2: 1.5}, "`propensities` must"),
-    ],
-)
-def test_wrong_propensities_are_refused(propensities, text):
-    with pytest.raises(ValueError, match=text):
-        clicks.estimate_pbm(GOOD, propensities=propensities)
+        call(GOOD, **options)
 
 
 def test_columns_keep_the_names_of_the_user():

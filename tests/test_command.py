@@ -230,26 +230,6 @@ def test_columns_of_queries_are_clusters_weights_and_segments(command):
     assert "weighted" in Path("report.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (("compare", "--by", "main,loss"), "no column 'main,loss'"),
-        (
-            ("compare", "--weights", "traffic"),
-            "--weights must name a column of the rankings, got 'traffic'",
-        ),
-        (("compare", "--weights", "grade"), "'grade' must have one value per query"),
-        (("fuse", "--by", "main", "loss"), "fuse needs a file to write: --output fused.run"),
-    ],
-)
-def test_errors_say_how_to_name_columns_and_files(call, message, command):
-    subcommand, *options = call
-    by = () if "--by" in options else ("--by", "main", "loss")
-    measure = () if subcommand == "fuse" else ("--measure", "ap")
-    _, err = command(subcommand, "rows.parquet", *options, *by, *measure, status=2)
-    assert message in err
-
-
 @pytest.mark.parametrize(("text", "value"), [("none", None), ("0.5", 0.5)])
 def test_a_query_without_a_relevant_document_has_the_passed_value(text, value, command):
     rewritten("qrels.txt", r"^q7 (.*) \d$", r"q7 \1 0")
@@ -482,6 +462,7 @@ def test_the_pipeline_of_the_book_runs_as_it_is_written(run, status, tmp_path, m
 
 # Errors.
 
+OF_WEIGHTS = ("compare", "rows.csv", "--by", "main", "loss", "--measure", "ap", "--weights")
 WRONG = {
     "Unknown command": ("evaluat",),
     "Unknown option": ("evaluate", "--margn", "1"),
@@ -499,6 +480,10 @@ WRONG = {
     "fuse needs columns of scores, --by old new": ("fuse", "rows.csv", "-o", "fused.run"),
     "such as overlap@10, got only curves": ("similarity", "--measure", "overlap_curve@5"),
     "such as ndcg@10, got only curves": ("compare", "--measure", "dcg_curve@5"),
+    "no column 'main,loss'": ("compare", "rows.csv", "--by", "main,loss"),
+    "--weights must name a column of the rankings, got 'traffic'": (*OF_WEIGHTS, "traffic"),
+    "'grade' must have one value per query": (*OF_WEIGHTS, "grade"),
+    "fuse needs a file to write: --output fused.run": ("fuse", "rows.csv", "--by", "main", "loss"),
 }
 
 

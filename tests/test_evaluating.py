@@ -54,16 +54,6 @@ def test_one_row_per_strategy_and_query_strategies_as_named_and_queries_sorted()
     assert_frame_equal(result, expected)
 
 
-def test_a_lazy_frame_gives_a_lazy_frame():
-    for frame, options in [(FRAME, {"by": ["score", "worse"]}), (STACKED, STACKED_COLUMNS)]:
-        lazy = evaluate(frame.lazy(), "ap", "n_relevant", **options)
-        assert isinstance(lazy, pl.LazyFrame)
-        eager = evaluate(frame, "ap", "n_relevant", **options)
-        assert lazy.collect_schema() == eager.schema
-        assert_frame_equal(lazy.collect(), eager)
-        assert_frame_equal(lazy.collect(engine="streaming"), eager)
-
-
 def test_a_list_in_the_list_breaks_ties():
     # Query a has x and y tied, of which y comes first by its name.
     tied = {"score": 1.0, "doc": 1 / 2, "worse": 1 / 2, "rank": 1 / 2}

@@ -143,18 +143,6 @@ def test_a_folder_is_refused_with_the_pattern_of_its_files(tmp_path, write, read
     assert_frame_equal(read(pattern), read(write(text)))
 
 
-@pytest.mark.parametrize("size", [1, 64])
-def test_blocks_of_letor_make_no_difference(write, monkeypatch, size):
-    long = LETOR * 6
-    expected = read_letor(write(long))
-    monkeypatch.setattr(file_formats, "BLOCK_LINES", size)
-    assert_frame_equal(read_letor(write(long)), expected)
-    assert_frame_equal(read_letor(write(gzip.compress(("\ufeff" + long).encode()))), expected)
-    bad = write(f"{long}\n{LETOR}nonsense", "bad.txt")
-    with pytest.raises(ValueError, match=rf"^{re.escape(str(bad))}, line 16: .*: 'nonsense'$"):
-        read_letor(bad)
-
-
 @READERS
 def test_return_alone_ends_no_line(write, read, text):
     """What stood behind it counted as the rest of the line, and its rows were lost."""

@@ -190,12 +190,9 @@ def test_formulas_are_drawn(read: Any) -> None:
     [
         ("ties", ["book/rows.html"]),
         ("GMAP", ["book/measures.html", "book/how-to/comparing.html"]),
-        ("mu_ap", ["book/api/polars_graded.Graded.mu_ap.html"]),
         ("precision histogram", ["book/api/polars_graded.charts.precision_histogram.html"]),
         ("NDCNG", ["book/api/polars_graded.Graded.ndcng.html"]),
         ("ndcg_cut_10", ["book/how-to/tools.html"]),
-        ("without relevant documents", ["book/rows.html"]),
-        ("corrected p values", ["book/how-to/comparing.html"]),
         ("p value", ["book/how-to/comparing.html"]),
         ("Sentence Transformers", ["book/how-to/tools.html"]),
     ],
