@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib
 import math
 import random
-import re
 import warnings
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -247,13 +245,6 @@ def assert_none(wrong: Iterable[str]) -> None:
     """Nothing is wrong; what is, is shown line by line."""
     lines = list(wrong)
     assert not lines, "\n".join([f"{len(lines)} are wrong:", *lines])
-
-
-def table_after(words: str) -> list[list[str]]:
-    """The rows of the table on the page about testing that comes after these words."""
-    page = Path(__file__).parents[1] / "notebooks" / "book" / "testing.md"
-    after = page.read_text(encoding="utf-8").split(words)[1].strip().split("\n\n")[1]
-    return [re.findall(r"[^|]+", line.strip("| ")) for line in after.splitlines()[2:]]
 
 
 def mean_curves(frame: Any, *curves: str) -> pl.DataFrame:

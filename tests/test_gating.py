@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from helpers import table_after
+from book_tables import table_after
 from polars.testing import assert_frame_equal
 
 from polars_graded import assert_no_worse, compare, evaluate, gate

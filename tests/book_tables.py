@@ -1,4 +1,4 @@
-"""Tables of the book that show how often intervals contain the true value."""
+"""Tables of the book with numbers that simulations print."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ PAGE = Path(__file__).parents[1] / "notebooks" / "book" / "testing.md"
 def read_book_text() -> str:
     """The page of the tables, with its words separated by single blanks."""
     return " ".join(PAGE.read_text(encoding="utf-8").split())
+
+
+def table_after(words: str) -> list[list[str]]:
+    """The rows of the table on the page about testing that comes after these words."""
+    after = PAGE.read_text(encoding="utf-8").split(words)[1].strip().split("\n\n")[1]
+    return [re.findall(r"[^|]+", line.strip("| ")) for line in after.splitlines()[2:]]
 
 
 def read_book_table(heading: str) -> dict[tuple[str, ...], list[float]]:
