@@ -289,7 +289,7 @@ def test_no_forgotten_direction_of_real_ranks_passes(kind, lengths):
 @pytest.mark.parametrize("kind", LEGITIMATE)
 def test_no_legitimate_score_is_refused(kind, lengths):
     """Two documents per query show least: there, up to one column of 20 may look like ranks."""
-    rate = measure_rate(kind, lengths, 60, 20 if lengths != "100" else 5)
+    rate = measure_rate(kind, lengths, 60, {"2": 20, "100": 5}.get(lengths, 10))
     assert rate <= (0.05 if lengths == "2" else 0)
 
 

@@ -70,13 +70,14 @@ def differences(results: pl.DataFrame) -> pl.DataFrame:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_means_and_standard_errors_are_those_of_statsmodels(seed):
-    api, stats = needed("statsmodels.api", "statsmodels"), needed("statsmodels.stats.api")
+    models = needed("statsmodels.regression.linear_model", "statsmodels")
+    stats = needed("statsmodels.stats.weightstats", "statsmodels")
     results = world(seed)
     wide = differences(results)
     weights = wide["searches"].to_numpy().astype(float)
     row = compare(results, "ap", weights="searches").row(0, named=True)
     assert row["difference"] == pytest.approx(stats.DescrStatsW(wide["d"], weights).mean)
-    fitted = api.WLS(wide["d"].to_numpy(), np.ones(len(wide)), weights).fit(cov_type="HC0")
+    fitted = models.WLS(wide["d"].to_numpy(), np.ones(len(wide)), weights).fit(cov_type="HC0")
     shares = weights / weights.sum()
     effective = 1 / (shares**2).sum()
     # The linearised variance, without its bias if all differences have the same variance.
@@ -96,11 +97,11 @@ def test_means_and_standard_errors_are_those_of_statsmodels(seed):
 
 
 def test_with_clusters_the_weight_of_a_cluster_is_the_sum():
-    api = needed("statsmodels.api", "statsmodels")
+    models = needed("statsmodels.regression.linear_model", "statsmodels")
     results = world(5)
     wide = differences(results)
     weights = wide["searches"].to_numpy().astype(float)
-    fitted = api.WLS(wide["d"].to_numpy(), np.ones(len(wide)), weights).fit(
+    fitted = models.WLS(wide["d"].to_numpy(), np.ones(len(wide)), weights).fit(
         cov_type="cluster", cov_kwds={"groups": wide["term"].to_numpy(), "use_correction": False}
     )
     shares = np.bincount(wide["term"], weights) / weights.sum()
