@@ -58,6 +58,23 @@ def test_the_sides_of_a_histogram_are_blue_and_orange_whoever_wins():
     assert fills_of(svg_of(histogram()))[0] == BLUE
 
 
+@pytest.mark.parametrize(("panel", "lines"), [(None, 2), ("half", 3)])
+def test_the_title_of_a_histograms_axis_fits_its_panel(panel, lines):
+    both = "RepLLaMA fine-tuned on MS MARCO", "BM25 with RM3 query expansions"
+    frame = pl.DataFrame(
+        {
+            "strategy": [name for name in both for _ in range(4)],
+            "query": [*range(4)] * 2,
+            "half": [0, 0, 1, 1] * 2,
+            "ap(threshold=2)": [n / 8 for n in range(8)],
+        }
+    )
+    spec = charts.precision_histogram(frame, "ap(threshold=2)", *both, panel=panel).to_dict()
+    title = (spec["spec"] if panel else spec)["encoding"]["y"]["title"]
+    assert title[-1] == "BM25 wi…pansions"
+    assert len(title) == lines
+
+
 def test_a_histogram_takes_colours():
     assert "#cc0000" in fills_of(svg_of(histogram(colours={"ours": "#cc0000"})))
     fills = fills_of(svg_of(histogram(colours={"ours": "#bbbbbb"})))

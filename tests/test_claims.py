@@ -365,16 +365,6 @@ def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
 # Words and lines of titles.
 
 
-def per_query(**strategies: list[float]) -> pl.DataFrame:
-    """The values of a measure, one for each query."""
-    return pl.concat(
-        pl.DataFrame(
-            {"strategy": name, "query": range(1, len(values) + 1), "ap": [*map(float, values)]}
-        )
-        for name, values in strategies.items()
-    )
-
-
 @pytest.mark.parametrize(
     ("n", "n_strategies", "key"),
     [(1, 3, "○ not tested"), (9, 2, "● p ≤ 0.05 ○"), (9, 3, "● corrected p ≤ 0.05 ○")],
@@ -384,7 +374,7 @@ def test_a_legend_names_the_p_that_is_drawn(n, n_strategies, key):
         name: [(7 * place * q + place) % 5 / 5 for q in range(n)]
         for place, name in enumerate("abc"[:n_strategies])
     }
-    comparison = compare(per_query(**values))
+    comparison = compare(frame_of(values))
     text = str(charts.comparison_forest(comparison).to_dict()).replace("\\xa0", " ")
     assert key in text
     assert ("● " in text) == (n > 1)
@@ -400,9 +390,7 @@ LONG = "a name that is longer than anybody would give to a strategy"
 @pytest.mark.parametrize("name", [LONG * 3, "x" * 300, "two\nlines", "", "<b>$x$</b>"])
 def test_a_title_fits_whatever_strategies_are_called(name):
     """About seven pixels a letter leave room beside it in a cell of 700."""
-    chart = charts.precision_histogram(
-        per_query(**{name: [1, 0, 1], "b": [0, 1, 0]}), "ap", name, "b"
-    )
+    chart = charts.precision_histogram(frame_of({name: [1, 0, 1], "b": [0, 1, 0]}), "ap", name, "b")
     title = chart.to_dict()["title"]["text"]
     lines = [title] if isinstance(title, str) else title
     assert max(map(len, lines)) < 700 / 7

@@ -50,6 +50,19 @@ def test_the_rows_are_those_of_differences():
     assert data["position"].to_list() == list(range(1, 51))
 
 
+def test_long_names_leave_the_picture_as_wide_as_its_views():
+    names = {"bm25": f"{'long ' * 9}1{' name' * 9}", "ours": f"{'long ' * 9}2{' name' * 9}"}
+    frame = results(9).with_columns(pl.col("strategy").replace(names))
+    spec = charts.explore(frame, *names.values(), "ndcg").to_dict()
+    points, bars = spec["vconcat"][0]["hconcat"]
+    for view, channel in ((points, "x"), (points, "y"), (bars, "y")):
+        encoding = view["layer"][0]["encoding"][channel]
+        assert encoding["axis"]["titleLimit"] <= 310
+    [text] = [each for each in spec["vconcat"][1]["transform"] if each.get("as") == "text"]
+    assert '"difference"' in text["calculate"]
+    assert "long long" not in text["calculate"]
+
+
 # Errors
 
 

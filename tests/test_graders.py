@@ -110,6 +110,12 @@ def test_no_chart_mixes_graders(draw):
     draw(results.filter(grader="people"))
 
 
+def test_titles_of_axes_fit_beside_small_panels():
+    table = pg.summarise(evaluated().drop_nulls("ndcg"), "ndcg", "recall")
+    lines = pg.charts.grading_profile(table).to_dict()["spec"]["encoding"]["y"]["title"]
+    assert max(map(len, lines)) <= 25
+
+
 @pytest.mark.parametrize(
     ("compute", "draw"),
     [

@@ -16,7 +16,7 @@ import scipy.stats
 from helpers import needed
 from hypothesis import example, given
 from hypothesis import strategies as st
-from report_page import Report
+from report_page import Report, number
 from results import frame_of, of_few
 
 from polars_graded import compare, compare_segments, report
@@ -37,10 +37,6 @@ RESULTS = SHAPES.flatmap(
 )
 """Values of some strategies, quarters, so that they tie and their sums are exact."""
 NUMBER = r"(\N{MINUS SIGN}?[\d.]+)".replace("\\N{MINUS SIGN}", "\N{MINUS SIGN}")
-
-
-def number(text: str) -> float:
-    return float(text.replace("\N{MINUS SIGN}", "-"))
 
 
 def said(values, measure: str, **options) -> str:

@@ -11,6 +11,7 @@ import gate_simulations
 import numpy as np
 import polars as pl
 import pytest
+from book_tables import table_after
 from helpers import needed
 from polars.testing import assert_frame_equal
 
@@ -418,6 +419,14 @@ def test_explored_means_are_weighted(cluster):
 
 
 # Simulations
+
+
+def test_losses_of_the_margin_seldom_pass_with_weights_or_clusters():
+    """The tables of the book are those of the simulations, which another test runs."""
+    passed = [float(row[5]) for row in table_after("weights by Zipf's law")]
+    passed += [float(row[3]) for row in table_after("2,000) should be at most 5")]
+    assert len(passed) == 9 + 4
+    assert max(passed) <= 3
 
 
 @pytest.mark.simulation
