@@ -141,8 +141,8 @@ class LineFormat(NamedTuple):
     def forms(self) -> str:
         """Return the formats of all files that the reader reads, for error messages."""
         return (
-            f"lines of {' '.join(self.fields)}, a table with columns such as query-id, corpus-id "
-            f"and {self.number}, or JSON such as {{query: {{doc: {self.number}}}}}"
+            f"lines of {' '.join(self.fields)}, a table whose first line names its columns, such "
+            f"as 'query,doc,{self.number}', or JSON such as {{query: {{doc: {self.number}}}}}"
         )
 
 
@@ -487,25 +487,11 @@ def _explain(line: str, fields: dict[str, Any], line_format: LineFormat, separat
 
 
 def _hint_at_format(line: str, line_format: LineFormat) -> str:
-    """Return a hint for a file whose first line is malformed.
-
-    The line is of another reader, or of a table whose header is missing or lacks a column.
-    """
+    """Return a hint for a file whose first line is malformed, such as one of another reader."""
     for reader, (name, pattern) in LINE_PATTERNS.items():
         if reader != line_format.reader and re.fullmatch(pattern, line):
             return f"\n\nHint: the line has the format of {name}; {reader}(paths) reads such lines"
-    needed = ("query", "doc", line_format.number)
-    separator = next((each for each in ",;\t" if each in line), None)
-    if separator is None and len(line.split()) != len(needed):
-        return f"\n\nHint: the formats are {line_format.forms}"
-    columns = _find_fields(_split_header(line, separator), line_format)
-    missing = [field for field in needed if field not in columns]
-    if len(missing) == len(needed):
-        header = (separator or " ").join(needed)
-        return f"\n\nHint: a first line {header!r} names the columns of a table"
-    others = {field: sorted({*NAMES[field][:5]} - {field}) for field in missing}
-    names = [f"{each} (or {', '.join(names)})" if names else each for each, names in others.items()]
-    return f"\n\nHint: the header lacks {' and '.join(names)}"
+    return f"\n\nHint: the formats are {line_format.forms}"
 
 
 def explain_number(name: str, text: str) -> str:

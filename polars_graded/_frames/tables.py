@@ -219,13 +219,11 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
     are_whole = all(issubclass(each, Integral) for each in python_types)
     try:
         return pl.Series(column, values, pl.Float64 if are_numbers and not are_whole else None)
-    except OverflowError:
-        msg = f"{column!r} of `{name}` must hold numbers of at most 128 bits, got a larger one"
-        raise ValueError(msg) from None
-    except (TypeError, pl.exceptions.PolarsError):
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
         type_names = ", ".join(sorted(each.__name__ for each in python_types))
         msg = (
-            f"{column!r} of `{name}` must hold texts or numbers, all of one kind, got {type_names}"
+            f"{column!r} of `{name}` must hold texts or numbers, all of one kind and of at most "
+            f"128 bits, got {type_names}"
         )
         raise TypeError(msg) from None
 
@@ -326,8 +324,6 @@ def _find_repair(rows: pl.DataFrame, name: str, key: Sequence[str]) -> str:
             "if documents are judged once per subtopic, read_qrels(paths, subtopics=True) reads "
             "the subtopics, and join_judgments(..., subtopic='subtopic') gathers them"
         )
-    if {"rank", "score"} <= {*rows.columns} and (rows["score"] == -rows["rank"]).all():
-        return "list(dict.fromkeys(docs)) keeps the first place of each document in a list"
     if name == "run" and not is_pair:
         return (
             "read_run(paths, named_by='file') separates files that have the same tag; otherwise "
