@@ -278,7 +278,10 @@ def test_a_mapping_of_names_stacks_strategies():
     ("run", "sentence"),
     [
         ({"q": {"a": 1, 1: 2}}, "'doc' of `run` must hold texts or numbers, .* got int, str"),
-        ({"q": {"a": 10**40}}, "'score' of `run` must hold texts or numbers, .* of at most 128 bits"),
+        (
+            {"q": {"a": 10**40}},
+            "'score' of `run` must hold texts or numbers, .* of at most 128 bits",
+        ),
         ({"q": {"a": 1}, "r": ["bc"]}, "`run` must"),
         ({"q": ["a"], "r": "bc"}, "`run` must have a list of documents, got 'bc' for 'r'"),
         ({"q": {"a", "b"}}, "`run` must"),
@@ -424,7 +427,12 @@ SMALL_JUDGMENTS = pl.DataFrame({"query": ["1", "2"], "doc": ["b", "a"], "grade":
         ),
         (SMALL_RUN, SMALL_JUDGMENTS, {"strategy": "query"}, "`strategy` must"),
         (SMALL_RUN, SMALL_JUDGMENTS, {"strategy": "doc"}, "`strategy` must"),
-        (SMALL_RUN, SMALL_JUDGMENTS, {"grade": "query"}, "`grade` must name a column that no other"),
+        (
+            SMALL_RUN,
+            SMALL_JUDGMENTS,
+            {"grade": "query"},
+            "`grade` must name a column that no other",
+        ),
         (SMALL_RUN, SMALL_JUDGMENTS, {"doc": "query"}, "`doc` must name a column that no other"),
         (SMALL_RUN, SMALL_JUDGMENTS, {"subtopic": "doc"}, "`subtopic` must name a column that no"),
         (

@@ -172,10 +172,11 @@ def join_judgments(
     names = {"doc": doc, "grade": grade, "strategy": strategy, "subtopic": subtopic}
     others = [*query_columns]
     for argument, name in names.items():
-        if name is not None and check_column_name(argument, name) in others:
-            msg = f"`{argument}` must name a column that no other argument names, got {name!r}"
-            raise ValueError(msg)
-        others.append(name)
+        if name is not None:
+            if check_column_name(argument, name) in others:
+                msg = f"`{argument}` must name a column that no other argument names, got {name!r}"
+                raise ValueError(msg)
+            others.append(name)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
     query = ", ".join(query_columns)
@@ -288,7 +289,7 @@ def _join_tables(
         check_forms(query, run[query], judged[query])
     elif not answers[N_FOUND].sum():
         check_forms(doc, joined[doc].head(MAX_COMPARED_IDS), judged[doc])
-    warn_of_unjudged_queries(unjudged[query].unique(maintain_order=True))
+    warn_of_unjudged_queries(unjudged[query].unique(maintain_order=True), run, judged)
     score = find_score(run.columns, [strategy, query, doc])
     warn_of_missing_rows(answers, strategy, query_columns, score)
     warn_of_unmatched(answers, joined, missed if missed.height else judged, query, doc)
@@ -387,14 +388,19 @@ def check_forms(column: str, ours: pl.Series, theirs: pl.Series) -> None:
         raise ValueError(msg)
 
 
-def warn_of_unjudged_queries(queries: pl.Series) -> None:
-    """Warn of queries of the run without judgments."""
-    if len(queries):
-        warn_the_caller(
-            DataWarning.topics,
-            f"queries without any judgment are left out of the result, got {len(queries)}: "
-            f"{first_few(queries.to_list())}",
+def warn_of_unjudged_queries(unjudged: pl.Series, run: pl.DataFrame, judged: pl.DataFrame) -> None:
+    """Warn of queries of the run without judgments; show some of each side if they are all."""
+    if unjudged.is_empty():
+        return
+    column, n_queries = unjudged.name, len(unjudged)
+    sentence = f"queries without any judgment are left out of the result, got {n_queries}: "
+    sentence += first_few(unjudged.to_list())
+    if n_queries == run[column].n_unique() and judged.height:
+        theirs = first_few(judged[column].unique(maintain_order=True).to_list())
+        sentence = (
+            f"no query of `run` is in `judgments`, got {first_few(unjudged.to_list())} and {theirs}"
         )
+    warn_the_caller(DataWarning.topics, sentence)
 
 
 def warn_of_missing_rows(
@@ -443,7 +449,7 @@ def warn_of_unmatched(
     n_unmatched = found.filter(pl.col(N_FOUND) == 0).height
     if 2 * n_unmatched <= found.height:
         return
-    n_retrieved, n_found = found[N_RETRIEVED].sum(), found[N_FOUND].sum()
+    n_retrieved, n_found = int(found[N_RETRIEVED].sum()), int(found[N_FOUND].sum())
     unjudged = joined.lazy().filter(pl.col(ROW_NUMBER).is_null()).select(doc).first().collect()
     warn_the_caller(
         DataWarning.ids,
