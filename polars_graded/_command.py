@@ -542,7 +542,7 @@ def write_message(
 
     sources = {} if rankings is None else rankings.sources
     names = {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
-    names |= {"frame": names.get("run", "the rankings"), "per_query": "the results"}
+    names |= {"frame": names.get("run", "the rankings"), "per_query": "the evaluation"}
     names |= {"n": "the cutoff"} | {option[2:].replace("-", "_"): option for option in options}
 
     sentence, *others = str(message).split("\n\n")

@@ -131,8 +131,8 @@ def join_judgments(
     -----
     DataWarning
         If queries of the run have no judgment (they are left out), or strategies did not answer a
-        judged query (these count as failures). If run and judgments have hardly any document in
-        common.
+        judged query (these count as failures). If in most queries no retrieved document is
+        judged.
 
     See Also
     --------

@@ -36,8 +36,8 @@ MIN_TEXT_WIDTH, MIN_NUMBER_WIDTH, MIN_VALUE_WIDTH = 108, 165, 60
 """Minimum widths of a column with names on tiles, with numbers beside them, and with a horizontal
 name and a value of four decimals, in pixels."""
 
-ROW_HEIGHT, TILE_FONT_SIZE = 18, 10
-"""Height of a row of tiles, and font size of texts, in pixels."""
+ROW_HEIGHT, TILE_FONT_SIZE, TILE_LETTER_WIDTH = 18, 10, 6.2
+"""Height of a row of tiles, font size of texts, and width of a letter on a tile, in pixels."""
 
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks for which the axis shows every number."""
@@ -344,10 +344,17 @@ def _draw_tiles(
     column_width = f"(item.mark.group.width / {right})"
     limit = alt.ExprRef(f"max(1, {column_width} * {TILE_WIDTH} - 8)")
     share = f"((datum.shade - {irrelevant!r}) / {highest - irrelevant!r})"
-    on_tiles = tiles.mark_text(align="left", dx=4, limit=limit, fontSize=TILE_FONT_SIZE)
-    on_tiles = on_tiles.encode(
+    # Ids often begin alike, so a long name loses its middle and not its end.
+    letters = f"max(2, floor({column_width} * {TILE_WIDTH} - 8) / {TILE_LETTER_WIDTH})"
+    ends_of_name = (
+        f"slice(datum.name, 0, floor({letters} / 2) - 1) + '…' + "
+        f"slice(datum.name, -floor({letters} / 2))"
+    )
+    shown = alt.ExprRef(f"length(datum.name) > {letters} ? {ends_of_name} : datum.name")
+    on_tiles = tiles.mark_text(
+        align="left", dx=4, limit=limit, fontSize=TILE_FONT_SIZE, text=shown
+    ).encode(
         y=alt.Y("y:Q"),
-        text=alt.Text("name:N"),
         fill=alt.FillValue(style.contrast_with_cell(share)),
         tooltip=tooltip,
     )
