@@ -229,7 +229,7 @@ class Rankings:
     def read_runs(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows of runs, and keywords for stacked strategies."""
         runs = pg.read_run(self.files or [], named_by=self.named_by or "tag")
-        check_repeated(runs, self.files or [])
+        check_repeated(runs, ["strategy", "query", "doc"], self.files or [])
         return runs, {"strategy": "strategy", "descending": True}
 
 
@@ -256,8 +256,9 @@ class JudgedRankings(Rankings):
     @property
     def sources(self) -> dict[str, list[Path]]:
         """Return the files that are read, by the arguments of public functions for their rows."""
-        judgments = [Path(file) for file in parse_names(self.qrels or ()).values()]
-        return super().sources | {"judgments": judgments}
+        texts = self.qrels or ()
+        files = [text if Path(text).exists() else text.rpartition("=")[2] for text in texts]
+        return super().sources | {"judgments": [*map(Path, files)]}
 
     def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, joined with judgments, and keywords for what no option specifies."""
@@ -282,10 +283,11 @@ class JudgedRankings(Rankings):
             runs, keywords = self.read_runs()
             runs, query, doc, strategy = runs.drop("rank"), "query", "doc", "strategy"
         has_subtopics = vars(self).get("subtopics") is not None
-        judgments = {
-            name: pg.read_qrels(file, subtopics=has_subtopics).rename({"query": query, "doc": doc})
-            for name, file in parse_names(self.qrels).items()
-        }
+        judgments = {}
+        for name, file in parse_names(self.qrels).items():
+            rows = pg.read_qrels(file, subtopics=has_subtopics)
+            check_repeated(rows, [each for each in rows.columns if each != "grade"], [Path(file)])
+            judgments[name] = rows.rename({"query": query, "doc": doc})
         if len(judgments) > 1:
             keywords["grade"] = [*judgments]
         joined = pg.join_judgments(
@@ -398,12 +400,12 @@ def _read_rows(file: Path) -> pl.DataFrame:
         raise ValueError(msg) from None
 
 
-def check_repeated(runs: pl.DataFrame, files: Sequence[Path]) -> None:
-    """Raise if a document is twice in a ranking, and name its lines in a file."""
-    key = pl.struct("strategy", "query", "doc")
-    if runs.select(key.hash().n_unique()).item() == runs.height:
+def check_repeated(rows: pl.DataFrame, key: Sequence[str], files: Sequence[Path]) -> None:
+    """Raise if two lines of a file have the same key, and name them."""
+    keys = pl.struct(key)
+    if rows.select(keys.hash().n_unique()).item() == rows.height:
         return
-    for query, doc in runs.filter(key.is_duplicated()).select("query", "doc").unique().rows():
+    for query, doc in rows.filter(keys.is_duplicated()).select("query", "doc").unique().rows():
         ids = {query.encode(), doc.encode()}
         for file in files:
             with _open_file(file) as lines:
@@ -456,6 +458,9 @@ def measure_rankings(
             f"pass judgments as --qrels{scores}, or the column of grades as --grade; columns are "
             f"{', '.join(frame.columns)}"
         )
+        raise ValueError(msg)
+    if frame.is_empty():
+        msg = "there must be a ranking to measure, got files without rows"
         raise ValueError(msg)
     values = pg.evaluate(frame, names, **keywords, fingerprint=True)
     values = queries.add_to(values, frame, rankings.keys["query"])

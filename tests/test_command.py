@@ -229,8 +229,7 @@ def test_columns_of_queries_are_clusters_weights_and_segments(command):
         (("compare", "--by", "main,loss"), "no column 'main,loss'"),
         (
             ("compare", "--weights", "traffic"),
-            "rows.parquet has no column 'traffic'; it has query, doc, grade, main, noise, loss; "
-            "--weights names the column",
+            "no column 'traffic'; it has query, doc, grade, main, noise, loss; --weights names the",
         ),
         (("compare", "--segments", "traffic"), "--segments names the column"),
         (("compare", "--cluster", "quer"), "did you mean 'query'?"),
@@ -508,6 +507,11 @@ WRONG = {
     "must not be an input": ("evaluate", "rows.csv", "--by", "main", "-o", "rows.csv"),
     "has no column 'score'": ("evaluate", "rows.csv"),
     "pass judgments as --qrels, or the column of grades as --grade": ("evaluate", "main.run"),
+    "got files without rows": ("evaluate", "--qrels", "qrels.txt", "blank.run"),
+    "must have its own name": ("evaluate", *("--qrels", "qrels.txt") * 2, "main.run"),
+    "qrels.run must have each document of a query once, got 'd1' of query 'q1' in lines 1, 2": (
+        *("evaluate", "--qrels", "qrels.run", "main.run"),
+    ),
     "--qrels needs files of runs": ("evaluate", "--qrels", "qrels.txt"),
     "Unknown option: --max-grade": ("similarity", "rows.csv", "--max-grade", "3"),
     "must name files, got the folder 'folder'; 'folder/*'": ("evaluate", "folder"),
@@ -523,7 +527,9 @@ WRONG = {
 @pytest.mark.parametrize("sentence", WRONG)
 def test_an_error_is_one_sentence_without_a_table(sentence, command):
     Path("bad.run").write_text("q1 Q0 d1 1 2 a\nq1 Q0 d2\n")
+    Path("qrels.run").write_text("q1 0 d1 1\nq1 0 d1 2\n")
     Path("empty.csv").write_text("")
+    Path("blank.run").write_text("\n")
     Path("folder").mkdir()
     out, err = command(*WRONG[sentence], status=2)
     assert out == ""

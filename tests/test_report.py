@@ -27,7 +27,7 @@ from polars_graded import (
     report,
     summarise,
 )
-from polars_graded._report import figures
+from polars_graded._report import parts
 from polars_graded._sentences import format_p, format_percent
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def made(tmp_path: Path) -> Callable[..., Report]:
 @pytest.fixture
 def undrawn(monkeypatch) -> None:
     """Charts take most of the time of a report."""
-    figure = figures.Figure("none", "none", is_filled=False)
-    monkeypatch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
+    figure = parts.Figure("none", "none", is_filled=False)
+    monkeypatch.setattr(parts.Charts, "draw", lambda *_, **__: figure)
 
 
 def close(value: Any) -> Any:
@@ -139,8 +139,8 @@ def finite(row: dict[str, Any]) -> dict[str, Any]:
 def test_many_strategies_are_compared_with_the_best(n, measure, seed):
     frame = frame_of(drawn(12, n, seed), measure)
     with pytest.MonkeyPatch.context() as patch:
-        figure = figures.Figure("none", "none", is_filled=False)
-        patch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
+        figure = parts.Figure("none", "none", is_filled=False)
+        patch.setattr(parts.Charts, "draw", lambda *_, **__: figure)
         folder = Path(pytest.importorskip("tempfile").mkdtemp())
         [part] = Report(report(frame, folder / "page.html")).parts
     means = summarise(frame, measure).sort("mean", descending=measure == "ap")
@@ -234,7 +234,6 @@ def test_each_chart_and_table_has_a_name_for_screen_readers(page):
 
 
 def test_the_number_of_histograms_is_limited_and_said(made, monkeypatch):
-    from polars_graded._report import parts
 
     monkeypatch.setattr(parts, "MAX_HISTOGRAMS", 4)
     frame = frame_of(drawn(9, 4)).with_columns(ndcg=pl.col("ap") / 2)
@@ -255,7 +254,7 @@ def test_rankings_are_drawn_of_the_queries_with_the_largest_differences(page, pe
     assert page.queries[:4] == [*map(str, dict.fromkeys(expected))][:4]
     [chart] = page.figures(id="rankings")
     public = charts.rankings(
-        ranked, int(page.queries[0]), "ndcg@10", n=10, by=["strong", "fair", "weak"], title="title"
+        ranked, int(page.queries[0]), "ndcg@10", n=10, by=["strong", "fair", "weak"], titles="title"
     )
     shown = [
         (row["strategy"], row["doc"])

@@ -6,7 +6,7 @@ import datetime as dt
 import inspect
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -21,9 +21,6 @@ from polars_graded._results.results import Missing, Results, ResultsByGrader, op
 from polars_graded._results.significance import CorrectionName, Options, TestName
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["report"]
 
@@ -169,8 +166,7 @@ def report(
     )
     results = graders.only if grader is None else graders.get(grader)
     # These modules import Altair, which `import polars_graded` does not load.
-    from polars_graded._report.figures import RankedFrame, use_own_theme
-    from polars_graded._report.parts import Contents
+    from polars_graded._report.parts import Contents, RankedFrame, use_own_theme
 
     documents, page_settings = None, {}
     if frame is not None:

@@ -183,9 +183,9 @@ def precision_histogram(
         x_title = ", ".join(_list_name_parts(results.keys.queries, panel_columns))
     by_position = alt.EncodingSortField("position", op="min")
     one, other = shorten_names(both, 16)
-    parts_of_title = [f"{titles.name_measure(measure)}:", f"{one} \N{MINUS SIGN}", other]
+    difference = f"{titles.name_measure(measure)}: {one} \N{MINUS SIGN} {other}"
     height = HEIGHT if len(parts) == 1 else PANEL_HEIGHT
-    y_title = style.fill_lines(parts_of_title, height)
+    y_title = style.wrap_text(difference, height // style.LETTER_WIDTH)
     # A legend with the words "better" needs no title.
     label = f"({style.write_short_label(both)}) + ' better'"
     legend = style.build_legend(both, orient="top", title=None, labelExpr=label)
@@ -568,7 +568,7 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
     n, ends = table.height, style.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
     x, y = (
         {
-            "title": style.fill_lines([f"{measure} of", labels[name]], limit),
+            "title": style.wrap_text(f"{measure} of {labels[name]}", limit // style.LETTER_WIDTH),
             **style.bound_axis(ends, titleLimit=limit + 20),
         }
         for name, limit in (("value_b", VIEW_WIDTH), ("value_a", VIEW_HEIGHT))

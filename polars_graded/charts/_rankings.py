@@ -20,7 +20,8 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._sentences import format_count, shorten_names, titles
+from polars_graded._sentences import format_count, shorten_names
+from polars_graded._sentences.titles import name_measure
 
 TILE_WIDTH, TEXT_END, COLUMN_WIDTH = 0.5, 0.72, 0.8
 """Right ends of a tile, of the text beside it, and of the last column, as shares of the distance
@@ -54,7 +55,7 @@ def rankings(
     *,
     n: int = 20,
     doc: str = DEFAULT_DOC,
-    title: str | None = None,
+    titles: str | None = None,
     query: Columns = "query",
     grade: Grade = "grade",
     by: By = "score",
@@ -109,7 +110,7 @@ def rankings(
     doc
         The column of the documents' ids, which must be unique in a ranking; by default a column
         called "doc", "product_id" or another usual name.
-    title
+    titles
         A column of titles or texts. Tiles show them instead of ids; tooltips show both.
 
     Returns
@@ -156,7 +157,7 @@ def rankings(
         measure,
         n=n,
         doc=doc,
-        title=title,
+        titles=titles,
         query=query,
         grade=grade,
         by=by,
@@ -178,7 +179,7 @@ def draw_rankings(
     *,
     n: int,
     doc: str,
-    title: str | None,
+    titles: str | None,
     strategies: Sequence[str] = (),
     max_strategies: int | None = None,
     **options: Any,
@@ -197,7 +198,7 @@ def draw_rankings(
         parsed_measure,
         n,
         doc=doc,
-        others={} if title is None else {"title": title},
+        others={} if titles is None else {"title": titles},
         **options,
     )
     if strategies:
@@ -215,19 +216,19 @@ def draw_rankings(
     query = ", ".join(
         f"{name} {value}" for name, value in zip(query_columns, query_parts, strict=True)
     )
-    texts = ["query", "strategy", "doc", *(["title"] if title is not None else [])]
+    texts = ["query", "strategy", "doc", *(["title"] if titles is not None else [])]
     documents = documents.with_columns(chart_rows.build_name_column(name) for name in texts)
     heads = heads.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
     table = _build_parts(documents, heads, n)
     chart_rows.check_count("rows", table.height)
     table = table.with_columns(pl.col("^title$").str.slice(0, MAX_TITLE_LETTERS))
-    table = table.with_columns(name="doc" if title is None else "title")
+    table = table.with_columns(name="doc" if titles is None else "title")
     n_strategies = heads["strategy"].n_unique()
     grades = irrelevant, options.get("max_grade")
     layers, settings = _draw_tiles(table, *grades, grade)
     notes = []
     if settings["width"] >= MIN_NUMBER_WIDTH * n_strategies:
-        notes.append(f"+: what a document adds to {titles.name_measure(parsed_measure.name)}")
+        notes.append(f"+: what a document adds to {name_measure(parsed_measure.name)}")
     if table.filter(part="document")["grade"].has_nulls():
         notes.append("dashed: unjudged")
     if (documents["relevant"] & (documents["rank"].fill_null(n + 1) > n)).any():
@@ -240,7 +241,7 @@ def draw_rankings(
 
 def title_rankings(query: str, n: int, measure: str) -> str:
     """Return the title of the rankings of a query by n strategies."""
-    return f"{format_count(n, 'rankings')} of {query}, {titles.name_measure(measure)}"
+    return f"{format_count(n, 'rankings')} of {query}, {name_measure(measure)}"
 
 
 def _build_parts(documents: pl.DataFrame, heads: pl.DataFrame, n: int) -> pl.DataFrame:
