@@ -402,10 +402,10 @@ def _read_rows(file: Path) -> pl.DataFrame:
 
 def check_repeated(rows: pl.DataFrame, key: Sequence[str], files: Sequence[Path]) -> None:
     """Raise if two lines of a file have the same key, and name them."""
-    keys = pl.struct(key)
-    if rows.select(keys.hash().n_unique()).item() == rows.height:
+    row_keys = pl.struct(key)
+    if rows.select(row_keys.hash().n_unique()).item() == rows.height:
         return
-    for query, doc in rows.filter(keys.is_duplicated()).select("query", "doc").unique().rows():
+    for query, doc in rows.filter(row_keys.is_duplicated()).select("query", "doc").unique().rows():
         ids = {query.encode(), doc.encode()}
         for file in files:
             with _open_file(file) as lines:

@@ -161,6 +161,6 @@ def charts_undrawn() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         figure = parts.Figure("none", "none", False)
-        patch.setattr(parts.Charts, "draw", lambda *_, **__: figure)
+        patch.setattr(parts.Figures, "draw", lambda *_, **__: figure)
         patch.setattr(parts, "charts", MagicMock())
         yield

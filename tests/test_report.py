@@ -75,7 +75,7 @@ def made(tmp_path: Path) -> Callable[..., Report]:
 def undrawn(monkeypatch) -> None:
     """Charts take most of the time of a report."""
     figure = parts.Figure("none", "none", is_filled=False)
-    monkeypatch.setattr(parts.Charts, "draw", lambda *_, **__: figure)
+    monkeypatch.setattr(parts.Figures, "draw", lambda *_, **__: figure)
 
 
 def close(value: Any) -> Any:
@@ -140,7 +140,7 @@ def test_many_strategies_are_compared_with_the_best(n, measure, seed):
     frame = frame_of(drawn(12, n, seed), measure)
     with pytest.MonkeyPatch.context() as patch:
         figure = parts.Figure("none", "none", is_filled=False)
-        patch.setattr(parts.Charts, "draw", lambda *_, **__: figure)
+        patch.setattr(parts.Figures, "draw", lambda *_, **__: figure)
         folder = Path(pytest.importorskip("tempfile").mkdtemp())
         [part] = Report(report(frame, folder / "page.html")).parts
     means = summarise(frame, measure).sort("mean", descending=measure == "ap")

@@ -412,15 +412,15 @@ def warn_of_missing_rows(
     """
     query, is_missing = ", ".join(query_columns), pl.col(N_RETRIEVED).is_null()
     by_strategy = answers.group_by(strategy, maintain_order=True).agg(
-        pl.col(query).filter(is_missing), pl.len().alias("queries")
+        pl.col(query).filter(is_missing)
     )
     lacking = by_strategy.filter(pl.col(query).list.len() > 0)
     if lacking.is_empty():
         return
     clauses = [
         f"{f'{name!r} lacks ' if by_strategy.height > 1 else ''}"
-        f"{len(unanswered)} of {n_queries} ({first_few(unanswered)})"
-        for name, unanswered, n_queries in lacking.rows()
+        f"{len(unanswered)} of {answers[query].n_unique()} ({first_few(unanswered)})"
+        for name, unanswered in lacking.rows()
     ]
     more = ["..."] if len(clauses) > MAX_SHOWN_VALUES else []
     sentence = (

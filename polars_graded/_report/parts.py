@@ -1,7 +1,7 @@
 """Build the parts of a page: for each measure its sentences, charts and tables.
 
-`Charts` collects the charts of a page, `RankedFrame` draws the rankings of queries in the evaluated
-frame, and `Contents` puts both together with the tables.
+`Figures` collects the charts of a page, `RankedFrame` draws the rankings of queries in the
+evaluated frame, and `Contents` puts both together with the tables.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ class Figure(NamedTuple):
     """A chart of the page."""
 
     id: str
-    """The name of its specifications in `Charts`."""
+    """The name of its specifications in `Figures`."""
     description: str
     """Text for screen readers."""
     is_filled: bool
     """True if the chart is as wide as its place."""
 
 
-class Charts:
+class Figures:
     """The specifications of all charts of a page, and their rows."""
 
     def __init__(self) -> None:
@@ -214,7 +214,7 @@ class RankedFrame:
         return build_overview(overview(self.frame, **self.options | {"ties": None}))
 
     def draw_rankings(
-        self, page: Charts, queries: Sequence[str], names: Sequence[str], results: Results
+        self, figures: Figures, queries: Sequence[str], names: Sequence[str], results: Results
     ) -> RankedQueries | None:
         """Draw the rankings of queries.
 
@@ -248,7 +248,7 @@ class RankedFrame:
             for name, key in zip(shown, format_names(shown), strict=True)
             if key in counts
         }
-        return RankedQueries(page.draw(chart), titles)
+        return RankedQueries(figures.draw(chart), titles)
 
 
 def _find_sum(results: Results) -> str | None:
@@ -300,12 +300,12 @@ class Contents:
         segments: Sequence[str],
         documents: RankedFrame | None,
     ) -> None:
-        self.segments, self.documents, self.charts = segments, documents, Charts()
+        self.segments, self.documents, self.figures = segments, documents, Figures()
         self.tests, self.original = tests, results
         self.results = _rename_keys(results)
         """The results with the columns `strategy` and `query`; the strategies are texts."""
         units = self.results.rows.select("query", *list_unit_columns(self.results.rows)).unique()
-        self.frame = self.results.frame.join(
+        self.per_query = self.results.frame.join(
             units, on="query", nulls_equal=True, maintain_order="left"
         )
         """A row per strategy and query, with the columns of `add_units`."""
@@ -354,7 +354,7 @@ class Contents:
             "overview": None if self.documents is None else self.documents.build_overview(),
             "curves": [*map(self._draw_curve, self.results.columns.curves)],
             "graders": self._draw_graders(graders),
-            "charts": self.charts.pack(),
+            "charts": self.figures.pack(),
         }
 
     @property
@@ -378,7 +378,7 @@ class Contents:
             return summarise_results(results.replace(columns=columns), 1 - MAX_P)
 
         means, strategy = graders.stack(summarise_grader), self.original.keys.strategy
-        return self.charts.draw(charts.grading_profile(means, show="places", strategy=strategy))
+        return self.figures.draw(charts.grading_profile(means, show="places", strategy=strategy))
 
     def _build_segments(self) -> dict[str, dict[str, Any]]:
         """Return the means and the differences in segments by measure, and whether these vary.
@@ -407,7 +407,7 @@ class Contents:
             if pairs is not None and facts.best != "none" and facts.queries:
                 shown = self._select_pairs(pairs.filter(measure=name), facts.order[0])
                 if shown["difference"].count() and shown.height <= MAX_SEGMENT_PAIRS:
-                    figure = self.charts.draw(charts.comparison_forest(shown))
+                    figure = self.figures.draw(charts.comparison_forest(shown))
                 interactions = list_pairs(variations.filter(measure=name), self.results.strategies)
                 sentence = write_variation(interactions, is_corrected=correction != "none")
                 variation = self._join(sentence)
@@ -458,7 +458,7 @@ class Contents:
             count = f"All {format_count(all_pairs.height, 'pairs')} were compared"
             part["notes"].append(f"{count}; those of {self.short_names[reference]} are shown.")
         height = _choose_height(pairs.height)
-        part["forest"] = self.charts.draw(charts.comparison_forest(pairs), height)
+        part["forest"] = self.figures.draw(charts.comparison_forest(pairs), height)
         shown = list_pairs(pairs, self.results.strategies)
         part["tables"].append(tables.build_differences(facts, shown, self.names))
 
@@ -472,7 +472,9 @@ class Contents:
         others = [place for place in facts.order if place != reference]
         name, values = facts.name, self.results.get_matrix(facts.name)
         filled = pl.col(name).fill_null(0) if self.results.missing == "zero" else name
-        frame = self.frame.select("strategy", "query", filled, *list_unit_columns(self.frame))
+        frame = self.per_query.select(
+            "strategy", "query", filled, *list_unit_columns(self.per_query)
+        )
         frame = frame.filter(pl.col("query").is_in(values.queries.implode(), nulls_equal=True))
         best: Any = {name: values.best}
         if n_shown < len(others):
@@ -490,7 +492,7 @@ class Contents:
             chart = charts.precision_histogram(
                 frame, best, *pair, interval=ends, **self.unit_columns
             )
-            figure = self.charts.draw(chart, CHART_HEIGHT)
+            figure = self.figures.draw(chart, CHART_HEIGHT)
             is_weighted = values.weights is not None
             table = tables.build_extremes(bars.drop("winner"), pair, name, is_weighted=is_weighted)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
@@ -501,7 +503,7 @@ class Contents:
             keys |= {"test": self.tests.test, "correction": self.tests.correction}
             ranks = rank_strategies(frame, best, **keys, **self.unit_columns)
             height = _choose_height(ranks.height)
-            part["ranks"] = self.charts.draw(charts.strategy_ranks(ranks), height)
+            part["ranks"] = self.figures.draw(charts.strategy_ranks(ranks), height)
 
     def _draw_rankings(self, parts: Sequence[dict[str, Any]]) -> RankedQueries | None:
         """Draw the rankings of the queries with the largest differences."""
@@ -516,7 +518,7 @@ class Contents:
         names = [*(pairs[0]["names"] if pairs else []), *(self.names[place] for place in order)]
         shown = [*dict.fromkeys(turns)][:MAX_RANKED_QUERIES]
         return self.documents.draw_rankings(
-            self.charts, shown, [*dict.fromkeys(names)], self.results
+            self.figures, shown, [*dict.fromkeys(names)], self.results
         )
 
     def _draw_curve(self, name: str) -> Figure | str:
@@ -532,7 +534,7 @@ class Contents:
         length: Any = self.results.frame[name].list.len().max() or 0
         if not used.any() or not length:
             return f"No query has a value of {name} for every strategy."
-        frame = self.frame.filter(np.tile(used, len(self.names)))
+        frame = self.per_query.filter(np.tile(used, len(self.names)))
         if self.results.missing == "zero":
             frame = frame.with_columns(pl.col(pl.List).fill_null(pl.lit([0.0] * length)))
         options: dict[str, Any] = {"confidence": 1 - MAX_P if used.sum() > 1 else None}
@@ -540,7 +542,7 @@ class Contents:
         draw: Any = charts.recall_precision_curves
         if kind == "rank":
             draw, options["ideal"] = charts.dcg_curves, ideal or False
-        return self.charts.draw(draw(frame, name, **options), CHART_HEIGHT)
+        return self.figures.draw(draw(frame, name, **options), CHART_HEIGHT)
 
 
 def _rename_keys(results: Results) -> Results:
