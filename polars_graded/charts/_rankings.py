@@ -120,10 +120,9 @@ def rankings(
         `document`, a `line` or a `strategy`. A `document` has `strategy`, `rank` (null if it was
         not retrieved), `doc`, `title`, `grade` (null if it is unjudged), `relevant`, `tied`
         (whether another document has the same score), `adds` (the amount that it adds to the
-        measure, null below rank n), its `share` of the value, and for measures with a gain, its
-        `gain`. A `strategy` has its `value`. At most ten documents per strategy are drawn below the
-        horizontal line; documents in the first n of another strategy have priority. `column`, `y`
-        and `y_next` are positions.
+        measure, null below rank n) and its `share` of the value. A `strategy` has its `value`. At
+        most ten documents per strategy are drawn below the horizontal line; documents in the first
+        n of another strategy have priority. `column`, `y` and `y_next` are positions.
 
     See Also
     --------
@@ -198,7 +197,7 @@ def draw_rankings(
         parsed_measure,
         n,
         doc=doc,
-        others={} if titles is None else {"title": titles},
+        titles=titles,
         **options,
     )
     if strategies:
@@ -431,8 +430,7 @@ def _list_document_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip
     tooltips: list[Any] = ["strategy:N", "rank:Q", "doc:N"]
     tooltips += ["title:N"] if "title" in table.columns else []
     tooltips += [alt.Tooltip("grade:Q", title=grade), "tied:N"]
-    gains = ["gain"] if "gain" in table.columns else []
-    tooltips += [*style.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
+    tooltips += [*style.format_decimals("adds"), alt.Tooltip("share:Q", format=".1%")]
     return style.list_tooltips(*tooltips)
 
 
