@@ -27,9 +27,7 @@ from polars_graded._frames.tables import (
     Frame,
     build_judgment_table,
     build_run_table,
-    check_distinct,
     check_key_columns,
-    check_no_nulls,
     gather_subtopics,
 )
 from polars_graded._measuring.keywords import checks_call
@@ -101,9 +99,9 @@ def join_judgments(
     grade
         The column of `judgments` that holds the grade. A null grade is no judgment.
     strategy
-        The column of `run` that identifies strategies. Without this argument, the run is one
-        ranking per query. For a mapping of runs, it names the column of the result, by default
-        "strategy".
+        The column of `run` that identifies strategies, by default "strategy", if the run has this
+        column; otherwise, the run is one ranking per query. For a mapping of runs, it names the
+        column of the result.
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
         subtopic. The result has one row per document with its highest grade, and a column
@@ -123,9 +121,8 @@ def join_judgments(
     ValueError
         If run and judgments write ids in different forms, so that no document is found. If a
         document occurs more than once for a query in `judgments`, or for a query and strategy in
-        `run`. If the run holds several strategies and `strategy` is None; if a query, document or
-        strategy is null; if another column is in both frames. Errors in the rows of a lazy run are
-        raised when the result is collected.
+        `run`. If a query, document or strategy is null; if another column is in both frames.
+        Errors in the rows of a lazy run are raised when the result is collected.
 
     Warns
     -----
@@ -169,14 +166,14 @@ def join_judgments(
     └──────────┴───────┴─────┴───────┴───────┘
     """
     query_columns = check_column_names("query", query)
-    names = {"doc": doc, "grade": grade, "strategy": strategy, "subtopic": subtopic}
-    others = [*query_columns]
-    for argument, name in names.items():
+    passed = {"doc": doc, "grade": grade, "strategy": strategy, "subtopic": subtopic}
+    names = [*query_columns]
+    for argument, name in passed.items():
         if name is not None:
-            if check_column_name(argument, name) in others:
+            if check_column_name(argument, name) in names:
                 msg = f"`{argument}` must name a column that no other argument names, got {name!r}"
                 raise ValueError(msg)
-            others.append(name)
+            names.append(name)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
     query = ", ".join(query_columns)
@@ -207,10 +204,7 @@ def join_judgments(
         rows = rows.collect(engine="streaming") if isinstance(rows, pl.LazyFrame) else rows
         judged = judgments.lazy().select(cs.by_name(columns, require_all=False)).collect()
         check_key_columns(judged, "judgments", [query, doc])
-        if is_single and strategy is not None:
-            check_one_strategy(rows, strategy)
-        check_no_nulls(rows, "run", [query, doc] if is_single else key)
-        check_distinct(rows, "run", key)
+        check_key_columns(rows, "run", key)
         judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
         if strategy is None:
             # The nulls are Boolean, since Polars groups by a Boolean column fast.
@@ -348,17 +342,6 @@ def find_score(run: Iterable[str], key: Sequence[str]) -> str:
 def _quote(columns: Sequence[str]) -> str:
     """Return the names of columns for a sentence."""
     return ", ".join(f'"{column}"' for column in columns)
-
-
-def check_one_strategy(rows: pl.DataFrame, strategy: str) -> None:
-    """Raise if a run has several strategies, but `strategy` is not passed."""
-    if (n := rows[strategy].n_unique()) > 1:
-        check_no_nulls(rows, "run", [strategy])
-        msg = (
-            f'`run` must be one ranking per query, got {n} strategies in its column "strategy":'
-            ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
-        )
-        raise ValueError(msg)
 
 
 def check_forms(column: str, ours: pl.Series, theirs: pl.Series) -> None:
