@@ -64,6 +64,8 @@ HEADLINES = {
 ERRORS = (OSError, ImportError, ValueError, TypeError, pl.exceptions.PolarsError)
 """Errors whose message is meant for the caller."""
 
+Change = Literal["same", "changed"]
+
 Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
 """Type of an option with several texts, such as `--by old new`."""
 
@@ -103,11 +105,11 @@ class Gate:
     """The largest loss of the mean that you accept."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
-    judgments: str = "same"
+    judgments: Change = "same"
     """With changed, the baseline may be measured with other judgments."""
-    formulas: str = "same"
+    formulas: Change = "same"
     """With changed, the measures of the baseline may have other formulas."""
-    scale: str = "same"
+    scale: Change = "same"
     """With changed, the baseline may be measured on another scale or with another order of ties."""
 
 
@@ -447,7 +449,7 @@ def split_measures(
 
 
 def measure_rankings(
-    rankings: MeasuredRankings, measures: Sequence[str], queries: QueryOptions
+    rankings: MeasuredRankings, measures: Sequence[str], query_options: QueryOptions
 ) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
     names = parse_names(measures)
@@ -463,7 +465,7 @@ def measure_rankings(
         msg = "there must be a ranking to measure, got files without rows"
         raise ValueError(msg)
     values = pg.evaluate(frame, names, **keywords, fingerprint=True)
-    values = queries.add_to(values, frame, rankings.keys["query"])
+    values = query_options.add_to(values, frame, rankings.keys["query"])
     return Evaluation(values, *split_measures(names, values), frame, keywords)
 
 
@@ -545,11 +547,11 @@ def write_message(
         rest = ARGUMENT.sub(lambda each: "" if write_option(each) != each[0] else each[0], clause)
         return bool(PYTHON_CODE.search(re.sub("'[^']*'", "''", rest)))
 
+    names = {option[2:].replace("-", "_"): option for option in options}
     sources = {} if rankings is None else rankings.sources
-    names = {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
+    names |= {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
     names |= {"frame": names.get("run", "the rankings"), "per_query": "the evaluation"}
-    names |= {"n": "the cutoff"} | {option[2:].replace("-", "_"): option for option in options}
-
+    names["n"] = "the cutoff"
     sentence, *others = str(message).split("\n\n")
     hint = others[0].removeprefix("Hint: ") if others and others[0].startswith("Hint: ") else ""
     clauses = [clause for clause in hint.split("; ") if clause and not needs_python(clause)]
@@ -628,7 +630,7 @@ BUILT_IN, ALL_PAIRS, ALIKE = MeasuredRankings(), Comparison(), QueryOptions()
 def evaluate(
     rankings: MeasuredRankings = BUILT_IN,
     *,
-    queries: QueryOptions = ALIKE,
+    query_options: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -644,13 +646,13 @@ def evaluate(
         chart of the means.
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
-    results, keys = measure_rankings(rankings, measure, queries), rankings.keys
-    options, segments = keys | vars(queries), queries.segments or []
+    results, keys = measure_rankings(rankings, measure, query_options), rankings.keys
+    options, segments = keys | vars(query_options), query_options.segments or []
     # Means do not depend on clusters, so queries of several columns need no choice.
-    unclustered = options | {"cluster": queries.cluster or keys["query"]}
+    unclustered = options | {"cluster": query_options.cluster or keys["query"]}
     means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
     index = [name for name in ("grader", *segments, keys["strategy"]) if name in means.columns]
-    print_text("\n\n".join([format_means(means, index), *queries.captions]))
+    print_text("\n\n".join([format_means(means, index), *query_options.captions]))
 
     def draw_means(_: str) -> Any:
         summary = pg.summarise(results.values, results.measures, **options, missing="drop")
@@ -677,7 +679,7 @@ def compare(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    queries: QueryOptions = ALIKE,
+    query_options: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -692,14 +694,19 @@ def compare(
         chart of the differences, .md or .tex for a table with significant differences.
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS, *TABLES)
-    results, strategy = measure_rankings(rankings, measure, queries), rankings.keys["strategy"]
-    options = vars(comparison) | vars(queries) | rankings.keys
+    results, strategy = (
+        measure_rankings(rankings, measure, query_options),
+        rankings.keys["strategy"],
+    )
+    options = vars(comparison) | vars(query_options) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
-    groups = ["grader", "measure", *(queries.segments or ()), strategy]
+    groups = ["grader", "measure", *(query_options.segments or ()), strategy]
     columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
     tests = compared.select("test", "correction").unique(maintain_order=True).rows()
     captions = [f"Test {test}, correction {correction}." for test, correction in tests]
-    print_text("\n".join([format_table(compared.select(columns)), *captions, *queries.captions]))
+    print_text(
+        "\n".join([format_table(compared.select(columns)), *captions, *query_options.captions])
+    )
 
     def make(suffix: str) -> Any:
         if suffix not in TABLES:
@@ -714,8 +721,8 @@ def compare(
 def gate(
     rankings: MeasuredRankings = BUILT_IN,
     *,
-    options: Gate,
-    queries: QueryOptions = ALIKE,
+    gate_options: Gate,
+    query_options: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> int:
@@ -732,13 +739,15 @@ def gate(
         Files to write: .csv or .parquet for the values of each query, .md for a summary of the
         verdicts.
     """
-    earlier = Path(options.baseline)
+    earlier = Path(gate_options.baseline)
     check_outputs(output, rankings.sources | {"baseline": [earlier]}, *RESULTS, ".md")
-    baseline = earlier if earlier.suffix.lower() in RESULTS else options.baseline
+    baseline = earlier if earlier.suffix.lower() in RESULTS else gate_options.baseline
     with print_warnings("gate", rankings) as warned:
         try:
-            results = measure_rankings(rankings, measure, queries)
-            keywords = vars(options) | vars(queries) | {"baseline": baseline} | rankings.keys
+            results = measure_rankings(rankings, measure, query_options)
+            keywords = (
+                vars(gate_options) | vars(query_options) | {"baseline": baseline} | rankings.keys
+            )
             verdicts = pg.gate(results.values, results.measures, **keywords)
         except ERRORS as error:
             # A summary of an earlier gate must not stay.
@@ -759,7 +768,7 @@ def report(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    queries: QueryOptions = ALIKE,
+    query_options: QueryOptions = ALIKE,
     title: str = "Strategies compared",
     measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
@@ -778,8 +787,8 @@ def report(
     """
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.sources, ".html", *RESULTS)
-    results = measure_rankings(rankings, measure, queries)
-    keywords = results.keywords | vars(comparison) | vars(queries) | rankings.keys
+    results = measure_rankings(rankings, measure, query_options)
+    keywords = results.keywords | vars(comparison) | vars(query_options) | rankings.keys
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
     pages = [file for file in outputs if file.suffix.lower() not in RESULTS]
     for page in pages:
@@ -793,7 +802,7 @@ def similarity(
     rankings: JudgedRankings = BUILT_IN,
     *,
     baseline: str | None = None,
-    queries: QueryOptions = ALIKE,
+    query_options: QueryOptions = ALIKE,
     measure: Measures = SIMILARITIES,
     output: Outputs = None,
 ) -> None:
@@ -813,14 +822,14 @@ def similarity(
     measures, keys = parse_names(measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
     values = pg.similarity(frame, measures, baseline=baseline, **keywords)
-    values = queries.add_to(values, frame, keys["query"])
+    values = query_options.add_to(values, frame, keys["query"])
     measures, _ = split_measures(measures, values, "overlap@10")
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
-    options = keys | vars(queries) | {"missing": "drop"}
+    options = keys | vars(query_options) | {"missing": "drop"}
     summary = pl.concat([pg.summarise(pair, measures, **options) for pair in pairs])
-    columns = [keys["strategy"], "measure", *(queries.segments or []), *SHOWN_STATISTICS]
-    print_text("\n".join([format_table(summary.select(columns)), *queries.captions]))
+    columns = [keys["strategy"], "measure", *(query_options.segments or []), *SHOWN_STATISTICS]
+    print_text("\n".join([format_table(summary.select(columns)), *query_options.captions]))
     chart = partial(pg.charts.strategy_bars, summary, strategy=keys["strategy"])
     write_outputs(output, values, lambda _: chart())
 
