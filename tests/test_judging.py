@@ -344,23 +344,6 @@ def test_structs_may_have_a_rank():
     assert_frame_equal(join_judgments(run, {1: {"c": 2}}), expected)
 
 
-def test_a_column_of_nulls_holds_no_lists():
-    run = pl.DataFrame({"query": ["q1", "q2"], "retrieved": [None, None]})
-    with pytest.warns(DataWarning.missing, match=f"^{LACKING}1 of 1 "):
-        judged = join_judgments(run, {"q1": {"d": 1}})
-    assert judged.select("query", "doc", "score", "grade").rows() == [("q1", "d", None, 1)]
-    none = run.rename({"retrieved": "relevant"})
-    with pytest.warns(DataWarning.topics, match="^queries without any judgment"):
-        assert join_judgments({"q1": {"d": 1.0}}, none).is_empty()
-
-
-@expected_to_lack
-def test_empty_mappings_are_of_strategies_if_their_column_is_named():
-    judged = join_judgments({"a": {}, "b": {}}, {"q": {"d": 1}}, strategy="strategy")
-    rows = judged.select("strategy", "query", "doc", "score", "grade").rows()
-    assert rows == [("a", "q", "d", None, 1), ("b", "q", "d", None, 1)]
-
-
 # Grades that are no judgments
 
 POOLED = frame_of("query doc grade", ("q", "x", -1), ("q", "a", 1), ("q", "n", 0), ("q", "b", 1))

@@ -31,7 +31,7 @@ def build_run_table(
     The second result is the column of strategies, or None for one run if no column was passed. The
     third has the names in a mapping of strategies, some of which may have no rows.
     """
-    if not isinstance(run, Mapping) or maps_queries(run, strategy):
+    if not isinstance(run, Mapping) or maps_queries(run):
         table = build_table("run", run, query, doc, "score", strategy, is_run=True)
         return table, strategy, []
     strategy = "strategy" if strategy is None else strategy
@@ -126,9 +126,6 @@ def build_table(
         table = _unpack_mapping(name, given, query, doc, number, is_run=is_run)
     default = "retrieved" if is_run else "relevant"
     schema = table.collect_schema()
-    if doc not in schema and schema.get(default) == pl.Null:  # no query has a document
-        table = table.cast({default: pl.List(pl.Null)})
-        schema = table.collect_schema()
     lists = next(
         (each for each in (doc, default) if isinstance(schema.get(each), pl.List | pl.Array)), None
     )
@@ -160,17 +157,13 @@ def build_table(
     return table.with_columns(value.alias(number))
 
 
-def maps_queries(given: Mapping[Any, Any], strategy: str | None = None) -> bool:
+def maps_queries(given: Mapping[Any, Any]) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
     The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
-    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents. If
-    all values are empty mappings, the keys are names only if `strategy` is passed.
+    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents.
     """
-    values = [value for value in given.values() if not _is_empty(value)]
-    if not values and given and all(isinstance(each, Mapping) for each in given.values()):
-        return strategy is None
-    first = values[0] if values else []
+    first: Any = next((value for value in given.values() if not _is_empty(value)), [])
     if isinstance(first, Mapping):
         return not isinstance(next(iter(first.values())), COLLECTIONS)
     return isinstance(first, COLLECTIONS)
