@@ -335,9 +335,14 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 """Space at which no line ends."""
 
 
+def keep_together(text: str) -> str:
+    """Return a text inside of which no line ends."""
+    return text.replace(" ", NO_BREAK)
+
+
 def wrap_text(text: str, max_letters: int) -> list[str]:
     """Wrap a text into lines, none of which ends inside of parentheses."""
-    joined = re.sub(r"\([^()]*\)", lambda part: part[0].replace(" ", NO_BREAK), text)
+    joined = re.sub(r"\([^()]*\)", lambda part: keep_together(part[0]), text)
     lines = textwrap.wrap(joined, max_letters, break_on_hyphens=False, break_long_words=False)
     return [line.replace(NO_BREAK, " ") for line in lines]
 

@@ -183,7 +183,8 @@ def precision_histogram(
         x_title = ", ".join(_list_name_parts(results.keys.queries, panel_columns))
     by_position = alt.EncodingSortField("position", op="min")
     one, other = shorten_names(both, 16)
-    difference = f"{titles.name_measure(measure)}: {one} \N{MINUS SIGN} {other}"
+    minuend, subtrahend = map(style.keep_together, (f"{one} \N{MINUS SIGN}", other))
+    difference = f"{titles.name_measure(measure)}: {minuend} {subtrahend}"
     height = HEIGHT if len(parts) == 1 else PANEL_HEIGHT
     y_title = style.wrap_text(difference, height // style.LETTER_WIDTH)
     # A legend with the words "better" needs no title.
@@ -568,7 +569,9 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
     n, ends = table.height, style.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
     x, y = (
         {
-            "title": style.wrap_text(f"{measure} of {labels[name]}", limit // style.LETTER_WIDTH),
+            "title": style.wrap_text(
+                f"{measure} of {style.keep_together(labels[name])}", limit // style.LETTER_WIDTH
+            ),
             **style.bound_axis(ends, titleLimit=limit + 20),
         }
         for name, limit in (("value_b", VIEW_WIDTH), ("value_a", VIEW_HEIGHT))

@@ -489,7 +489,7 @@ def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: fl
     # A line does not end inside of this text.
     hollow = [text for text in HOLLOW if text in table["significance"]] or [UNDECIDED]
     filled = f"● {name_p(table)} ≤ {level:g} " if table["p_corrected"].count() else ""
-    key = f"{filled}○ {' or '.join(hollow)}".replace(" ", style.NO_BREAK)
+    key = style.keep_together(f"{filled}○ {' or '.join(hollow)}")
     return [*mark_notes, key, *shaded]
 
 
