@@ -113,45 +113,6 @@ class Gate:
     """With changed, the baseline may be measured on another scale or with another order of ties."""
 
 
-@Parameter(name="*", group=Group("Queries"))
-@dataclass(frozen=True)
-class QueryOptions:
-    """Options for columns of the files that have one value per query."""
-
-    cluster: Texts = None
-    """The columns that identify independent units, such as the search term if the query is a term
-    on a device."""
-    weights: str | None = None
-    """The column that states how much each query counts, such as its number of searches."""
-    segments: Texts = None
-    """The columns that divide the queries into segments with results of their own, such as the
-    market."""
-
-    @property
-    def captions(self) -> list[str]:
-        """Return sentences to print below a table of means."""
-        return [] if self.weights is None else [f"Queries are weighted by {self.weights}."]
-
-    def add_to(self, values: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
-        """Add columns of the files that the values of queries lack."""
-        options = {"cluster": self.cluster, "segments": self.segments, "weights": self.weights}
-        lacking = []
-        for option, names in options.items():
-            columns = [names] if isinstance(names, str) else names or ()
-            lacking += [name for name in columns if name not in values.columns]
-            check_columns("frame", lacking, frame.columns, argument=option)
-        rows = frame.select(*key, *lacking).unique(maintain_order=True)
-        unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
-        if unclear.height:
-            msg = (
-                f"{first_few(lacking)} must have one value per query, got several, or nulls in "
-                f"some rows, in {unclear.height} of {rows.n_unique(key)} queries: "
-                f"{first_few(unclear.rows())}"
-            )
-            raise ValueError(msg)
-        return values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
-
-
 RANKINGS = Group("Rankings")
 
 
@@ -254,6 +215,25 @@ class JudgedRankings(Rankings):
     """The grade that means not relevant; 0 by default, 1 for stars from 1 to 5."""
     relevant_from: float | None = None
     """The lowest relevant grade; by default any grade above irrelevant is relevant."""
+    cluster: Texts = None
+    """The columns that identify independent units, such as the search term if the query is a term
+    on a device."""
+    weights: str | None = None
+    """The column that states how much each query counts, such as its number of searches."""
+    segments: Texts = None
+    """The columns that divide the queries into segments with results of their own, such as the
+    market."""
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Return the keywords for the keys of results, and for columns with a value per query."""
+        columns = {"cluster": self.cluster, "weights": self.weights, "segments": self.segments}
+        return super().keys | columns
+
+    @property
+    def captions(self) -> list[str]:
+        """Return sentences to print below a table of means."""
+        return [] if self.weights is None else [f"Queries are weighted by {self.weights}."]
 
     @property
     def sources(self) -> dict[str, list[Path]]:
@@ -421,6 +401,29 @@ def check_repeated(rows: pl.DataFrame, key: Sequence[str], files: Sequence[Path]
                 raise ValueError(msg)
 
 
+def add_query_columns(
+    values: pl.DataFrame, frame: pl.DataFrame, rankings: JudgedRankings
+) -> pl.DataFrame:
+    """Add clusters, weights and segments of the files to the values of queries."""
+    key: list[str] = rankings.keys["query"]
+    lacking: list[str] = []
+    for option in ("cluster", "weights", "segments"):
+        names = rankings.keys[option] or ()
+        columns = [names] if isinstance(names, str) else names
+        lacking += [name for name in columns if name not in values.columns]
+        check_columns("frame", lacking, frame.columns, argument=option)
+    rows = frame.select(*key, *lacking).unique(maintain_order=True)
+    unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
+    if unclear.height:
+        msg = (
+            f"{first_few(lacking)} must have one value per query, got several, or nulls in "
+            f"some rows, in {unclear.height} of {rows.n_unique(key)} queries: "
+            f"{first_few(unclear.rows())}"
+        )
+        raise ValueError(msg)
+    return values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Values of every query, and the rankings that were measured."""
@@ -448,9 +451,7 @@ def split_measures(
     return {name: measures[name] for name in measures if name not in curves}, curves
 
 
-def measure_rankings(
-    rankings: MeasuredRankings, measures: Sequence[str], query_options: QueryOptions
-) -> Evaluation:
+def measure_rankings(rankings: MeasuredRankings, measures: Sequence[str]) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
     names = parse_names(measures)
     frame, keywords = rankings.read(pg.evaluate)
@@ -465,7 +466,7 @@ def measure_rankings(
         msg = "there must be a ranking to measure, got files without rows"
         raise ValueError(msg)
     values = pg.evaluate(frame, names, **keywords, fingerprint=True)
-    values = query_options.add_to(values, frame, rankings.keys["query"])
+    values = add_query_columns(values, frame, rankings)
     return Evaluation(values, *split_measures(names, values), frame, keywords)
 
 
@@ -623,14 +624,13 @@ app = App(
 )
 
 
-BUILT_IN, ALL_PAIRS, ALIKE = MeasuredRankings(), Comparison(), QueryOptions()
+BUILT_IN, ALL_PAIRS = MeasuredRankings(), Comparison()
 
 
 @app.command
 def evaluate(
     rankings: MeasuredRankings = BUILT_IN,
     *,
-    query_options: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -646,16 +646,16 @@ def evaluate(
         chart of the means.
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
-    results, keys = measure_rankings(rankings, measure, query_options), rankings.keys
-    options, segments = keys | vars(query_options), query_options.segments or []
+    results, keys = measure_rankings(rankings, measure), rankings.keys
+    segments = rankings.segments or []
     # Means do not depend on clusters, so queries of several columns need no choice.
-    unclustered = options | {"cluster": query_options.cluster or keys["query"]}
+    unclustered = keys | {"cluster": rankings.cluster or keys["query"]}
     means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
     index = [name for name in ("grader", *segments, keys["strategy"]) if name in means.columns]
-    print_text("\n\n".join([format_means(means, index), *query_options.captions]))
+    print_text("\n\n".join([format_means(means, index), *rankings.captions]))
 
     def draw_means(_: str) -> Any:
-        summary = pg.summarise(results.values, results.measures, **options, missing="drop")
+        summary = pg.summarise(results.values, results.measures, **keys, missing="drop")
         return pg.charts.strategy_bars(summary, strategy=keys["strategy"])
 
     write_outputs(output, results.values, draw_means)
@@ -679,7 +679,6 @@ def compare(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    query_options: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -695,18 +694,16 @@ def compare(
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS, *TABLES)
     results, strategy = (
-        measure_rankings(rankings, measure, query_options),
+        measure_rankings(rankings, measure),
         rankings.keys["strategy"],
     )
-    options = vars(comparison) | vars(query_options) | rankings.keys
+    options = vars(comparison) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
-    groups = ["grader", "measure", *(query_options.segments or ()), strategy]
+    groups = ["grader", "measure", *(rankings.segments or ()), strategy]
     columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
     tests = compared.select("test", "correction").unique(maintain_order=True).rows()
     captions = [f"Test {test}, correction {correction}." for test, correction in tests]
-    print_text(
-        "\n".join([format_table(compared.select(columns)), *captions, *query_options.captions])
-    )
+    print_text("\n".join([format_table(compared.select(columns)), *captions, *rankings.captions]))
 
     def make(suffix: str) -> Any:
         if suffix not in TABLES:
@@ -722,7 +719,6 @@ def gate(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     gate_options: Gate,
-    query_options: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> int:
@@ -744,10 +740,8 @@ def gate(
     baseline = earlier if earlier.suffix.lower() in RESULTS else gate_options.baseline
     with print_warnings("gate", rankings) as warned:
         try:
-            results = measure_rankings(rankings, measure, query_options)
-            keywords = (
-                vars(gate_options) | vars(query_options) | {"baseline": baseline} | rankings.keys
-            )
+            results = measure_rankings(rankings, measure)
+            keywords = vars(gate_options) | {"baseline": baseline} | rankings.keys
             verdicts = pg.gate(results.values, results.measures, **keywords)
         except ERRORS as error:
             # A summary of an earlier gate must not stay.
@@ -768,7 +762,6 @@ def report(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    query_options: QueryOptions = ALIKE,
     title: str = "Strategies compared",
     measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
@@ -787,8 +780,8 @@ def report(
     """
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.sources, ".html", *RESULTS)
-    results = measure_rankings(rankings, measure, query_options)
-    keywords = results.keywords | vars(comparison) | vars(query_options) | rankings.keys
+    results = measure_rankings(rankings, measure)
+    keywords = results.keywords | vars(comparison) | rankings.keys
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
     pages = [file for file in outputs if file.suffix.lower() not in RESULTS]
     for page in pages:
@@ -802,7 +795,6 @@ def similarity(
     rankings: JudgedRankings = BUILT_IN,
     *,
     baseline: str | None = None,
-    query_options: QueryOptions = ALIKE,
     measure: Measures = SIMILARITIES,
     output: Outputs = None,
 ) -> None:
@@ -822,14 +814,14 @@ def similarity(
     measures, keys = parse_names(measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
     values = pg.similarity(frame, measures, baseline=baseline, **keywords)
-    values = query_options.add_to(values, frame, keys["query"])
+    values = add_query_columns(values, frame, rankings)
     measures, _ = split_measures(measures, values, "overlap@10")
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
-    options = keys | vars(query_options) | {"missing": "drop"}
+    options = keys | {"missing": "drop"}
     summary = pl.concat([pg.summarise(pair, measures, **options) for pair in pairs])
-    columns = [keys["strategy"], "measure", *(query_options.segments or []), *SHOWN_STATISTICS]
-    print_text("\n".join([format_table(summary.select(columns)), *query_options.captions]))
+    columns = [keys["strategy"], "measure", *(rankings.segments or []), *SHOWN_STATISTICS]
+    print_text("\n".join([format_table(summary.select(columns)), *rankings.captions]))
     chart = partial(pg.charts.strategy_bars, summary, strategy=keys["strategy"])
     write_outputs(output, values, lambda _: chart())
 
