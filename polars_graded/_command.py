@@ -647,11 +647,11 @@ def evaluate(
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
     results, keys = measure_rankings(rankings, measure), rankings.keys
-    segments = rankings.segments or []
     # Means do not depend on clusters, so queries of several columns need no choice.
     unclustered = keys | {"cluster": rankings.cluster or keys["query"]}
     means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
-    index = [name for name in ("grader", *segments, keys["strategy"]) if name in means.columns]
+    groups = ["grader", *(rankings.segments or ()), keys["strategy"]]
+    index = [name for name in groups if name in means.columns]
     print_text("\n\n".join([format_means(means, index), *rankings.captions]))
 
     def draw_means(_: str) -> Any:
@@ -693,10 +693,7 @@ def compare(
         chart of the differences, .md or .tex for a table with significant differences.
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS, *TABLES)
-    results, strategy = (
-        measure_rankings(rankings, measure),
-        rankings.keys["strategy"],
-    )
+    results, strategy = measure_rankings(rankings, measure), rankings.keys["strategy"]
     options = vars(comparison) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
     groups = ["grader", "measure", *(rankings.segments or ()), strategy]
