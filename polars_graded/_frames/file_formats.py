@@ -554,8 +554,8 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
     is_feature = ((pl.col("index") > 0) & pl.col("value").is_finite()).fill_null(value=False)
     cell = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
     # `n_unique` takes a fraction of the time of `is_duplicated`.
-    are_distinct = features.select(cell.n_unique()).item() == features.height
-    is_wrong = ~is_feature if are_distinct else ~is_feature | cell.is_duplicated()
+    has_repeats = features.select(cell.n_unique()).item() < features.height
+    is_wrong = ~is_feature | cell.is_duplicated() if has_repeats else ~is_feature
     wrong_features = features.filter(is_wrong)
     first: Any = pl.concat([rows.filter(~is_fine)["row"], wrong_features["row"]]).min()
     if first is not None:

@@ -257,8 +257,8 @@ def _join_tables(
     counts = joined.group_by(strategy, query, maintain_order=True).agg(
         pl.len().alias(N_RETRIEVED), pl.col(ROW_NUMBER).count().alias(N_FOUND)
     )
-    unjudged = counts.join(queries, on=query, how="anti", maintain_order="left")
-    if unjudged.height:
+    unjudged_queries = counts.join(queries, on=query, how="anti", maintain_order="left")
+    if unjudged_queries.height:
         joined = joined.join(queries, on=query, how="semi", maintain_order="left")
     strategies = counts.select(strategy)
     strategies = pl.concat(
@@ -283,7 +283,7 @@ def _join_tables(
         check_forms(query, run[query], judged[query])
     elif not answers[N_FOUND].sum():
         check_forms(doc, joined[doc].head(MAX_COMPARED_IDS), judged[doc])
-    warn_of_unjudged_queries(unjudged[query].unique(maintain_order=True), run, judged)
+    warn_of_unjudged_queries(unjudged_queries[query].unique(maintain_order=True), run, judged)
     score = find_score(run.columns, [strategy, query, doc])
     warn_of_missing_rows(answers, strategy, query_columns, score)
     warn_of_unmatched(answers, joined, missed if missed.height else judged, query, doc)
@@ -371,17 +371,17 @@ def check_forms(column: str, ours: pl.Series, theirs: pl.Series) -> None:
         raise ValueError(msg)
 
 
-def warn_of_unjudged_queries(unjudged: pl.Series, run: pl.DataFrame, judged: pl.DataFrame) -> None:
+def warn_of_unjudged_queries(queries: pl.Series, run: pl.DataFrame, judged: pl.DataFrame) -> None:
     """Warn of queries of the run without judgments; show some of each side if they are all."""
-    if unjudged.is_empty():
+    if queries.is_empty():
         return
-    column, n_queries = unjudged.name, len(unjudged)
+    column, n_queries = queries.name, len(queries)
     sentence = f"queries without any judgment are left out of the result, got {n_queries}: "
-    sentence += first_few(unjudged.to_list())
+    sentence += first_few(queries.to_list())
     if n_queries == run[column].n_unique() and judged.height:
         theirs = first_few(judged[column].unique(maintain_order=True).to_list())
         sentence = (
-            f"no query of `run` is in `judgments`, got {first_few(unjudged.to_list())} and {theirs}"
+            f"no query of `run` is in `judgments`, got {first_few(queries.to_list())} and {theirs}"
         )
     warn_the_caller(DataWarning.topics, sentence)
 

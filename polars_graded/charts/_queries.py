@@ -166,16 +166,16 @@ def precision_histogram(
         notes += [f"{bars.height:,} of {format_count(table.height, 'queries')} are drawn"]
     # Up to three panels are side by side.
     step = WIDTH // min(len(parts), 3) // max(part.height for part in parts)
-    has_names, names = step >= MIN_NAME_STEP, bars["query"].unique().to_list()
+    are_named, names = step >= MIN_NAME_STEP, bars["query"].unique().to_list()
     fits = all(len(name) * 6 <= step - 4 for name in names)
     axis = alt.Axis(
-        labels=has_names or order == "query",
-        ticks=has_names,
+        labels=are_named or order == "query",
+        ticks=are_named,
         labelAngle=0 if fits else -90,
         labelLimit=120,
         labelExpr=style.write_short_label(names),
-        labelOverlap="greedy" if has_names else True,
-        labelSeparation=-3 if has_names else 0,
+        labelOverlap="greedy" if are_named else True,
+        labelSeparation=-3 if are_named else 0,
         titleLimit=400,
     )
     x_title = "queries, sorted by difference"
