@@ -160,6 +160,7 @@ def test_tables_are_read_by_their_names_of_columns(tmp_path, form):
         ("query,doc,score\nq,d,1\nq,e,high\n", "a finite number as 'score' .* 'high' in row 2"),
         ("query,doc,score\nq,,1\n", "a value as 'doc' in each row, got None in row 1"),
         ("query,doc,score\nq,d,1\nq,e\n", "a finite number as 'score' .* None in row 2"),
+        ("query,doc,bm25\nq,d,1\n", "a column of 'score', got query, doc, bm25"),
         ("query,doc,score\nq,d,1,2\n", "the fields of its header in each line"),
     ],
 )
@@ -172,7 +173,7 @@ def test_a_malformed_row_of_a_table_is_refused(text, sentence):
     ("text", "got"),
     [
         ('{"q": {"d": "high"}}', "'high'"),
-        ('{"q": [{"d": 1}]}', "none"),
+        ('{"q": [{"d": 1}]}', "have a column of 'doc', got query, "),
         ('{"q": {"a": 1}', "Expecting ',' delimiter"),
         (
             '{"q": {"d": 1}} x',
@@ -181,7 +182,7 @@ def test_a_malformed_row_of_a_table_is_refused(text, sentence):
         ('{"q": {"d": {"score": 2.0}}}', "documents must have a score, got objects with score"),
         ('{"q": {"score": 2.0}}', "documents must have a score, got objects with score"),
         ('{"q": "d"}', "a query must have a list or a mapping of documents, got 'd'"),
-        ('[{"a": 1}]', "none"),
+        ('[{"a": 1}]', "have a column of 'query', got a"),
     ],
 )
 def test_other_json_is_refused_with_the_forms_that_are_read(text, got):

@@ -181,7 +181,9 @@ def parse_file(file: File, line_format: LineFormat) -> pl.DataFrame:
         return _parse_table(file.name, line_format, rule, read)
     for separator in "\t,; ":
         columns = _find_fields(_split_header(line, separator), line_format)
-        if {"query", "doc"} <= {*columns} and not {number, "rank"}.isdisjoint(columns):
+        has_number = not {number, "rank"}.isdisjoint(columns)
+        # Between blanks, "query" and "doc" may be ids; between commas, they are names.
+        if {"query", "doc"} <= {*columns} and (has_number or separator in ",;"):
             rule = "have the fields of its header in each line"
             read = partial(_read_table, content[first.start(1) :], separator)
             return _parse_table(file.name, line_format, rule, read)
@@ -307,8 +309,9 @@ def _parse_table(
         raise ValueError(msg) from None
     if table.is_empty():
         return _make_empty_table(line_format)
+    given_columns = table.columns
     columns = _find_fields(table.select(~cs.nested()).columns, line_format)
-    if line_format is JUDGMENT_LINES and {*columns} == {"query", "doc"} and len(table.columns) == 2:  # noqa: PLR2004
+    if line_format is JUDGMENT_LINES and {*columns} == {"query", "doc"} and len(given_columns) == 2:  # noqa: PLR2004
         table, columns = table.with_columns(grade=1.0), columns | {"grade": "grade"}
     table = table.select(pl.col(column).alias(field) for field, column in columns.items())
     is_of_ranks = line_format is RUN_LINES and "score" not in columns and "rank" in columns
@@ -319,7 +322,8 @@ def _parse_table(
     }
     for field, dtype in types.items():
         if field not in columns:
-            msg = f"{file} must have a column of {field!r}, got none\n\nHint: the formats are "
+            others = ", ".join(given_columns) or "none"
+            msg = f"{file} must have a column of {field!r}, got {others}\n\nHint: the formats are "
             raise ValueError(msg + line_format.forms)
         given_type = table.schema[field]
         if dtype == pl.String and not (
