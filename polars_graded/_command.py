@@ -482,6 +482,9 @@ ARGUMENT = re.compile(
 PYTHON_CODE = re.compile(r"[\w\]]\(|\bpl\.|\w=|\{''")
 """Pattern of what only Python understands."""
 
+JOIN_CLAUSE = ", which join_judgments(run, judgments) adds to a run"
+"""End of a hint of a function, in place of which the command has the option --qrels."""
+
 OTHER_NAMES = {"grader": "grade"}
 """Options by the names of arguments that differ from them."""
 
@@ -553,7 +556,7 @@ def write_message(
     names |= {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
     names |= {"frame": names.get("run", "the rankings"), "per_query": "the evaluation"}
     names["n"] = "the cutoff"
-    sentence, *others = str(message).split("\n\n")
+    sentence, *others = str(message).replace(JOIN_CLAUSE, ", or pass --qrels").split("\n\n")
     hint = others[0].removeprefix("Hint: ") if others and others[0].startswith("Hint: ") else ""
     clauses = [clause for clause in hint.split("; ") if clause and not needs_python(clause)]
     text = ARGUMENT.sub(write_option, "; ".join([sentence.split("\n")[0], *clauses]))

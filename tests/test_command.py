@@ -512,6 +512,9 @@ WRONG = {
     "qrels.run must have each document of a query once, got 'd1' of query 'q1' in lines 1, 2": (
         *("evaluate", "--qrels", "qrels.run", "main.run"),
     ),
+    "--grade names the column, or pass --qrels": (
+        *("similarity", "main.run", "loss.run", "--measure", "relevant_entered@3"),
+    ),
     "--qrels needs files of runs": ("evaluate", "--qrels", "qrels.txt"),
     "Unknown option: --max-grade": ("similarity", "rows.csv", "--max-grade", "3"),
     "must name files, got the folder 'folder'; 'folder/*'": ("evaluate", "folder"),
