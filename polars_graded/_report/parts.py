@@ -48,16 +48,16 @@ from polars_graded._results.comparing import (
     rank_strategies,
     summarise_results,
 )
-from polars_graded._results.keys import (
+from polars_graded._results.keys import Keys
+from polars_graded._results.results import Results, ResultsByGrader
+from polars_graded._results.significance import TESTS, Options, describe_test
+from polars_graded._results.units import (
     CLUSTER,
     WEIGHT,
-    Keys,
     add_units,
     check_independence,
     list_unit_columns,
 )
-from polars_graded._results.results import Results, ResultsByGrader
-from polars_graded._results.significance import TESTS, Options, describe_test
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import MAX_P, Facts, write_headline, write_variation
 from polars_graded.charts._rankings import draw_rankings, title_rankings
@@ -339,7 +339,7 @@ class Contents:
             for name in results.measures
         ]
 
-    def build(self, graders: ResultsByGrader) -> dict[str, Any]:
+    def build(self, by_grader: ResultsByGrader) -> dict[str, Any]:
         """Return the contents of the page by their names in its template."""
         measures = [facts for facts in self.facts if facts.best != "none"]
         segments = self._build_segments() if self.segments and self.facts else {}
@@ -352,8 +352,8 @@ class Contents:
             "parts": parts,
             "rankings": self._draw_rankings(parts),
             "overview": None if self.documents is None else self.documents.build_overview(),
-            "curves": [*map(self._draw_curve, self.results.columns.curves)],
-            "graders": self._draw_graders(graders),
+            "curves": [*map(self._draw_curve, self.results.curves)],
+            "graders": self._draw_graders(by_grader),
             "charts": self.figures.pack(),
         }
 
@@ -367,17 +367,16 @@ class Contents:
         formulas = self.results.formulas.items()
         return settings | {name: formula for name, formula in formulas if name != formula}
 
-    def _draw_graders(self, graders: ResultsByGrader) -> Figure | None:
+    def _draw_graders(self, by_grader: ResultsByGrader) -> Figure | None:
         """Draw the places of strategies under several graders, if there are several."""
         directed = [name for name in self.results.measures if self.results.best[name] != "none"]
-        if not directed or len(graders.by_grader) == 1:
+        if not directed or len(by_grader.graders) == 1:
             return None
 
         def summarise_grader(results: Results) -> pl.DataFrame:
-            columns = replace(results.columns, numbers=directed)
-            return summarise_results(results.replace(columns=columns), 1 - MAX_P)
+            return summarise_results(replace(results, measures=directed), 1 - MAX_P)
 
-        means, strategy = graders.stack(summarise_grader), self.original.keys.strategy
+        means, strategy = by_grader.stack(summarise_grader), self.original.keys.strategy
         return self.figures.draw(charts.grading_profile(means, show="places", strategy=strategy))
 
     def _build_segments(self) -> dict[str, dict[str, Any]]:
@@ -386,7 +385,7 @@ class Contents:
         Up to `MAX_SEGMENT_PAIRS` differences of a measure are drawn.
         """
         results, parts = self.original, {}
-        results = results.replace(keys=replace(results.keys, segments=self.segments))
+        results = replace(results, keys=replace(results.keys, segments=self.segments))
         strategy, means = results.keys.strategy, summarise_results(results, 1 - MAX_P)
         pairs = None
         if self.comparison is not None:
@@ -529,7 +528,7 @@ class Contents:
         kind = chart_rows.find_curve_kind(name)
         if not kind:
             return ""
-        ideal = chart_rows.find_ideal(name, self.results.columns.curves) if kind == "rank" else None
+        ideal = chart_rows.find_ideal(name, self.results.curves) if kind == "rank" else None
         used = self.results.find_queries_with_curve(name)
         length: Any = self.results.frame[name].list.len().max() or 0
         if not used.any() or not length:
@@ -547,7 +546,7 @@ class Contents:
 
 def _rename_keys(results: Results) -> Results:
     """Return the results with the columns `strategy` and `query`, and with texts as strategies."""
-    keys, strategies, columns = results.keys, results.strategies, results.columns
+    keys, strategies = results.keys, results.strategies
     check_independence(results.rows, keys)
     rows, query = chart_rows.join_columns("per_query", results.rows, keys.queries)
     rows = add_units(rows, replace(keys, query=query))
@@ -562,11 +561,12 @@ def _rename_keys(results: Results) -> Results:
     rows = rows.select(
         pl.col(keys.strategy).cast(pl.String).alias("strategy"),
         pl.col(query).alias("query"),
-        *{*columns.numbers, *columns.curves},
+        *results.measures,
+        *results.curves,
         *unit_columns,
     )
     cluster, weights = (name if name in unit_columns else None for name in (CLUSTER, WEIGHT))
-    return results.replace(rows=rows, keys=Keys(cluster=cluster, weights=weights))
+    return replace(results, rows=rows, keys=Keys(cluster=cluster, weights=weights))
 
 
 def _choose_height(n: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -104,7 +105,7 @@ def _pair_with_results(
         rows.select(columns).with_columns(text),
         older.select(columns).with_columns(text + BASELINE_SUFFIX),
     ]
-    together = results.replace(rows=pl.concat(both, how="vertical_relaxed"))
+    together = replace(results, rows=pl.concat(both, how="vertical_relaxed"))
     a, b = (
         np.array([find_index(together.strategies, each) for each in names])
         for names in (new_names.cast(pl.String), baselines.cast(pl.String) + BASELINE_SUFFIX)
@@ -193,8 +194,7 @@ def compare_conditions(
 
     `results` has the keys and the measures of both frames.
     """
-    passed = results.columns.requested
-    formulas = {name: passed.get(name) or name for name in results.measures}
+    formulas = {name: results.formulas.get(name, name) for name in results.measures}
     yield from _compare_judgments(rows, older, results.keys.identity, formulas)
     new_settings, older_settings = read_settings(rows), read_settings(older)
     has_settings = bool(new_settings and older_settings)

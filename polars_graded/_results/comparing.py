@@ -18,7 +18,7 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.keys import PassedKeys, check_independence
+from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     MIN_VALUES,
     MeasureColumns,
@@ -54,6 +54,7 @@ from polars_graded._results.significance import (
     is_significant,
     run_test,
 )
+from polars_graded._results.units import check_independence
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["compare", "compare_segments", "differences", "rank_strategies", "summarise"]
@@ -159,9 +160,9 @@ def summarise(
     └──────────┴─────────┴───────────────────┴────────┴──────┘
     """
     check_level(confidence)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: summarise_results(each, confidence))
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack(lambda results: summarise_results(results, confidence))
 
 
 def summarise_results(results: Results, confidence: float) -> pl.DataFrame:
@@ -327,9 +328,9 @@ def compare(
     """
     options = Options(test, correction, confidence, seed, resamples)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: compare_results(each, options, baseline, margin))
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack(lambda results: compare_results(results, options, baseline, margin))
 
 
 @checks_call
@@ -397,9 +398,9 @@ def differences(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    keys = PassedKeys(query, strategy)
-    results = open_results(per_query, [measure], keys, missing, grader, "ignore")
-    return results.stack(lambda each: _list_differences(each, a, b))
+    passed = PassedKeys(query, strategy)
+    by_grader = open_results(per_query, [measure], passed, missing, grader, "ignore")
+    return by_grader.stack(lambda results: _list_differences(results, a, b))
 
 
 def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
@@ -414,7 +415,9 @@ def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
     # Values that other strategies lack do not matter.
-    results = results.replace(rows=results.rows.filter(pl.col(keys.strategy).is_in(both.implode())))
+    results = replace(
+        results, rows=results.rows.filter(pl.col(keys.strategy).is_in(both.implode()))
+    )
     i, j = (find_index(results.strategies, name) for name in (a, b))
     matrix = results.get_matrix(results.measures[0])
     [difference] = matrix.compute_differences(np.array([i]), np.array([j]))
@@ -626,11 +629,11 @@ def compare_segments(
     └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader, "ignore")
-    for each in results.by_grader.values():  # queries of two segments may depend on each other
-        check_independence(each.rows, replace(each.keys, segments=()))
-    return results.stack(lambda each: compute_interactions(each, baseline, correction))
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader, "ignore")
+    for results in by_grader.graders.values():  # queries of two segments may depend on each other
+        check_independence(results.rows, replace(results.keys, segments=()))
+    return by_grader.stack(lambda results: compute_interactions(results, baseline, correction))
 
 
 def compute_interactions(
@@ -851,9 +854,9 @@ def rank_strategies(
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
     options = Options(test, correction, confidence, seed, resamples)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: rank_results(each.with_best_values(), options))
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack(lambda results: rank_results(results.with_best_values(), options))
 
 
 def rank_results(results: Results, options: Options) -> pl.DataFrame:

@@ -171,8 +171,8 @@ def gate(
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
     for argument, change in changes.items():
         check_choice(argument, change, get_args(Change))
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader, "refuse")
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, passed, missing, grader, "refuse")
     matched = pair_with_baseline(
         results.only.with_best_values(), baseline, {**changes, "missing": missing}
     )

@@ -1,33 +1,25 @@
-"""Key columns of results, and what the columns of clusters and weights state about each query.
-
-The same search term on two devices does not make two independent queries. Statistics of results
-with clusters assume that clusters are independent; the queries of a cluster may depend on each
-other in any way. A weight states how much a query counts, such as the number of its searches.
-"""
+"""Key columns of results: the columns of strategies and queries, and of segments and graders."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any
 
 import polars as pl
+from polars.exceptions import ColumnNotFoundError
 
 from polars_graded._checks import (
     HINT,
-    check_choice,
     check_column_name,
     check_column_names,
-    check_columns,
-    first_few,
+    describe_missing_column,
     hint_at_maker,
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.request import RECORDS
-from polars_graded._frames.tables import GRADER, check_graders_named
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.measures import Measure
-from polars_graded._sentences import format_count
-from polars_graded._warnings import DataWarning, warn_the_caller
 
 COLUMNS_OF_LONG_TABLES = ("measure", "cutoff", "rank")
 """Columns of tables with a row per value that distinguish values of one query, not queries."""
@@ -39,15 +31,6 @@ MEANINGS_OF_KEYS = {
     "strategy": "the column of strategies",
     "query": "the columns that identify a query",
 }
-
-CLUSTER, WEIGHT = "cluster of the query", "weight of the query"
-"""Columns with the number of the cluster and with the weight of each query."""
-
-NUMBER = "number of the query"
-"""Column of the index of each query, while clusters are numbered."""
-
-Dependence: TypeAlias = Literal["warn", "refuse", "ignore"]
-"""Treatment of queries that probably depend on each other, if `cluster` is not passed."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +104,9 @@ class PassedKeys:
            order of columns does not show which column is meant.
         """
         schema, segments = rows.schema, list_columns(self.segments)
-        strategy = self.strategy or ("strategy" if "strategy" in schema else None)
-        query = self.query or ("query" if "query" in schema else None)
+        defaults = {name: name for name in ("strategy", "query") if name in schema}
+        strategy = self.strategy or defaults.get("strategy")
+        query = self.query or defaults.get("query")
         if query is None and {*COLUMNS_OF_MEANS} <= {*schema}:
             msg = (
                 "`per_query` must have one row per strategy and query, got a table of means"
@@ -131,12 +115,10 @@ class PassedKeys:
             raise ValueError(msg)
         others = {*list_columns(query), strategy, *segments, self.weights}
         grader = GRADER if GRADER in {*schema} - others else None
-        candidates = [
-            name
-            for name, dtype in schema.items()
-            if name not in {GRADER, *requested, *others} and can_be_key(name, dtype)
-        ]
-        if self.query is None and candidates and strategy is not None and strategy in schema:
+        others |= {GRADER, *requested}
+        candidates = [name for name in {**schema} if name not in others]
+        candidates = [name for name in candidates if can_be_key(name, schema[name])]
+        if self.query is None and strategy is not None and strategy in schema:
             fixed = [strategy, *list_columns(grader)]
             if len(candidates) > 1:
                 # A column with one value per strategy describes it, such as `a` and `b` of a pair.
@@ -161,13 +143,10 @@ class PassedKeys:
                 f"got {', '.join(candidates)}{hint}"
             )
             raise ValueError(msg)
-        if len(candidates) == len(missing_keys) == 1:
-            [only] = candidates
-            strategy = only if strategy is None else strategy
-            query = only if query is None else query
+        [only] = candidates if len(candidates) == len(missing_keys) == 1 else [None]
         return Keys(
-            "query" if query is None else query,
-            "strategy" if strategy is None else strategy,
+            query or only or "query",
+            strategy or only or "strategy",
             segments=segments,
             cluster=self.cluster,
             weights=self.weights,
@@ -207,10 +186,8 @@ def can_be_key(name: str, dtype: pl.DataType) -> bool:
     return not holds_values and dtype not in (pl.Boolean, pl.Object) and not Measure.try_parse(name)
 
 
-def check_columns_of_results(
-    rows: pl.DataFrame, keys: Keys, requested: Collection[str] = (), grader: str | None = None
-) -> None:
-    """Raise if a column does not exist, has two roles or a wrong type, or lacks the grader.
+def check_keys(schema: pl.Schema, keys: Keys, requested: Collection[str] = ()) -> None:
+    """Raise if a column does not exist, has two roles, or is a key with lists.
 
     If several columns form the query, segments may be some of them, but not all.
     """
@@ -218,41 +195,25 @@ def check_columns_of_results(
     segments = [name for name in keys.segments if name not in shared]
     key_columns = [keys.strategy, *keys.queries, *segments]
     check_named_once([*key_columns, *requested])
-    for name, dtype in rows.schema.items():
-        is_list = isinstance(dtype, pl.List | pl.Array | pl.Object)
-        is_nested_strategy = name == keys.strategy and dtype.is_nested()
-        if name in key_columns and (is_list or is_nested_strategy):
-            msg = f"column {name!r} must hold single values that distinguish rows, got {dtype}"
+    by_argument: dict[str | None, Collection[str]] = {
+        "strategy": [keys.strategy],
+        "query": keys.queries,
+        "segments": segments,
+        "cluster": list_columns(keys.cluster),
+        "weights": list_columns(keys.weights),
+        None: requested,
+    }
+    columns = ((argument, name) for argument, names in by_argument.items() for name in names)
+    for argument, name in columns:
+        if name not in schema:
+            raise ColumnNotFoundError(describe_missing_column("per_query", name, schema, argument))
+    for name in (*key_columns, *list_columns(keys.grader)):
+        is_query = name in keys.queries and isinstance(schema[name], pl.Struct)
+        if not is_query and (schema[name].is_nested() or schema[name] == pl.Object):
+            msg = (
+                f"column {name!r} must hold single values that distinguish rows, got {schema[name]}"
+            )
             raise TypeError(msg)
-    if grader is not None and keys.grader is None:
-        refuse_no_graders()
-    if keys.grader is not None:
-        if rows.is_empty():
-            msg = "`per_query` must have a row per grader, strategy and query, got none"
-            raise ValueError(msg)
-        check_graders_named(rows, "per_query")
-    by_argument = {"strategy": [keys.strategy], "query": keys.queries, "segments": segments}
-    for argument, names in by_argument.items():
-        check_columns("per_query", names, rows.columns, argument=argument)
-    _check_unit_columns(rows, keys)
-    check_columns("per_query", requested, rows.columns)
-    if grader is not None:
-        check_choice("grader", grader, rows[GRADER].unique(maintain_order=True))
-
-
-def _check_unit_columns(rows: pl.DataFrame, keys: Keys) -> None:
-    """Raise if a column of clusters or of weights does not exist."""
-    check_columns("per_query", list_columns(keys.cluster), rows.columns, argument="cluster")
-    check_columns("per_query", list_columns(keys.weights), rows.columns, argument="weights")
-
-
-def refuse_no_graders() -> NoReturn:
-    """Raise, since there is no column of graders."""
-    msg = (
-        f"`per_query` must have a column {GRADER!r} to distinguish graders\n\n"
-        "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
-    )
-    raise ValueError(msg)
 
 
 def list_columns(columns: Columns | None) -> list[str]:
@@ -281,130 +242,3 @@ def check_named_once(columns: Sequence[str]) -> None:
     if len({*columns}) < len(columns):
         msg = f"each column must be named once, got {', '.join(columns)}"
         raise ValueError(msg)
-
-
-# Clusters and weights
-
-
-def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
-    """Return the cluster and the weight of each query, without queries of weight 0.
-
-    The frame has the query as its first column, then the segments, `CLUSTER` with `keys.cluster`,
-    and `WEIGHT` with `keys.weights`. It is sorted by segment and query. A query in two segments
-    counts as two queries. The number of a cluster is the index of its first query.
-    """
-    identity = rows.select(keys.one, *keys.segments)
-    query, *segments = identity.columns
-    units, clusters = identity, list_columns(keys.cluster)
-    if clusters:
-        units = units.with_columns(rows.select(pl.struct(clusters).alias(CLUSTER)))
-    if keys.weights is not None:
-        if not rows.schema[keys.weights].is_numeric():
-            msg = f"weights {keys.weights!r} must be numbers, got {rows.schema[keys.weights]}"
-            raise TypeError(msg)
-        units = units.with_columns(rows[keys.weights].cast(pl.Float64).alias(WEIGHT))
-    units = units.unique().sort(*segments, query)
-    if clusters:
-        _check_one_each(units, identity.columns, CLUSTER, clusters)
-        is_null = pl.all_horizontal(pl.col(CLUSTER).struct.field(clusters).is_null())
-        if n_nulls := units.filter(is_null).height:
-            names, count = ", ".join(map(repr, clusters)), format_count(n_nulls, "queries")
-            msg = f"cluster {names} must not be null, got null for {count}"
-            raise ValueError(msg)
-    if keys.weights is not None:
-        _check_one_each(units, identity.columns, WEIGHT, [keys.weights])
-        units = _select_weighted(units, keys.weights)
-    if clusters:
-        number = pl.col(NUMBER).min().over(CLUSTER).alias(CLUSTER)
-        units = units.with_row_index(NUMBER).with_columns(number).drop(NUMBER)
-    return units
-
-
-def _check_one_each(
-    units: pl.DataFrame, identity: Sequence[str], column: str, names: Sequence[str]
-) -> None:
-    """Raise if a query has several clusters, or several weights, in a segment."""
-    distinct = units.select(*identity, column).unique(maintain_order=True)
-    unclear = distinct.filter(pl.struct(identity).is_duplicated()).to_series().unique().sort()
-    if len(unclear):
-        noun = column.partition(" ")[0]
-        msg = (
-            f"each query must have one {noun}, got several in {', '.join(map(repr, names))} for "
-            f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
-            "Hint: query=[...] distinguishes queries of several segments that have one name"
-        )
-        raise ValueError(msg)
-
-
-def _select_weighted(units: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the queries with a positive weight.
-
-    Raise if a weight is null, NaN, infinite or negative, or if all weights are 0.
-    """
-    is_right = pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0)
-    wrong = units.filter(~is_right.fill_null(value=False)).sort(units.columns[0])
-    if wrong.height:
-        hint = f".with_columns(pl.col({name!r}).fill_null(0)) leaves out queries without a weight"
-        msg = (
-            f"weights {name!r} must be finite and at least 0, got {wrong[WEIGHT][0]} for "
-            f"{format_count(wrong.height, 'queries')}: {first_few(wrong.to_series().to_list())}"
-        )
-        raise ValueError(f"{msg}\n\nHint: {hint}" if wrong[WEIGHT].null_count() else msg)
-    positive = units.filter(pl.col(WEIGHT) > 0)
-    if units.height and positive.is_empty():
-        msg = f"weights {name!r} must be above 0 for a query, got 0 for all queries"
-        raise ValueError(msg)
-    return positive
-
-
-def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
-    """Add the columns `CLUSTER` and `WEIGHT` to rows of queries; leave out queries of weight 0.
-
-    One column identifies a query. Without `keys.cluster` or `keys.weights`, the rows lack the
-    column.
-    """
-    _check_unit_columns(rows, keys)
-    units = read_units(rows, keys)
-    rows = rows.drop(list_unit_columns(units), strict=False)
-    return rows.join(units, on=keys.identity, nulls_equal=True, maintain_order="left")
-
-
-def list_unit_columns(rows: pl.DataFrame) -> list[str]:
-    """Return the columns that `add_units` added."""
-    return [name for name in (CLUSTER, WEIGHT) if name in rows.columns]
-
-
-def check_independence(
-    rows: pl.DataFrame, keys: Keys, dependence: Dependence = "warn", remedy: str | None = None
-) -> None:
-    """Warn or raise if queries probably depend on each other and `cluster` is not passed.
-
-    They probably do if several columns identify a query, and no column does so alone. An example is
-    a search term on several devices. Rows of other strategies and segments are no repetition.
-    """
-    if len(keys.queries) == 1 or keys.cluster is not None or dependence == "ignore":
-        return
-    fixed = [name for name in (keys.strategy, *keys.segments) if name in rows.columns]
-    distinct = rows.select({*fixed, *keys.queries}).unique()
-    if any(count_keys(distinct, [*fixed, name]) == distinct.height for name in keys.queries):
-        return
-    counts = {name: distinct.n_unique(name) for name in keys.queries}
-    name = max(counts, key=counts.__getitem__)
-    n = format_count(distinct.n_unique(keys.queries), "queries")
-    words = f"{format_count(counts[name], 'values')} of {name!r} for {n}"
-    if remedy is None:
-        remedy = (
-            f"\n\nHint: cluster={name!r} counts all queries with the same {name!r} as one "
-            f"independent unit; cluster={keys.queries!r} counts each query as independent"
-        )
-    if dependence == "refuse":
-        msg = (
-            "`cluster` must be passed if several columns identify a query and none of them does so "
-            f"alone, got {words}{remedy}"
-        )
-        raise ValueError(msg)
-    warn_the_caller(
-        DataWarning.clusters,
-        "queries are tested as independent, but several may depend on each other: there are "
-        f"{words}{remedy}",
-    )

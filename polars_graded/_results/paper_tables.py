@@ -114,8 +114,8 @@ def paper_table(
         msg = f"`baseline` must be one strategy, which the signs + and - refer to, got {baseline!r}"
         raise TypeError(msg)
     options = Options(test, correction, confidence)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader).only
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, passed, missing, grader).only
     means, names = summarise_results(results, confidence), results.strategies.to_list()
     if not names:
         msg = "`per_query` must have a row per strategy and query, got none"

@@ -15,7 +15,7 @@ from polars_graded._frames.strategies import find_pairs
 from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.keys import PassedKeys, check_independence
+from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     MeasureColumns,
     MeasureMatrix,
@@ -31,6 +31,7 @@ from polars_graded._results.results import (
     open_results,
 )
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
+from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_count, format_p
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -140,9 +141,9 @@ def prediction_powered_means(
 
     The mean of all forty, as people would have judged them, is 0.375.
     """
-    keys = PassedKeys(query, strategy, segments=segments)
-    results = open_results(per_query, measures, keys, missing, dependence="ignore")
-    return _estimate_values(results, trusted, grader, confidence)
+    passed = PassedKeys(query, strategy, segments=segments)
+    by_grader = open_results(per_query, measures, passed, missing, dependence="ignore")
+    return _estimate_values(by_grader, trusted, grader, confidence)
 
 
 @checks_call
@@ -213,9 +214,9 @@ def prediction_powered_differences(
     └──────────┴──────────┴────────────────────┴──────────────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    keys = PassedKeys(query, strategy, segments=segments)
-    results = open_results(per_query, measures, keys, missing, dependence="ignore")
-    return _estimate_values(results, trusted, grader, confidence, (baseline, correction))
+    passed = PassedKeys(query, strategy, segments=segments)
+    by_grader = open_results(per_query, measures, passed, missing, dependence="ignore")
+    return _estimate_values(by_grader, trusted, grader, confidence, (baseline, correction))
 
 
 def _estimate_means(values: Floats) -> Estimate:
@@ -295,7 +296,7 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
 
 
 def _estimate_values(
-    results: ResultsByGrader,
+    by_grader: ResultsByGrader,
     trusted: str,
     model_name: str | None,
     confidence: float,
@@ -305,14 +306,14 @@ def _estimate_values(
 
     For differences, `compared` contains the baseline and the correction. For means, it is None.
     """
-    judged = results.get(trusted, "trusted")
+    judged = by_grader.get(trusted, "trusted")
     if model_name is not None:
-        results.get(model_name)
+        by_grader.get(model_name)
     hint = "\n\nHint: judge and average the queries that belong together"
     check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
     models = {
         str(name): each
-        for name, each in results.by_grader.items()
+        for name, each in by_grader.graders.items()
         if name != trusted and model_name in (None, name)
     }
     if not models:

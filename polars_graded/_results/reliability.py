@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -34,7 +34,6 @@ from polars_graded._results.results import (
     EFFECTIVE,
     Missing,
     Results,
-    ResultsByGrader,
     check_same_strategies,
     count_units,
     make_table,
@@ -136,9 +135,9 @@ def swap_rate(
     step = check_number("width", width, above=0)
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack_measures(
         lambda matrix: pl.concat(
             _count_swaps(matrix, size, draws, step, seed)
             for size in _choose_sizes(sizes, matrix.units.n // 2)
@@ -254,9 +253,9 @@ def order_stability(
     draws = check_whole_number("samples", samples)
     check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack_measures(
         lambda matrix: make_table(
             [
                 _compute_stability(matrix, size, draws, confidence, seed)
@@ -426,11 +425,11 @@ def rank_correlation(
     is_further = reference not in collect_measures(measures)
     if measures and is_further and reference in per_query.collect_schema():
         measures = (*measures, str(reference))
-    keys = PassedKeys(query, strategy)
-    results = open_results(per_query, measures, keys, missing, grader, "ignore")
-    if len(results.by_grader) > 1:
-        return _correlate_graders(results, reference, method)
-    return _correlate_measures(results.only, reference, method)
+    passed = PassedKeys(query, strategy)
+    by_grader = open_results(per_query, measures, passed, missing, grader, "ignore")
+    if len(by_grader.graders) > 1:
+        return _correlate_graders(by_grader.graders, reference, method)
+    return _correlate_measures(by_grader.only, reference, method)
 
 
 def _correlate_measures(results: Results, reference: str | None, method: str) -> pl.DataFrame:
@@ -447,15 +446,15 @@ def _correlate_measures(results: Results, reference: str | None, method: str) ->
 
 
 def _correlate_graders(
-    results: ResultsByGrader, reference: str | None, method: str
+    graders: Mapping[str | None, Results], reference: str | None, method: str
 ) -> pl.DataFrame:
     """Return a row for each measure and pair of graders.
 
     Queries that only one of the two graders judged are left out.
     """
     rows = []
-    for x, y in _pair_names([str(name) for name in results.by_grader], reference):
-        both = results.by_grader[x], results.by_grader[y]
+    for x, y in _pair_names([str(name) for name in graders], reference):
+        both = graders[x], graders[y]
         strategies = check_same_strategies(x, y, *(each.strategies for each in both))
         for measure in both[0].measures:
             of_x, of_y = (each.get_matrix(measure) for each in both)
@@ -654,9 +653,9 @@ def queries_needed(
     target = check_number("difference", difference, above=0)
     target_power = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack_measures(
         lambda matrix: _compute_needs(matrix, target, target_power, level)
     )
 
@@ -755,9 +754,9 @@ def power_curve(
         check_whole_number("queries", number, at_least=2, at_most=MAX_QUERIES)
         for number in ([] if queries is None else check_list("queries", queries))
     ]
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(lambda matrix: _list_powers(matrix, numbers, target, level))
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack_measures(lambda matrix: _list_powers(matrix, numbers, target, level))
 
 
 def _list_powers(

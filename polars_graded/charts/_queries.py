@@ -20,16 +20,11 @@ from polars_graded._frames.strategies import in_order
 from polars_graded._frames.tables import Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import (
-    WEIGHT,
-    PassedKeys,
-    add_units,
-    check_independence,
-    list_unit_columns,
-)
+from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import MeasureColumns, compute_mean_interval
 from polars_graded._results.reliability import compute_correlations
 from polars_graded._results.results import Missing, Results, open_results
+from polars_graded._results.units import WEIGHT, add_units, check_independence, list_unit_columns
 from polars_graded._sentences import format_count, name_interval, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
@@ -145,8 +140,8 @@ def precision_histogram(
     if panel is not None and interval is not None:
         msg = f"`interval` must be None with panels, got {interval}"
         raise ValueError(msg)
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, [measure], keys, missing, grader, "ignore").only
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, [measure], passed, missing, grader, "ignore").only
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     if interval is None:
         check_independence(results.rows, replace(results.keys, segments=panel_columns))
@@ -511,8 +506,8 @@ def explore(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, [measure], keys, missing, grader).only
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, [measure], passed, missing, grader).only
     table = _compare_queries(results, missing, measure, a, b)
     both, [measure] = chart_rows.format_names([a, b]), results.measures
     chart_rows.check_count("queries", table.height, MAX_EXPLORED_QUERIES)
