@@ -11,7 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from results import of_few
 
-from polars_graded import charts, compare, datasets, evaluate
+from polars_graded import (
+    charts,
+    compare,
+    datasets,
+    evaluate,
+    rank_strategies,
+    similarity,
+    summarise,
+)
 
 
 def said(chart: Any) -> str:
@@ -78,9 +86,37 @@ def test_a_title_counts_the_differences_that_compare_tested(values, has_baseline
         assert counted(words, n, tested.height, title)
     else:
         assert counted("significant", significant.height, tested.height, title)
-    undecided = tested.height - significant.height
+    equal = tested.filter(pl.col("ties") == pl.col("queries")).height
+    assert re.findall(r"(\d) equal in every query", title) == ([str(equal)] if equal else [])
+    undecided = tested.height - significant.height - equal
     shown = re.findall(r"(\d) undecided", title)
     assert shown in ([[str(undecided)]] if undecided and has_baseline else [[], [str(undecided)]])
+
+
+def test_strategies_that_are_equal_in_every_query_are_not_undecided():
+    frame = per_query(a=TESTED[0], b=TESTED[0])
+    comparison = compare(frame, baseline="a")
+    title = said(charts.comparison_forest(comparison))
+    assert title == "b equals a in every query (paired t test)"
+
+
+@pytest.mark.filterwarnings("ignore:.* the same in every query")
+def test_ranks_say_which_differences_were_not_tested():
+    """The differences from b are a quarter in every query, and a and c are equal."""
+    ranks = rank_strategies(per_query(a=TESTED[0], b=TESTED[1], c=TESTED[0]))
+    assert dict(ranks.select("strategy", "untested").rows()) == {"a": 1, "c": 1, "b": 2}
+    chart = charts.strategy_ranks(ranks).to_dict()
+    assert "2 differences not tested" in " ".join(chart["title"]["subtitle"])
+    assert "same letter: not significant or not tested" in str(chart)
+    title = said(charts.strategy_ranks(rank_strategies(per_query(a=TESTED[0], b=TESTED[1]))))
+    assert title == "No strategy is clearly first, both may be: a and b (not tested)"
+
+
+def test_the_strategies_of_similarities_are_pairs():
+    frame = datasets.example(6)
+    means = summarise(similarity(frame, "rbo", by=["strong", "fair", "weak"]))
+    title = said(charts.strategy_bars(means))
+    assert title == "Mean rank-biased overlap of 3 pairs of strategies"
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,10 @@ from polars_graded._results.comparing import (
     rank_strategies,
     summarise_results,
 )
+from polars_graded._results.findings import describe_test
 from polars_graded._results.keys import Keys
 from polars_graded._results.results import Results, ResultsByGrader
-from polars_graded._results.significance import TESTS, Options, describe_test
+from polars_graded._results.significance import TESTS, Options
 from polars_graded._results.units import (
     CLUSTER,
     WEIGHT,

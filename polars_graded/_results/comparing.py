@@ -18,6 +18,7 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
+from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import (
     MIN_VALUES,
@@ -51,7 +52,6 @@ from polars_graded._results.significance import (
     correct_p_values,
     estimate_differences,
     find_weak_tests,
-    is_significant,
     run_test,
 )
 from polars_graded._results.units import check_independence
@@ -62,7 +62,7 @@ __all__ = ["compare", "compare_segments", "differences", "rank_strategies", "sum
 MAX_CONDITION = 1e12
 """Maximum condition number of covariances; with a larger one they count as singular."""
 
-RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
+RANK_COLUMNS = ("untested", "rank", "rank_low", "rank_high", "group")
 """Columns of `rank_strategies` that neither `summarise` nor `compare` has."""
 
 GEOMETRIC_FLOOR = 1e-5
@@ -793,7 +793,8 @@ def rank_strategies(
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
           (UInt32), with `cluster` the number of `clusters` (UInt32), with `weights`
           `effective_queries` (Float64), `best` (which value is best), `test` and `correction`
-          (String), `confidence`, `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
+          (String), `untested` (UInt32), the number of other strategies whose difference has no p
+          value, `confidence`, `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. Corrections
           such as `"holm"` bound the probability of any false finding. With such a correction, all
@@ -891,6 +892,8 @@ def _rank_segment(
     ranks = rank.fill_null(0).to_numpy()
     is_better[a, b] = is_apart & (ranks[a] < ranks[b])
     is_better[b, a] = is_apart & (ranks[b] < ranks[a])
+    is_untested = comparison["p_corrected"].is_null().to_numpy()
+    untested = np.bincount(np.concatenate([a[is_untested], b[is_untested]]), minlength=means.height)
     order = np.argsort(ranks, kind="stable")
     is_better_in_order = is_better[np.ix_(order, order)]
     is_apart_in_order = is_better_in_order | is_better_in_order.T
@@ -898,6 +901,7 @@ def _rank_segment(
         *("measure", *segments, strategy),
         *(name for name in ("queries", "clusters", EFFECTIVE, "best") if name in means.columns),
         *(pl.lit(comparison[name][0]).alias(name) for name in ("test", "correction")),
+        pl.Series("untested", untested, pl.UInt32),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
         # rank_low = 1 + |B|, rank_high = N - |W| (Al Mohamad, Goeman, van Zwet 2021).

@@ -14,6 +14,7 @@ from polars_graded._checks import check_choice, check_flag, check_whole_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import LETTERS, compare_results, summarise_results
+from polars_graded._results.findings import find_single_unit, is_significant
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import MeasureColumns, check_best, find_best_places
 from polars_graded._results.results import EFFECTIVE, Missing, open_results
@@ -23,8 +24,6 @@ from polars_graded._results.significance import (
     CorrectionName,
     Options,
     TestName,
-    find_single_unit,
-    is_significant,
 )
 from polars_graded._sentences import escape_markdown, format_range
 
