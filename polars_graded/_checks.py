@@ -239,7 +239,6 @@ MAKERS = {
     "table": "overview(frame)",
     "curve": "trust.power_curve(per_query, ...)",
     "stability": "trust.order_stability(per_query)",
-    "rates": "trust.swap_rate(per_query)",
     "estimates": "trust.prediction_powered_means(per_query, trusted='people')",
     "clicks": "clicks.count_clicks(log)",
     "bounds": "trust.unjudged_bounds(frame, 'ap', ...)",

@@ -130,7 +130,6 @@ FUNCTIONS = {
     for name, function, given in (
         ("power_curve", trust.power_curve, {}),
         ("order_stability", trust.order_stability, {"sizes": [7, 20], "samples": 50}),
-        ("swap_rate", trust.swap_rate, {"sizes": 9, "samples": 50, "width": 0.5}),
     )
 }
 """Functions that return a table and take clusters."""
@@ -185,7 +184,7 @@ def test_clusters_of_equal_size_are_averaged_first(name):
     columns += ("simultaneous_low", "simultaneous_high", "probability_better")
     if name == "summarise":  # the deviation is that of all queries
         columns = tuple(each for each in columns if each != "std")
-    columns += ("power", "smallest_difference", "p_corrected", "tau", "tau_low", "swap_rate")
+    columns += ("power", "smallest_difference", "p_corrected", "tau", "tau_low")
     same = [each for each in columns if each in plain.columns]
     assert_frame_equal(clustered.select(same), plain.select(same), rel_tol=1e-9, abs_tol=1e-12)
     if "queries" in plain:

@@ -135,7 +135,6 @@ RESULTS = {
     "power_curve": of_results(trust.power_curve, "ap", queries=[10, 20]),
     "queries_needed": of_results(trust.queries_needed, "ap"),
     "rank_correlation": of_results(trust.rank_correlation, "ap", "ndcg@3"),
-    "swap_rate": of_results(trust.swap_rate, "ap", sizes=[5], samples=20),
     "charts.dcg_curves": of_results(charts.dcg_curves, "dcg_curve@4", confidence=0.9),
     "charts.recall_precision_curves": of_results(charts.recall_precision_curves, confidence=0.9),
     "charts.explore": of_results(charts.explore, measure="ap", **PAIR),

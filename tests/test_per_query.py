@@ -120,7 +120,6 @@ def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
     for ask in (
         summarise,
         pg.trust.queries_needed,
-        pg.trust.swap_rate,
     ):
         ask(own, "E")  # which say nothing of better and worse
     assert summarise(own, "E")["best"].unique().to_list() == [None]

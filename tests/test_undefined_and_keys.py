@@ -54,7 +54,6 @@ CALLS = {
     "gate": lambda frame, **keys: pg.gate(frame, "ndcg@5", baseline="x", cluster="user", **keys),
     "paper_table": pg.paper_table,
     "rank_correlation": trust.rank_correlation,
-    "swap_rate": trust.swap_rate,
     "order_stability": trust.order_stability,
     "queries_needed": trust.queries_needed,
     "power_curve": trust.power_curve,
