@@ -144,9 +144,13 @@ class PassedKeys:
             )
             raise ValueError(msg)
         [only] = candidates if len(candidates) == len(missing_keys) == 1 else [None]
+        if strategy is None:
+            strategy = "strategy" if only is None else only
+        if query is None:
+            query = "query" if only is None else only
         return Keys(
-            query or only or "query",
-            strategy or only or "strategy",
+            query,
+            strategy,
             segments=segments,
             cluster=self.cluster,
             weights=self.weights,
@@ -207,6 +211,7 @@ def check_keys(schema: pl.Schema, keys: Keys, requested: Collection[str] = ()) -
     for argument, name in columns:
         if name not in schema:
             raise ColumnNotFoundError(describe_missing_column("per_query", name, schema, argument))
+        check_column_name(argument or "measures", name)
     for name in (*key_columns, *list_columns(keys.grader)):
         is_query = name in keys.queries and isinstance(schema[name], pl.Struct)
         if not is_query and (schema[name].is_nested() or schema[name] == pl.Object):
