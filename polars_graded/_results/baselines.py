@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import TEXT_TYPES, check_columns, check_frame, first_few
+from polars_graded._checks import check_columns, check_frame, first_few
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS
 from polars_graded._frames.strategies import find_index
 from polars_graded._frames.tables import GRADER
@@ -25,9 +25,6 @@ from polars_graded._sentences import format_count
 
 SCALE = ("irrelevant", "max_grade", "relevant_from", "undefined_as", "condensed")
 """Settings that may differ with `gate(scale="changed")`. The order of ties may then differ, too."""
-
-MAX_NAMED_QUERIES = 3
-"""Maximum number of queries that an error names."""
 
 Settings: TypeAlias = list[dict[str, Any]]
 """The distinct settings of some results."""
@@ -196,26 +193,17 @@ def compare_conditions(
     """
     formulas = {name: results.formulas.get(name, name) for name in results.measures}
     yield from _compare_judgments(rows, older, results.keys.identity, formulas)
-    new_settings, older_settings = read_settings(rows), read_settings(older)
-    has_settings = bool(new_settings and older_settings)
-    if not has_settings:
-        yield Difference(None, "formulas")
-    for column, passed_formula in formulas.items():
-        now, then = (
-            _find_formulas(column, passed_formula, settings)
-            for settings in (new_settings, older_settings)
-        )
-        if passed_formula != column:
-            now |= _parse_formulas(passed_formula)
+    both = read_settings(rows), read_settings(older)
+    for column, passed in formulas.items():
+        now, then = (_find_formulas(column, passed, settings) for settings in both)
+        if passed != column:
+            now |= _parse_formulas(passed)
         yield from _compare_texts("formulas", repr(column), now, then)
-    if not has_settings:
-        yield Difference(None, "scale and tie order")
+    if not all(both):
+        yield Difference(None, "formulas, scale and tie order")
         return
     for name in (*SCALE, "ties"):
-        now, then = (
-            {repr(each.get(name)) for each in settings}
-            for settings in (new_settings, older_settings)
-        )
+        now, then = ({repr(each.get(name)) for each in settings} for settings in both)
         yield from _compare_texts("scale", f"`{name}`", now, then)
 
 
@@ -268,59 +256,33 @@ def _parse_formulas(text: str) -> set[str]:
 def compare_coverage(
     rows: pl.DataFrame, older: pl.DataFrame, on: Sequence[str]
 ) -> Iterator[Difference]:
-    """Yield the queries that one of two results lacks.
-
-    Results without queries, or without a common query, raise an error.
-    """
-    new_queries, older_queries = (
-        frame.select(on).unique(maintain_order=True) for frame in (rows, older)
-    )
-    for name, queries in (("per_query", new_queries), ("baseline", older_queries)):
-        if queries.is_empty():
-            msg = f"`{name}` must have at least one query, got none"
-            raise ValueError(msg)
-    for queries, others, lacks in (
-        (new_queries, older_queries, "`baseline` lacks {} of `per_query`"),
-        (older_queries, new_queries, "`per_query` lacks {} of `baseline`"),
-    ):
-        lost = queries.join(others, on=on, how="anti", nulls_equal=True, maintain_order="left")
-        if lost.height == queries.height:
-            count = format_count(new_queries.height, "queries")
+    """Yield the queries that one of two results lacks; raise if they have no query in common."""
+    both = {"per_query": rows, "baseline": older}
+    queries = {name: frame.select(on).unique(maintain_order=True) for name, frame in both.items()}
+    for name, other in (("per_query", "baseline"), ("baseline", "per_query")):
+        own, others = queries[name], queries[other]
+        lost = own.join(others, on=on, how="anti", nulls_equal=True, maintain_order="left")
+        if lost.height == own.height:
+            got = (f"{first_few(each.rows())} in `{key}`" for key, each in queries.items())
             msg = (
-                "`baseline` must have queries in common with `per_query`, got none: `per_query` "
-                f"has {count}, such as {new_queries.row(0)}, and `baseline` has "
-                f"{older_queries.height:,}, such as {older_queries.row(0)}"
+                "`baseline` must have queries in common with `per_query`, got none: "
+                f"{' and '.join(got)}"
             )
             raise ValueError(msg)
         if lost.height:
-            names = [", ".join(map(str, key)) for key in lost.head(MAX_NAMED_QUERIES).rows()]
-            more = [] if lost.height <= MAX_NAMED_QUERIES else ["..."]
-            count = f"{lost.height:,} of the {format_count(queries.height, 'queries')}"
-            text = f"{lacks.format(count)} ({', '.join([*names, *more])})"
+            count = f"{lost.height:,} of the {format_count(own.height, 'queries')}"
+            text = f"`{other}` lacks {count} of `{name}` ({first_few(lost.rows())})"
             yield Difference("missing", text)
 
 
 def unify_keys(
     rows: pl.DataFrame, older: pl.DataFrame, key_columns: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Cast each key column to one type in both results.
+    """Cast key columns to text if they have another type in the other results.
 
-    Different integer types become Int64, or Int128 if one of them is UInt64. If one side is text,
-    the other side becomes text too. Raise if types differ otherwise.
+    In a CSV file, all keys are text.
     """
-    casts: list[pl.Expr] = []
-    for key in key_columns:
-        now, then = rows.schema[key], older.schema[key]
-        if now == then:
-            continue
-        if now.is_integer() and then.is_integer():
-            casts.append(pl.col(key).cast(pl.Int128 if pl.UInt64 in (now, then) else pl.Int64))
-        elif now in TEXT_TYPES or then in TEXT_TYPES:
-            casts.append(pl.col(key).cast(pl.String))
-        else:
-            msg = (
-                f"column {key!r} must have one type in `per_query` and `baseline`, "
-                f"got {now} and {then}"
-            )
-            raise ValueError(msg)
+    casts = [
+        pl.col(key).cast(pl.String) for key in key_columns if rows.schema[key] != older.schema[key]
+    ]
     return rows.with_columns(casts), older.with_columns(casts)
