@@ -277,7 +277,7 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
         ValueError, match="`baseline` must have queries in common with `per_query`, got none"
     ):
         gate(new, baseline=old.with_columns(pl.col("query") + "x"))
-    with pytest.raises(ValueError, match="in common .* got none: none in `per_query`"):
+    with pytest.raises(ValueError, match=r"in common .* got none: none in `per_query`"):
         gate(new.clear(), baseline=old)
 
 

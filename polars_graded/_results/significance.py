@@ -19,7 +19,7 @@ from numpy.random import Generator
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.measure_values import MIN_VALUES, MeasureMatrix, Pairs, split_into_parts
-from polars_graded._sentences import format_count, name_one
+from polars_graded._sentences import conjugate, format_count, name_one
 
 TestName: TypeAlias = Literal["t", "permutation", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
@@ -113,17 +113,11 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
         condition = "a `cluster` has several queries" if has_clusters else "`weights` differ"
         msg = f"`test` must be 't' or 'permutation' if {condition}, got {options.test!r}"
         raise ValueError(msg)
-    if pairs.units.n < 2:  # noqa: PLR2004
-        return _run_t(pairs, options)
-    return TESTS[options.test].run(pairs, options)
+    test = "t" if pairs.units.n < 2 else options.test  # noqa: PLR2004
+    return TESTS[test].run(pairs, options)
 
 
 # Tests
-
-
-def _run_t(pairs: Pairs, _options: Options) -> Outcome:
-    """Return the outcome of the paired t test."""
-    return estimate_differences(pairs).outcome
 
 
 class Estimate(NamedTuple):
@@ -292,7 +286,9 @@ def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float
 
 
 TESTS: Mapping[TestName, PairedTest] = {
-    "t": PairedTest(_run_t, "the paired t test", "paired t test"),
+    "t": PairedTest(
+        lambda pairs, _: estimate_differences(pairs).outcome, "the paired t test", "paired t test"
+    ),
     "permutation": PairedTest(
         _run_permutation,
         "Fisher's randomisation test",
@@ -310,54 +306,42 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield warnings that p values cannot be small enough, or are too small."""
+    """Yield warnings that p values cannot be small enough, are too small, or do not exist."""
     noun = "clusters" if any(each.matrix.has_clusters for each in by_segment) else "queries"
     testable = [each.units for each in by_segment if each.units.n > 1]
+    compute_min_p = TESTS[options.test].compute_min_p
     if not testable:
         return
-    numbers = [each.n for each in testable]
-    compute_min_p = TESTS[options.test].compute_min_p
-    if compute_min_p is None:
-        yield from _find_constant_differences(testable, noun)
-        if noun == "clusters" and min(numbers) < MIN_CLUSTERS:
+    if compute_min_p is not None:
+        min_p = [
+            compute_min_p(each.n, len(each.matrix.values), options.resamples) for each in testable
+        ]
+        p_values = np.repeat(min_p, [len(each) for each in testable])
+        smallest_p = correct_p_values(options.correction, p_values).min()
+        if smallest_p > options.level:
             yield (
-                f"with {min(numbers)} clusters the t test finds differences too often\n\n"
-                "Hint: test='permutation' does not; nor does t with more clusters, if another "
-                "column than that of cluster= has independent units, such as the search term"
+                "no difference, however large, can be expected to be significant at "
+                f"{options.level:.3g}: with {max(each.n for each in testable)} {noun}, "
+                f"{options.resamples} resamples and {format_count(len(p_values), 'pairs')}, the "
+                f"smallest corrected p value is {smallest_p:.3g}\n\n"
+                f"Hint: more {noun}, more resamples, fewer pairs or test='t' can show a difference"
             )
         return
-    p_values = [
-        compute_min_p(each.n, len(each.matrix.values), options.resamples)
-        for each in testable
-        for _ in range(len(each))
-    ]
-    smallest_p = correct_p_values(options.correction, np.array(p_values)).min()
-    n = max(numbers)
-    # With so few units, there are fewer changes of sign than resamples.
-    remedies = [f"more {noun}" if 2**n < options.resamples else "more resamples"]
-    # Without a correction, the smallest p value is that of a single pair.
-    if min(p_values) <= options.level:
-        remedies.append("fewer pairs")
-    if smallest_p > options.level:
+    statistics = [each.statistics for each in testable]
+    n_same = sum(int(((each.std == 0) & (each.mean != 0)).sum()) for each in statistics)
+    if n_same:
+        subject = f"{format_count(n_same, 'differences')} {conjugate(n_same, 'are')}"
         yield (
-            "no difference, however large, can be expected to be significant at "
-            f"{options.level:.3g}: with {n} {noun}, {options.resamples} resamples and "
-            f"{format_count(len(p_values), 'pairs')}, the smallest corrected p value is "
-            f"{smallest_p:.3g}\n\n"
-            f"Hint: {', '.join(remedies)} or test='t' can show a difference"
-        )
-
-
-def _find_constant_differences(by_segment: Sequence[Pairs], noun: str) -> Iterator[str]:
-    """Yield a warning if differences do not vary, so that the t test cannot test them."""
-    statistics = [each.statistics for each in by_segment]
-    n = sum(int(((each.std == 0) & (each.mean != 0)).sum()) for each in statistics)
-    if n:
-        subject = f"{format_count(n, 'differences')} {'is' if n == 1 else 'are'}"
-        yield (
-            f"{subject} the same in every {name_one(noun)} of {by_segment[0].matrix.measure!r}, so "
+            f"{subject} the same in every {name_one(noun)} of {testable[0].matrix.measure!r}, so "
             "that the t test has no p value and no interval\n\n"
             "Hint: test='permutation' has a p value"
+        )
+    smallest_n = min(each.n for each in testable)
+    if noun == "clusters" and smallest_n < MIN_CLUSTERS:
+        yield (
+            f"with {smallest_n} clusters the t test finds differences too often\n\n"
+            "Hint: test='permutation' does not; nor does t with more clusters, if another "
+            "column than that of cluster= has independent units, such as the search term"
         )
 
 
