@@ -21,10 +21,9 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.measures import Measure
-from polars_graded._results.keys import Keys
+from polars_graded._results.keys import CLUSTER, Keys, add_units, check_independence
 from polars_graded._results.measure_values import average_points
 from polars_graded._results.results import EFFECTIVE, check_one_grader
-from polars_graded._results.units import CLUSTER, add_units, check_independence
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import TitleFacts
 

@@ -162,7 +162,7 @@ def report(
         per_query, measures, passed, missing, dependence="ignore", with_curves=True
     )
     by_grader = ResultsByGrader(
-        {name: _complete_key(each) for name, each in by_grader.graders.items()}
+        {name: _complete_key(each) for name, each in by_grader.by_name.items()}
     )
     results = by_grader.only if grader is None else by_grader.get(grader)
     # These modules import Altair, which `import polars_graded` does not load.
@@ -199,7 +199,7 @@ def report(
         contents = Contents(results, baseline, tests, check_segment_columns(segments), documents)
         parts_by_name = contents.build(by_grader)
     if grader is None:
-        [grader] = by_grader.graders
+        [grader] = by_grader.by_name
     grades = {} if grader is None else {"Grades": f"of {grader}"}
     page_settings = contents.settings | grades | page_settings
     page = _render_page(title, parts_by_name, page_settings, date, scripts)

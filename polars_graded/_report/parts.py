@@ -49,16 +49,16 @@ from polars_graded._results.comparing import (
     summarise_results,
 )
 from polars_graded._results.findings import describe_test
-from polars_graded._results.keys import Keys
-from polars_graded._results.results import Results, ResultsByGrader
-from polars_graded._results.significance import TESTS, Options
-from polars_graded._results.units import (
+from polars_graded._results.keys import (
     CLUSTER,
     WEIGHT,
+    Keys,
     add_units,
     check_independence,
     list_unit_columns,
 )
+from polars_graded._results.results import Results, ResultsByGrader
+from polars_graded._results.significance import TESTS, Options
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import MAX_P, Facts, write_headline, write_variation
 from polars_graded.charts._rankings import draw_rankings, title_rankings
@@ -371,7 +371,7 @@ class Contents:
     def _draw_graders(self, by_grader: ResultsByGrader) -> Figure | None:
         """Draw the places of strategies under several graders, if there are several."""
         directed = [name for name in self.results.measures if self.results.best[name] != "none"]
-        if not directed or len(by_grader.graders) == 1:
+        if not directed or len(by_grader.by_name) == 1:
             return None
 
         def summarise_grader(results: Results) -> pl.DataFrame:

@@ -23,10 +23,9 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.ranking import check_grade
-from polars_graded._results.keys import Keys, check_named_once
+from polars_graded._results.keys import Keys, check_independence, check_named_once
 from polars_graded._results.measure_values import compute_margin
 from polars_graded._results.results import make_table
-from polars_graded._results.units import check_independence
 from polars_graded._sentences import conjugate, format_count
 
 __all__ = ["agreement"]

@@ -63,10 +63,10 @@ def pair_with_baseline(results: Results, baseline: Any, changes: Mapping[str, st
     is_baseline = pl.col(results.keys.strategy) == pl.lit(baseline)
     both = results.rows.filter(~is_baseline), results.rows.filter(is_baseline)
     # Strategies in one frame were measured together, so that nothing is noted as not checked.
-    differences = (each for each in compare_conditions(*both, results) if each.argument is not None)
+    mismatches = (each for each in compare_conditions(*both, results) if each.argument is not None)
     b = np.full(len(a), index)
     pair_columns = name_pairs(strategies, a, b)
-    return Matched(results, a, b, pair_columns, check_conditions(differences, changes))
+    return Matched(results, a, b, pair_columns, check_conditions(mismatches, changes))
 
 
 def _pair_with_results(
@@ -97,10 +97,10 @@ def _pair_with_results(
     conditions = compare_conditions(rows, older, results)
     queries = compare_coverage(rows, older, keys.queries)
     notes = check_conditions(chain(conditions, queries), changes)
-    text = pl.col(name).cast(pl.String)
+    as_text = pl.col(name).cast(pl.String)
     both = [
-        rows.select(columns).with_columns(text),
-        older.select(columns).with_columns(text + BASELINE_SUFFIX),
+        rows.select(columns).with_columns(as_text),
+        older.select(columns).with_columns(as_text + BASELINE_SUFFIX),
     ]
     together = replace(results, rows=pl.concat(both, how="vertical_relaxed"))
     a, b = (
@@ -154,7 +154,7 @@ def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
 # Conditions of measuring
 
 
-class Difference(NamedTuple):
+class Mismatch(NamedTuple):
     """Difference between two results in how they were measured."""
 
     argument: str | None
@@ -162,13 +162,13 @@ class Difference(NamedTuple):
     text: str
 
 
-def check_conditions(differences: Iterable[Difference], changes: Mapping[str, str]) -> str:
+def check_conditions(mismatches: Iterable[Mismatch], changes: Mapping[str, str]) -> str:
     """Return allowed differences and unrecorded conditions as text, or "".
 
     Raise if no argument allows a difference. `changes` contains the arguments of `gate` by name.
     """
     allowed, unchecked = [], []
-    for argument, text in differences:
+    for argument, text in mismatches:
         if argument is None:
             unchecked.append(text)
         elif changes[argument] in ("same", "error"):
@@ -186,7 +186,7 @@ def check_conditions(differences: Iterable[Difference], changes: Mapping[str, st
 
 def compare_conditions(
     rows: pl.DataFrame, older: pl.DataFrame, results: Results
-) -> Iterator[Difference]:
+) -> Iterator[Mismatch]:
     """Yield differences in judgments, formulas, scale and order of ties.
 
     `results` has the keys and the measures of both frames.
@@ -194,29 +194,29 @@ def compare_conditions(
     formulas = {name: results.formulas.get(name, name) for name in results.measures}
     yield from _compare_judgments(rows, older, results.keys.identity, formulas)
     both = read_settings(rows), read_settings(older)
-    for column, passed in formulas.items():
-        now, then = (_find_formulas(column, passed, settings) for settings in both)
-        if passed != column:
-            now |= _parse_formulas(passed)
+    for column, formula in formulas.items():
+        now, then = (_find_formulas(column, formula, settings) for settings in both)
+        if formula != column:
+            now |= _parse_formulas(formula)
         yield from _compare_texts("formulas", repr(column), now, then)
     if not all(both):
-        yield Difference(None, "formulas, scale and tie order")
+        yield Mismatch(None, "formulas, scale and tie order")
         return
     for name in (*SCALE, "ties"):
         now, then = ({repr(each.get(name)) for each in settings} for settings in both)
         yield from _compare_texts("scale", f"`{name}`", now, then)
 
 
-def _compare_texts(argument: str, name: str, now: set[str], then: set[str]) -> Iterator[Difference]:
+def _compare_texts(argument: str, name: str, now: set[str], then: set[str]) -> Iterator[Mismatch]:
     """Yield a difference if two results, or the rows of one, have different settings."""
     if len(now | then) > 1:
         new, older = (" and ".join(sorted(texts)) for texts in (now, then))
-        yield Difference(argument, f"{name} is {new} in `per_query` and {older} in `baseline`")
+        yield Mismatch(argument, f"{name} is {new} in `per_query` and {older} in `baseline`")
 
 
 def _compare_judgments(
     rows: pl.DataFrame, older: pl.DataFrame, on: Sequence[str], formulas: Mapping[str, str]
-) -> Iterator[Difference]:
+) -> Iterator[Mismatch]:
     """Yield a difference in the judgments of queries.
 
     If a measure needs further columns of documents, such as subtopics, these are compared too.
@@ -227,24 +227,24 @@ def _compare_judgments(
         compared[DOCUMENTS] = "documents or columns of documents"
     for column, noun in compared.items():
         if column not in rows.columns or column not in older.columns:
-            yield Difference(None, noun)
+            yield Mismatch(None, noun)
             continue
         now, then = (frame.select(*on, column).unique() for frame in (rows, older))
         joined = now.join(then, on=on, nulls_equal=True, suffix=" then")
         differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
         if changed := joined.filter(differs).n_unique(on):
             of = format_count(joined.n_unique(on), "queries")
-            yield Difference("judgments", f"other {noun} in {changed:,} of {of}")
+            yield Mismatch("judgments", f"other {noun} in {changed:,} of {of}")
 
 
-def _find_formulas(column: str, passed: str, settings: Settings) -> set[str]:
+def _find_formulas(column: str, formula: str, settings: Settings) -> set[str]:
     """Return the recorded formulas of a column.
 
     Results without a recorded formula are assumed to have the formula that the caller passed, or
     else the formula that the name of the column means.
     """
     recorded = {each["measures"].get(column) for each in settings if "measures" in each} - {None}
-    return recorded or _parse_formulas(passed) or _parse_formulas(column)
+    return recorded or _parse_formulas(formula) or _parse_formulas(column)
 
 
 def _parse_formulas(text: str) -> set[str]:
@@ -255,7 +255,7 @@ def _parse_formulas(text: str) -> set[str]:
 
 def compare_coverage(
     rows: pl.DataFrame, older: pl.DataFrame, on: Sequence[str]
-) -> Iterator[Difference]:
+) -> Iterator[Mismatch]:
     """Yield the queries that one of two results lacks; raise if they have no query in common."""
     both = {"per_query": rows, "baseline": older}
     queries = {name: frame.select(on).unique(maintain_order=True) for name, frame in both.items()}
@@ -272,7 +272,7 @@ def compare_coverage(
         if lost.height:
             count = f"{lost.height:,} of the {format_count(own.height, 'queries')}"
             text = f"`{other}` lacks {count} of `{name}` ({first_few(lost.rows())})"
-            yield Difference("missing", text)
+            yield Mismatch("missing", text)
 
 
 def unify_keys(

@@ -19,7 +19,7 @@ from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import PassedKeys
+from polars_graded._results.keys import PassedKeys, check_independence
 from polars_graded._results.measure_values import (
     MIN_VALUES,
     MeasureColumns,
@@ -54,7 +54,6 @@ from polars_graded._results.significance import (
     find_weak_tests,
     run_test,
 )
-from polars_graded._results.units import check_independence
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["compare", "compare_segments", "differences", "rank_strategies", "summarise"]
@@ -631,7 +630,7 @@ def compare_segments(
     check_choice("correction", correction, CORRECTIONS)
     passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
     by_grader = open_results(per_query, measures, passed, missing, grader, "ignore")
-    for results in by_grader.graders.values():  # queries of two segments may depend on each other
+    for results in by_grader.by_name.values():  # queries of two segments may depend on each other
         check_independence(results.rows, replace(results.keys, segments=()))
     return by_grader.stack(lambda results: compute_interactions(results, baseline, correction))
 

@@ -172,9 +172,9 @@ def gate(
     for argument, change in changes.items():
         check_choice(argument, change, get_args(Change))
     passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, passed, missing, grader, "refuse")
+    by_grader = open_results(per_query, measures, passed, missing, grader, "refuse")
     matched = pair_with_baseline(
-        results.only.with_best_values(), baseline, {**changes, "missing": missing}
+        by_grader.only.with_best_values(), baseline, {**changes, "missing": missing}
     )
     return decide_verdicts(matched, margin, confidence)
 

@@ -21,8 +21,7 @@ from polars_graded._checks import check_column_name
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.measures import ALL_DEFINITIONS, Measure
-from polars_graded._results.keys import check_named_once
-from polars_graded._results.units import CLUSTER, WEIGHT
+from polars_graded._results.keys import CLUSTER, WEIGHT, check_named_once
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
 """The name of a column, or a mapping with the measure or the best value of each column. An example

@@ -15,7 +15,7 @@ from polars_graded._frames.strategies import find_pairs
 from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.keys import PassedKeys
+from polars_graded._results.keys import PassedKeys, check_independence
 from polars_graded._results.measure_values import (
     MeasureColumns,
     MeasureMatrix,
@@ -31,7 +31,6 @@ from polars_graded._results.results import (
     open_results,
 )
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, Estimate, compute_tests
-from polars_graded._results.units import check_independence
 from polars_graded._sentences import format_count, format_p
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -299,7 +298,7 @@ def _estimate_values(
     For differences, `compared` contains the baseline and the correction. For means, it is None.
     """
     judged = by_grader.get(trusted, "trusted")
-    names = [*by_grader.graders] if model_name is None else [model_name]
+    names = [*by_grader.by_name] if model_name is None else [model_name]
     models = {str(name): by_grader.get(str(name)) for name in names if name != trusted}
     if not models:
         msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"

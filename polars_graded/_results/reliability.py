@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -34,6 +34,7 @@ from polars_graded._results.results import (
     EFFECTIVE,
     Missing,
     Results,
+    ResultsByGrader,
     check_same_strategies,
     count_units,
     make_table,
@@ -282,8 +283,8 @@ def rank_correlation(
         measures = (*measures, str(reference))
     passed = PassedKeys(query, strategy)
     by_grader = open_results(per_query, measures, passed, missing, grader, "ignore")
-    if len(by_grader.graders) > 1:
-        return _correlate_graders(by_grader.graders, reference)
+    if len(by_grader.by_name) > 1:
+        return _correlate_graders(by_grader, reference)
     return _correlate_measures(by_grader.only, reference)
 
 
@@ -300,16 +301,14 @@ def _correlate_measures(results: Results, reference: str | None) -> pl.DataFrame
     return make_table(rows)
 
 
-def _correlate_graders(
-    graders: Mapping[str | None, Results], reference: str | None
-) -> pl.DataFrame:
+def _correlate_graders(by_grader: ResultsByGrader, reference: str | None) -> pl.DataFrame:
     """Return a row for each measure and pair of graders.
 
     Queries that only one of the two graders judged are left out.
     """
     rows = []
-    for x, y in _pair_names([str(name) for name in graders], reference):
-        both = graders[x], graders[y]
+    for x, y in _pair_names([str(name) for name in by_grader.by_name], reference):
+        both = by_grader.get(x), by_grader.get(y)
         strategies = check_same_strategies(x, y, *(each.strategies for each in both))
         for measure in both[0].measures:
             of_x, of_y = (each.get_matrix(measure) for each in both)

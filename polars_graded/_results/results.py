@@ -23,7 +23,18 @@ from polars_graded._frames.strategies import in_order
 from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-from polars_graded._results.keys import Keys, PassedKeys, check_keys, list_columns
+from polars_graded._results.keys import (
+    CLUSTER,
+    NUMBER,
+    WEIGHT,
+    Dependence,
+    Keys,
+    PassedKeys,
+    check_independence,
+    check_keys,
+    list_columns,
+    read_units,
+)
 from polars_graded._results.measure_values import (
     MeasureColumns,
     MeasureMatrix,
@@ -31,14 +42,6 @@ from polars_graded._results.measure_values import (
     collect_measures,
     find_best,
     parse_best,
-)
-from polars_graded._results.units import (
-    CLUSTER,
-    NUMBER,
-    WEIGHT,
-    Dependence,
-    check_independence,
-    read_units,
 )
 from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -62,7 +65,7 @@ MAX_NAMED_KEYS = 3
 class ResultsByGrader:
     """Results of one or several graders."""
 
-    graders: Mapping[str | None, Results]
+    by_name: Mapping[str | None, Results]
     """The results of each grader by name; the only key is None if the results have no graders."""
 
     def stack(self, function: Callable[[Results], pl.DataFrame]) -> pl.DataFrame:
@@ -71,11 +74,11 @@ class ResultsByGrader:
         If there are several graders, the result gets a column of graders.
         """
         __tracebackhide__ = True
-        if len(self.graders) == 1:
+        if len(self.by_name) == 1:
             return function(self.only)
         tables = [
             function(results).select(pl.lit(name).alias(GRADER), "*")
-            for name, results in self.graders.items()
+            for name, results in self.by_name.items()
         ]
         return pl.concat(tables, how="vertical_relaxed")
 
@@ -88,21 +91,21 @@ class ResultsByGrader:
 
     def get(self, grader: str, argument: str = "grader") -> Results:
         """Return the results of a grader; raise if there are none."""
-        if None in self.graders:
+        if None in self.by_name:
             msg = (
                 f"`per_query` must have a column {GRADER!r} to distinguish graders\n\n"
                 "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
             )
             raise ValueError(msg)
-        return self.graders[check_choice(argument, grader, map(str, self.graders))]
+        return self.by_name[check_choice(argument, grader, map(str, self.by_name))]
 
     @property
     def only(self) -> Results:
         """Return the results of the only grader; raise if there are several."""
         check_one_grader(
-            "per_query", [*self.graders], "grader={!r} selects the results of one grader"
+            "per_query", [*self.by_name], "grader={!r} selects the results of one grader"
         )
-        return next(iter(self.graders.values()))
+        return next(iter(self.by_name.values()))
 
 
 def open_results(
@@ -135,7 +138,7 @@ def open_results(
     )
     if grader is not None:
         by_grader = ResultsByGrader({grader: by_grader.get(grader)})
-    for results in by_grader.graders.values():
+    for results in by_grader.by_name.values():
         check_independence(results.rows, keys, dependence)
     return by_grader
 
@@ -280,8 +283,8 @@ class Results:
     @property
     def formulas(self) -> dict[str, str]:
         """Return the measures that the caller passed, such as `{"E": "e_measure@10"}`."""
-        passed = {name: text for name, text in self.requested.items() if text}
-        return {name: text for name, text in passed.items() if text not in get_args(Best)}
+        texts = {name: text for name, text in self.requested.items() if text}
+        return {name: text for name, text in texts.items() if text not in get_args(Best)}
 
     @cached_property
     def _given(self) -> pl.DataFrame:

@@ -20,11 +20,16 @@ from polars_graded._frames.strategies import in_order
 from polars_graded._frames.tables import Frame
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import PassedKeys
+from polars_graded._results.keys import (
+    WEIGHT,
+    PassedKeys,
+    add_units,
+    check_independence,
+    list_unit_columns,
+)
 from polars_graded._results.measure_values import MeasureColumns, compute_mean_interval
 from polars_graded._results.reliability import compute_correlations
 from polars_graded._results.results import Missing, Results, open_results
-from polars_graded._results.units import WEIGHT, add_units, check_independence, list_unit_columns
 from polars_graded._sentences import format_count, name_interval, shorten_names, titles
 
 WIDTH, HEIGHT, PANEL_HEIGHT = 600, 280, 150
