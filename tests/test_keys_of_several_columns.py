@@ -126,9 +126,6 @@ RESULTS = {
     "paper_table": of_results(pg.paper_table, "ap"),
     "rank_strategies": of_results(pg.rank_strategies, "ap"),
     "summarise": of_results(pg.summarise, "ap", segments="half"),
-    "assert_no_worse": of_results(
-        pg.assert_no_worse, "ap", baseline="a", margin=0.9, undecided=True
-    ),
     "order_stability": of_results(trust.order_stability, "ap", sizes=[5, 10], samples=20),
     "prediction_powered_differences": of_graders(trust.prediction_powered_differences),
     "prediction_powered_means": of_graders(trust.prediction_powered_means),
@@ -235,7 +232,7 @@ WITHOUT_INTERVALS = {
 }
 """Functions of results that state no interval, no test and no verdict."""
 
-REFUSES = {"assert_no_worse", "gate"}
+REFUSES = {"gate"}
 """Functions that refuse queries that may depend on each other."""
 
 

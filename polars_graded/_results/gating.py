@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -37,16 +36,12 @@ from polars_graded._sentences.gates import (
     EFFECTIVE_CHANGED,
     UNCHANGED,
     WITHIN,
-    write_failure,
     write_sentence,
 )
 
-__all__ = ["assert_no_worse", "gate"]
+__all__ = ["gate"]
 
 Change: TypeAlias = Literal["same", "changed"]
-
-FAILING_VERDICTS = ("worse", BEYOND, "undecided")
-"""Verdicts that do not pass, the worst first."""
 
 PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
 
@@ -139,7 +134,6 @@ def gate(
 
     See Also
     --------
-    assert_no_worse : Raise an error in a test if a verdict does not pass.
     trust.queries_needed : The number of queries that shows a difference as large as the margin.
 
     References
@@ -207,50 +201,6 @@ def decide_verdicts(
         for row in table.rows(named=True)
     ]
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
-
-
-@partial(checks_call, forwarded_to=gate)
-def assert_no_worse(
-    per_query: Any,
-    *measures: MeasureColumns,
-    baseline: Any,
-    margin: float | Mapping[str, float] = DEFAULT_MARGIN,
-    undecided: bool = False,
-    **options: Any,
-) -> None:
-    """Raise an error if a strategy may be worse by more than a margin.
-
-    Call this function in a test, for example with pytest.
-
-    Parameters
-    ----------
-    per_query, *measures, baseline, margin, **options
-        As for `gate`.
-    undecided
-        If True, the verdict "undecided" passes too. The verdict "worse, perhaps by more than
-        the margin" still fails.
-
-    Raises
-    ------
-    AssertionError
-        If a verdict does not pass. The message has a sentence for each such verdict, in lines that
-        fit a terminal.
-
-    Examples
-    --------
-    >>> per_query = pl.DataFrame(
-    ...     {"strategy": ["main"] * 40 + ["new"] * 40, "query": [*range(40)] * 2,
-    ...      "ap": [0.5] * 40 + [0.3, 0.4] * 20}
-    ... )
-    >>> assert_no_worse(per_query, "ap", baseline="main", margin=0.05)
-    Traceback (most recent call last):
-    AssertionError: ap: new is worse than main by 0.15 (0.134 to 0.166), beyond the margin ...
-    """
-    __tracebackhide__ = True
-    verdicts = gate(per_query, *measures, baseline=baseline, margin=margin, **options)
-    bad = verdicts.filter(pl.col("verdict").is_in(FAILING_VERDICTS[: 2 if undecided else 3]))
-    if bad.height:
-        raise AssertionError(write_failure(bad))
 
 
 # Verdicts
