@@ -13,7 +13,7 @@ from polars_graded._results.agreement import (
     MIN_INFORMATIVE_QUERIES,
     QUERY_NUMBER,
     Grades,
-    _compute_interval,
+    _compute_coefficient_interval,
     _compute_pair_coefficients,
     _count_informative_queries,
     _jackknife,
@@ -80,7 +80,7 @@ def coverage(draw, total, n, repeats):
         estimates = _compute_pair_coefficients(_jackknife(tables), values)
         for name in NAMES:
             value, *without = estimates[name]
-            low, high = _compute_interval(name, value, np.array(without), 0.05)
+            low, high = _compute_coefficient_interval(name, value, np.array(without), 0.05)
             there[name] += low <= high
             held[name] += low <= truth[name] <= high
         counts = tables.sum(axis=1) + tables.sum(axis=2)
@@ -149,7 +149,7 @@ def test_a_sample_of_the_simulation_has_the_intervals_of_agreement(kind, n):
     estimates = _compute_pair_coefficients(_jackknife(tables), values)
     for row in Grades.of(frame, ["a", "b"]).compare_pair(0, 1, 0.05):
         value, *without = estimates[row["coefficient"]]
-        ends = _compute_interval(row["coefficient"], value, np.array(without), 0.05)
+        ends = _compute_coefficient_interval(row["coefficient"], value, np.array(without), 0.05)
         assert (row["value"], row["ci_low"], row["ci_high"]) == pytest.approx(
             (value, *ends), nan_ok=True
         )

@@ -317,7 +317,7 @@ class Grades:
         n_informative = _count_informative_queries(counts)
         for coefficient, (value, *others) in coefficients.items():
             without = np.array(others)[is_compared] if queries else np.zeros(0)
-            low, high = _compute_interval(coefficient, value, without, level)
+            low, high = _compute_coefficient_interval(coefficient, value, without, level)
             note = None
             if not documents:
                 note = "no document has grades of two graders"
@@ -356,7 +356,7 @@ def _count_informative_queries(counts: Floats) -> int:
     return int(np.count_nonzero(np.delete(counts, most_common, axis=1).any(axis=1)))
 
 
-def _compute_interval(
+def _compute_coefficient_interval(
     coefficient: str, value: Any, without: Floats, level: float
 ) -> tuple[float, float]:
     """Return the jackknife interval of a coefficient; NaN if it is unknown.

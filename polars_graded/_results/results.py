@@ -217,40 +217,26 @@ def find_measures(
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + is_curve if name in lists else msg)
     own = [*filter(find_best, numbers)]
-    if own and not requested:
-        _warn_of_ignored([name for name in numbers if name not in {*own, keys.weights}], schema)
+    ignored = [name for name in numbers if name not in (*own, keys.weights)]
+    ignored = [name for name in ignored if schema[name].is_float()]
+    if own and ignored and not requested:
+        warn_the_caller(
+            DataWarning.measures,
+            "columns of numbers are ignored, since their names are not those of measures: "
+            f"{', '.join(map(repr, ignored))}\n\nHint: pass the columns with their best values, "
+            f"such as {{{ignored[0]!r}: 'highest'}}; or drop them",
+        )
     chosen = [name for name in requested if name in numbers] or own
     curves = [name for name in requested if name in curves] or curves
     if not chosen and not curves:
-        _refuse_no_measure(schema, numbers)
-    return chosen, curves
-
-
-def _warn_of_ignored(columns: Sequence[str], schema: pl.Schema) -> None:
-    """Warn of columns of numbers with fractions that are no measures."""
-    ignored = [name for name in columns if schema[name].is_float()]
-    if ignored:
-        warn_the_caller(
-            DataWarning.measures,
-            f"columns of numbers are ignored, since their names are not those of measures: "
-            f"{', '.join(map(repr, ignored))}\n\n"
-            f"Hint: pass the columns with their best values, such as {{{ignored[0]!r}: "
-            "'highest'}; or drop them",
+        example = f"{{{(numbers or ['seconds'])[0]!r}: 'highest'}}"
+        hint = f"{HINT} pass each column with its best value, such as {example}"
+        msg = (
+            "`per_query` must have a column with the name of a measure, unless `measures` names "
+            f"columns of numbers, got {', '.join(schema)}{hint_at_maker('per_query', hint)}"
         )
-
-
-def _refuse_no_measure(schema: pl.Schema, numbers: Sequence[str]) -> None:
-    """Raise, since no column has the name of a measure."""
-    if not numbers:
-        msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
-    example = f"{{{numbers[0]!r}: 'highest'}}"
-    beginning = f"{HINT} pass each column with its best value, such as {example}"
-    msg = (
-        "`per_query` must have a column with the name of a measure, unless `measures` names "
-        f"columns, got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
-    )
-    raise ValueError(msg)
+    return chosen, curves
 
 
 # Values
