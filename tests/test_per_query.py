@@ -162,7 +162,7 @@ ERRORS = [
 def test_frames_that_are_none(call):
     with pytest.raises(TypeError, match=r"`per_query` must be a data frame .*, got dict"):
         call({"ap": []})
-    with pytest.raises(ValueError, match=r"must have a column with .* got strategy"):
+    with pytest.raises(ValueError, match=r"must have a column with .* got 'strategy'"):
         call(FRAME.drop("ap"))
     with pytest.raises(
         ValueError, match=r"have each query once, but 15 occur several times: query 0 of 's0', "

@@ -231,9 +231,10 @@ def find_measures(
     if not chosen and not curves:
         example = f"{{{(numbers or ['seconds'])[0]!r}: 'highest'}}"
         hint = f"{HINT} pass each column with its best value, such as {example}"
+        got = first_few(numbers or [*schema])
         msg = (
             "`per_query` must have a column with the name of a measure, unless `measures` names "
-            f"columns of numbers, got {', '.join(schema)}{hint_at_maker('per_query', hint)}"
+            f"columns of numbers, got {got}{hint_at_maker('per_query', hint)}"
         )
         raise ValueError(msg)
     return chosen, curves
