@@ -288,36 +288,29 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
             raise TypeError(msg)
         units = units.with_columns(rows[keys.weights].cast(pl.Float64).alias(WEIGHT))
     units = units.unique().sort(*segments, query)
+    is_repeated = units.select(identity.columns).is_duplicated()
+    if is_repeated.any():
+        unclear = units.filter(is_repeated).to_series().unique().sort()
+        nouns = [name.partition(" ")[0] for name in list_unit_columns(units)]
+        msg = (
+            f"each query must have one {' and one '.join(nouns)}, got several in "
+            f"{', '.join(map(repr, keys.unit_columns))} for "
+            f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
+            "Hint: query=[...] distinguishes queries of several segments that have one name"
+        )
+        raise ValueError(msg)
     if clusters:
-        _check_one_each(units, identity.columns, CLUSTER, clusters)
         is_null = pl.all_horizontal(pl.col(CLUSTER).struct.field(clusters).is_null())
         if n_nulls := units.filter(is_null).height:
             names, count = ", ".join(map(repr, clusters)), format_count(n_nulls, "queries")
             msg = f"cluster {names} must not be null, got null for {count}"
             raise ValueError(msg)
     if keys.weights is not None:
-        _check_one_each(units, identity.columns, WEIGHT, [keys.weights])
         units = _select_weighted(units, keys.weights)
     if clusters:
         number = pl.col(NUMBER).min().over(CLUSTER).alias(CLUSTER)
         units = units.with_row_index(NUMBER).with_columns(number).drop(NUMBER)
     return units
-
-
-def _check_one_each(
-    units: pl.DataFrame, identity: Sequence[str], column: str, names: Sequence[str]
-) -> None:
-    """Raise if a query has several clusters, or several weights, in a segment."""
-    distinct = units.select(*identity, column).unique(maintain_order=True)
-    unclear = distinct.filter(pl.struct(identity).is_duplicated()).to_series().unique().sort()
-    if len(unclear):
-        noun = column.partition(" ")[0]
-        msg = (
-            f"each query must have one {noun}, got several in {', '.join(map(repr, names))} for "
-            f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
-            "Hint: query=[...] distinguishes queries of several segments that have one name"
-        )
-        raise ValueError(msg)
 
 
 def _select_weighted(units: pl.DataFrame, name: str) -> pl.DataFrame:
