@@ -357,14 +357,13 @@ def compute_careful_intervals(
     mean, std, *_ = units.statistics
     low, high = estimate_differences(pairs).compute_ends(level)
     if units.n > 1:
-        for part in units.split(units.n):
-            is_weighted = pairs.matrix.shares is not None
-            skewness = _compute_weighted_skewness(pairs, part) if is_weighted else None
-            differences = units.compute_differences(part)
-            johnson = compute_johnson_interval(
-                differences, level, pairs.matrix.effective_number, skewness
-            )
-            low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
+        is_weighted = pairs.matrix.shares is not None
+        skewness = _compute_weighted_skewness(pairs) if is_weighted else None
+        differences = units.compute_differences()
+        johnson_low, johnson_high = compute_johnson_interval(
+            differences, level, pairs.matrix.effective_number, skewness
+        )
+        low, high = np.fmin(low, johnson_low), np.fmax(high, johnson_high)
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
     is_sparse = (pairs.changed_units.effective < MIN_CHANGED_QUERIES) | (std == 0)
@@ -397,13 +396,8 @@ def _compute_sparse_intervals(
         units, sizes, shares = pairs.totals.matrix, matrix.unit_sizes, matrix.unit_shares
         reach = np.full(len(sparse), max_difference)
     selected = Pairs(units, pairs.a[sparse], pairs.b[sparse])
-    ends = [
-        compute_stringer_interval(
-            selected.compute_differences(part) / sizes, level, reach[part], shares
-        )
-        for part in selected.split(units.n)
-    ]
-    return np.concatenate(ends, axis=1)
+    differences = selected.compute_differences() / sizes
+    return compute_stringer_interval(differences, level, reach, shares)
 
 
 def compute_stringer_interval(
@@ -466,14 +460,14 @@ def compute_skewness(differences: Floats) -> Floats:
     return skewness
 
 
-def _compute_weighted_skewness(pairs: Pairs, part: slice) -> Floats:
-    """Return the skewness of the weighted mean of the differences of some pairs.
+def _compute_weighted_skewness(pairs: Pairs) -> Floats:
+    """Return the skewness of the weighted mean of the differences of each pair.
 
     A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
     of all units alike is used, because the few units of large weight do not show it.
     """
     shares = pairs.matrix.unit_shares
-    means = pairs.totals.compute_differences(part) / pairs.matrix.unit_sizes
+    means = pairs.totals.compute_differences() / pairs.matrix.unit_sizes
     skewness: Floats = compute_skewness(means) * (shares**3).sum() / (shares**2).sum() ** 1.5
     return skewness
 
