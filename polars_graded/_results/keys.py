@@ -138,17 +138,12 @@ class PassedKeys:
         candidates = [name for name in candidates if can_be_key(name, schema[name])]
         if self.query is None and strategy is not None and strategy in schema:
             fixed = [strategy, *list_columns(grader)]
-            if len(candidates) > 1:
-                # A column with one value per strategy describes it, such as `a` and `b` of a pair.
-                n_fixed = rows.n_unique(fixed)
-                varying = [
-                    name for name in candidates if count_keys(rows, [*fixed, name]) > n_fixed
-                ]
-                candidates = varying or candidates
-            together = [name for name in schema if name in (*candidates, query)]
+            # A column with one value per strategy describes it, such as `a` and `b` of a pair.
+            n_fixed = rows.n_unique(fixed)
+            varying = [name for name in candidates if count_keys(rows, [*fixed, name]) > n_fixed]
+            candidates = varying or candidates
             parts = [name for name in segments if name in schema]
-            if len(together) > 1 and _identify_queries(rows, fixed, parts, query, together):
-                query = together
+            query = _find_joint_query(rows, fixed, parts, candidates, query)
         missing_keys = [
             key for key, name in {"strategy": strategy, "query": query}.items() if name is None
         ]
@@ -176,23 +171,20 @@ class PassedKeys:
         )
 
 
-def _identify_queries(
-    rows: pl.DataFrame,
-    fixed: Sequence[str],
-    segments: Sequence[str],
-    query: Any,
-    together: Sequence[str],
-) -> bool:
-    """Return whether each strategy has each combination of the columns `together` once.
+def _find_joint_query(
+    rows: pl.DataFrame, fixed: Sequence[str], parts: Sequence[str], candidates: Any, query: Any
+) -> Any:
+    """Return the candidates and `query` if they identify a query together, and else `query`.
 
-    Return False if the column "query" alone distinguishes the rows of a strategy, since the other
-    columns are then not needed.
+    Each strategy must have each combination of their values once. The candidates are not needed if
+    `query` alone distinguishes the rows of a strategy.
     """
-    if query is not None and count_keys(rows, [*fixed, *segments, query]) == rows.height:
-        return False
-    queries = [*together, *segments]
-    n_pairs = count_keys(rows, fixed) * count_keys(rows, queries)
-    return count_keys(rows, [*fixed, *queries]) == rows.height == n_pairs
+    together = [name for name in rows.columns if name in (*candidates, query)]
+    if query is not None and count_keys(rows, [*fixed, *parts, query]) == rows.height:
+        return query
+    n_pairs = count_keys(rows, fixed) * count_keys(rows, [*together, *parts]) if together else 0
+    are_unique = count_keys(rows, [*fixed, *together, *parts]) == rows.height == n_pairs
+    return together if are_unique and len(together) > 1 else query
 
 
 def count_keys(rows: pl.DataFrame, columns: Sequence[str]) -> int:
