@@ -884,32 +884,32 @@ def _rank_segment(
     check_has_best(means["measure"][0], best, "rank strategies")
     # Means that differ only by rounding errors share a rank.
     rank = find_places(means["mean"]).rank("min", descending=best == "highest")
-    a, b = np.triu_indices(means.height, 1)
-    is_apart = comparison.select(is_significant(level)).to_series().to_numpy()
-    is_better = np.zeros((means.height, means.height), dtype=bool)
-    """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""
     ranks = rank.fill_null(0).to_numpy()
-    is_better[a, b] = is_apart & (ranks[a] < ranks[b])
-    is_better[b, a] = is_apart & (ranks[b] < ranks[a])
-    is_untested = comparison["p_corrected"].is_null().to_numpy()
-    untested = np.bincount(np.concatenate([a[is_untested], b[is_untested]]), minlength=means.height)
+    is_apart = _fill_square(means.height, comparison.select(is_significant(level)).to_series())
+    is_untested = _fill_square(means.height, comparison["p_corrected"].is_null())
+    is_better = is_apart & (ranks[:, np.newaxis] < ranks)
+    """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""
     order = np.argsort(ranks, kind="stable")
-    is_better_in_order = is_better[np.ix_(order, order)]
-    is_apart_in_order = is_better_in_order | is_better_in_order.T
+    cliques = find_cliques((is_better | is_better.T)[np.ix_(order, order)])
     ranked = means.select(
         *("measure", *segments, strategy),
         *(name for name in ("queries", "clusters", EFFECTIVE, "best") if name in means.columns),
         *(pl.lit(comparison[name][0]).alias(name) for name in ("test", "correction")),
-        pl.Series("untested", untested, pl.UInt32),
+        pl.Series("untested", is_untested.sum(axis=1), pl.UInt32),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
         # rank_low = 1 + |B|, rank_high = N - |W| (Al Mohamad, Goeman, van Zwet 2021).
         rank_low=pl.Series(1 + is_better.sum(axis=0), dtype=pl.UInt32),
         rank_high=pl.Series(len(is_better) - is_better.sum(axis=1), dtype=pl.UInt32),
     )
-    return ranked[order].with_columns(
-        group=pl.Series(name_sets(find_cliques(is_apart_in_order), means.height))
-    )
+    return ranked[order].with_columns(group=pl.Series(name_sets(cliques, means.height)))
+
+
+def _fill_square(n: int, of_pairs: pl.Series) -> Mask:
+    """Return a symmetric mask of n strategies from a mask of their pairs, in order."""
+    square = np.zeros((n, n), dtype=bool)
+    square[np.triu_indices(n, 1)] = of_pairs.to_numpy()
+    return square | square.T
 
 
 def find_cliques(is_apart: Mask) -> list[Integers]:
