@@ -423,15 +423,13 @@ def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
     better = np.sign(difference) * matrix.sign
     # The sign is an index into this list: 0 gives None (a tie), 1 gives i, -1 (the last item) j.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
-    several = matrix.queries.dtype == pl.Struct
-    table = pl.DataFrame(
-        [
-            *(matrix.queries.struct.unnest() if several else [matrix.queries]),
-            pl.Series("value_a", matrix.values[i]),
-            pl.Series("value_b", matrix.values[j]),
-            pl.Series("difference", difference),
-            results.strategies.gather(winner).alias("winner"),
-        ]
+    queries = matrix.queries
+    table = queries.to_frame() if len(keys.queries) == 1 else queries.struct.unnest()
+    table = table.with_columns(
+        value_a=matrix.values[i],
+        value_b=matrix.values[j],
+        difference=difference,
+        winner=results.strategies.gather(winner),
     )
     return table.sort(find_places(table["difference"]), descending=True, maintain_order=True)
 
