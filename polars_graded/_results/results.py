@@ -231,7 +231,7 @@ def find_measures(
     if not chosen and not curves:
         example = f"{{{(numbers or ['seconds'])[0]!r}: 'highest'}}"
         hint = f"{HINT} pass each column with its best value, such as {example}"
-        got = first_few(numbers or [*schema])
+        got = ", ".join(map(repr, numbers or schema))
         msg = (
             "`per_query` must have a column with the name of a measure, unless `measures` names "
             f"columns of numbers, got {got}{hint_at_maker('per_query', hint)}"
