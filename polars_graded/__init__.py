@@ -16,7 +16,6 @@ Begin with these
     charts            Altair charts of these results
     report            one HTML page that shows these results
     gate              verdicts, such as better, no worse or worse than the baseline
-    assert_no_worse   for tests: an error if a strategy may be worse than the baseline
 
 Files
     read_run                      runs, from TREC to CSV, Parquet and JSON
@@ -72,7 +71,7 @@ from polars_graded._results.comparing import (
     rank_strategies,
     summarise,
 )
-from polars_graded._results.gating import assert_no_worse, gate
+from polars_graded._results.gating import gate
 from polars_graded._results.paper_tables import paper_table
 from polars_graded._results.result_files import read_results, write_results
 from polars_graded._versions import __version__, show_versions
@@ -87,7 +86,6 @@ __all__ = [
     "Graded",
     "__version__",
     "agreement",
-    "assert_no_worse",
     "catalogue",
     "charts",
     "clicks",

@@ -239,7 +239,6 @@ MAKERS = {
     "table": "overview(frame)",
     "curve": "trust.power_curve(per_query, ...)",
     "stability": "trust.order_stability(per_query)",
-    "rates": "trust.swap_rate(per_query)",
     "estimates": "trust.prediction_powered_means(per_query, trusted='people')",
     "clicks": "clicks.count_clicks(log)",
     "bounds": "trust.unjudged_bounds(frame, 'ap', ...)",
@@ -302,19 +301,25 @@ def check_columns(
             msg = f"a column of `{name}` must be named by a string, got {column!r}"
             raise TypeError(msg)
         if column not in names:
-            hint = did_you_mean(column, names)
-            if argument is not None:
-                lacks_grades = (name, argument) == ("frame", "grade")
-                joined = (
-                    ", which join_judgments(run, judgments) adds to a run" if lacks_grades else ""
-                )
-                if argument == "ties":
-                    joined = ", or is 'order', 'trec_eval' or 'pytrec_eval'"
-                hint = f"{hint or HINT} {argument}= names the column{joined}"
-            hint = hint_at_maker(name, hint)
-            msg = f"`{name}` has no column {column!r}; it has {', '.join(names) or 'none'}{hint}"
-            raise pl.exceptions.ColumnNotFoundError(msg)
+            raise pl.exceptions.ColumnNotFoundError(
+                describe_missing_column(name, column, names, argument)
+            )
         _check_no_pattern(column)
+
+
+def describe_missing_column(
+    name: str, column: str, present: Collection[str], argument: str | None
+) -> str:
+    """Return the message that the frame `name` has no such column."""
+    hint = did_you_mean(column, present)
+    if argument is not None:
+        lacks_grades = (name, argument) == ("frame", "grade")
+        joined = ", which join_judgments(run, judgments) adds to a run" if lacks_grades else ""
+        if argument == "ties":
+            joined = ", or is 'order', 'trec_eval' or 'pytrec_eval'"
+        hint = f"{hint or HINT} {argument}= names the column{joined}"
+    hint = hint_at_maker(name, hint)
+    return f"`{name}` has no column {column!r}; it has {', '.join(present) or 'none'}{hint}"
 
 
 def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) -> None:

@@ -7,15 +7,17 @@ subcommands have are fields of a class, with the names of the public functions' 
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial
 from inspect import signature
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -48,21 +50,21 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 RESULTS, CHARTS, TABLES = (".csv", ".parquet"), (".svg", ".png", ".html"), (".md", ".tex")
 """Suffixes of files with rows, of charts, and of tables for a paper."""
 
-SUMMARY, PAGE, RUN = (".md",), (".html",), (".run",)
-"""Suffixes of the summary of a gate, the page of a report and a fused run."""
-
 WRONG_CALL, INTERRUPTED, UNREAD = 2, 130, 141
 """Exit statuses. A shell reports the last two after Ctrl-C and after a write to a closed pipe."""
 
 HEADLINES = {
     0: "The gate passes",
     1: "The gate fails: worse than the baseline",
+    2: "The gate was refused",
     3: "The gate is undecided: perhaps worse than the baseline",
 }
 """Headline of the summary of a gate, for each exit status."""
 
 ERRORS = (OSError, ImportError, ValueError, TypeError, pl.exceptions.PolarsError)
 """Errors whose message is meant for the caller."""
+
+Change = Literal["same", "changed"]
 
 Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
 """Type of an option with several texts, such as `--by old new`."""
@@ -71,9 +73,6 @@ Measures = Annotated[list[str], Parameter(consume_multiple=True, show_default=" 
 
 Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consume_multiple=True)]
 """Type of the option for files to write, whose suffixes decide what they contain."""
-
-Writers = dict[tuple[str, ...], Callable[[Path], object]]
-"""Functions that write a file, by its suffixes."""
 
 
 # Options
@@ -106,55 +105,12 @@ class Gate:
     """The largest loss of the mean that you accept."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
-    judgments: str = "same"
+    judgments: Change = "same"
     """With changed, the baseline may be measured with other judgments."""
-    formulas: str = "same"
+    formulas: Change = "same"
     """With changed, the measures of the baseline may have other formulas."""
-    scale: str = "same"
+    scale: Change = "same"
     """With changed, the baseline may be measured on another scale or with another order of ties."""
-
-
-@Parameter(name="*", group=Group("Queries"))
-@dataclass(frozen=True)
-class QueryOptions:
-    """Options for columns of the files that have one value per query."""
-
-    cluster: Texts = None
-    """The columns that identify independent units, such as the search term if the query is a term
-    on a device."""
-    weights: str | None = None
-    """The column that states how much each query counts, such as its number of searches."""
-    segments: Texts = None
-    """The columns that divide the queries into segments with results of their own, such as the
-    market."""
-
-    @property
-    def captions(self) -> list[str]:
-        """Return sentences to print below a table of means."""
-        return [] if self.weights is None else [f"Queries are weighted by {self.weights}."]
-
-    def add_to(self, values: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
-        """Add columns of the files that the values of queries lack."""
-        weights = None if self.weights is None else [self.weights]
-        options = {"cluster": self.cluster, "weights": weights, "segments": self.segments}
-        option_of_column = {
-            name: option for option, names in options.items() for name in names or ()
-        }
-        lacking = [name for name in option_of_column if name not in values.columns]
-        for name in lacking:
-            if name not in frame.columns:
-                msg = f"--{option_of_column[name]} must name a column of the rankings, got {name!r}"
-                raise ValueError(msg)
-        rows = frame.select(*key, *lacking).unique(maintain_order=True)
-        unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
-        if unclear.height:
-            msg = (
-                f"{first_few(lacking)} must have one value per query, got several, or nulls in "
-                f"some rows, in {unclear.height} of {rows.n_unique(key)} queries: "
-                f"{first_few(unclear.rows())}"
-            )
-            raise ValueError(msg)
-        return values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
 
 
 RANKINGS = Group("Rankings")
@@ -194,9 +150,15 @@ class Rankings:
         """Return the keywords for the keys of results."""
         return {"query": self.query or ["query"], "strategy": self.strategy or "strategy"}
 
-    def list_sources(self) -> list[Path]:
-        """Return all files that are read."""
-        return self.files or []
+    @property
+    def sources(self) -> dict[str, list[Path]]:
+        """Return the files that are read, by the arguments of public functions for their rows."""
+        return {"run": self.files or []}
+
+    @property
+    def have_columns(self) -> bool:
+        """Return whether the first file is a table of rows."""
+        return _find_suffix((self.files or [Path()])[0]) in (*SEPARATORS, ".parquet")
 
     def read(self, function: Callable[..., Any]) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, and the keywords that describe them to a public function."""
@@ -220,16 +182,17 @@ class Rankings:
         """Return the rows, and keywords for what no option specifies."""
         if not self.files:
             return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
-        if _find_suffix(self.files[0]) in (*SEPARATORS, ".parquet"):
+        if self.have_columns:
             return pl.concat(map(_read_rows, self.files), how="vertical_relaxed"), {}
         if _has_features(self.files[0]):
             frame = pg.read_letor(self.files)
             return frame, {"by": frame.columns[3:]}
-        return self.read_runs(self.files)
+        return self.read_runs()
 
-    def read_runs(self, files: list[Path]) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def read_runs(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows of runs, and keywords for stacked strategies."""
-        runs = pg.read_run(files, named_by=self.named_by or "tag")
+        runs = pg.read_run(self.files or [], named_by=self.named_by or "tag")
+        check_repeated(runs, ["strategy", "query", "doc"], self.files or [])
         return runs, {"strategy": "strategy", "descending": True}
 
 
@@ -239,34 +202,49 @@ class JudgedRankings(Rankings):
     """Options for files of rankings, and for relevance."""
 
     qrels: list[str] | None = None
-    """The judgments of runs, in a file of the same formats. All other files are then runs, also
-    tables with columns query, doc and score. For several graders, repeat the option: --qrels
-    people=FILE --qrels model=FILE."""
+    """The judgments of runs, in a file of the same formats. All other files are then runs: also
+    tables with columns query, doc and score, or the columns of --by. For several graders, repeat
+    the option: --qrels people=FILE --qrels model=FILE."""
     unjudged_below: float | None = None
     """Ignore judgments below this grade. With 0, documents with grade -1 (pooled but not judged)
     are unjudged, as in trec_eval."""
     grade: str | None = None
-    """The column of grades; grade by default."""
+    """The column of grades; grade by default. With several graders, one of them, such as
+    people."""
     irrelevant: float | None = None
     """The grade that means not relevant; 0 by default, 1 for stars from 1 to 5."""
     relevant_from: float | None = None
     """The lowest relevant grade; by default any grade above irrelevant is relevant."""
+    cluster: Texts = None
+    """The columns that identify independent units, such as the search term if the query is a term
+    on a device."""
+    weights: str | None = None
+    """The column that states how much each query counts, such as its number of searches."""
+    segments: Texts = None
+    """The columns that divide the queries into segments with results of their own, such as the
+    market."""
 
     @property
-    def has_subtopics(self) -> bool:
-        """Return whether the judgments have subtopics."""
-        return False
+    def keys(self) -> dict[str, Any]:
+        """Return the keywords for the keys of results, and for columns with a value per query."""
+        columns = {"cluster": self.cluster, "weights": self.weights, "segments": self.segments}
+        return super().keys | columns
 
-    def list_sources(self) -> list[Path]:
-        """Return all files that are read."""
-        return [*super().list_sources(), *map(Path, parse_names(self.qrels or ()).values())]
+    @property
+    def captions(self) -> list[str]:
+        """Return sentences to print below a table of means."""
+        return [] if self.weights is None else [f"Queries are weighted by {self.weights}."]
+
+    @property
+    def sources(self) -> dict[str, list[Path]]:
+        """Return the files that are read, by the arguments of public functions for their rows."""
+        texts = self.qrels or ()
+        files = [text if Path(text).exists() else text.rpartition("=")[2] for text in texts]
+        return super().sources | {"judgments": [*map(Path, files)]}
 
     def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, joined with judgments, and keywords for what no option specifies."""
-        if self.qrels and not self.files:
-            msg = "--qrels needs files of runs"
-            raise ValueError(msg)
-        if not (self.qrels and self.files):
+        if self.qrels is None:
             frame, keywords = super().read_files()
             if self.unjudged_below is not None:
                 grade = self.grade or "grade"
@@ -274,22 +252,36 @@ class JudgedRankings(Rankings):
                 is_judged = pl.col(grade) >= self.unjudged_below
                 frame = frame.with_columns(pl.when(is_judged).then(grade))
             return frame, keywords
-        runs, keywords = self.read_runs(self.files)
-        judgments: Any = {
-            name: pg.read_qrels(file, subtopics=self.has_subtopics)
-            for name, file in parse_names(self.qrels).items()
-        }
+        if not self.files:
+            msg = "--qrels needs files of runs"
+            raise ValueError(msg)
+        if self.by and self.have_columns:
+            runs, keywords = super().read_files()
+            [query, *others] = self.query or ["query"]
+            doc = self.doc or find_document_column(runs.schema, [query, *others]) or "doc"
+            check_columns("frame", [query, doc], runs.columns)
+            runs, strategy = runs.with_columns(pl.col(query, doc).cast(pl.String)), self.strategy
+        else:
+            runs, keywords = self.read_runs()
+            runs, query, doc, strategy = runs.drop("rank"), "query", "doc", "strategy"
+        has_subtopics = vars(self).get("subtopics") is not None
+        judgments = {}
+        for name, file in parse_names(self.qrels).items():
+            rows = pg.read_qrels(file, subtopics=has_subtopics)
+            check_repeated(rows, [each for each in rows.columns if each != "grade"], [Path(file)])
+            judgments[name] = rows.rename({"query": query, "doc": doc})
         if len(judgments) > 1:
             keywords["grade"] = [*judgments]
-        else:
-            [judgments] = judgments.values()
-        return pg.join_judgments(
-            runs.drop("rank"),
-            judgments,
-            strategy="strategy",
-            subtopic="subtopic" if self.has_subtopics else None,
+        joined = pg.join_judgments(
+            runs,
+            judgments if len(judgments) > 1 else next(iter(judgments.values())),
+            query=query,
+            doc=doc,
+            strategy=strategy,
+            subtopic="subtopic" if has_subtopics else None,
             unjudged_below=self.unjudged_below,
-        ), keywords
+        )
+        return joined, keywords
 
 
 @Parameter(name="*", group=RANKINGS)
@@ -315,11 +307,6 @@ class MeasuredRankings(JudgedRankings):
     """The column of vectors or categories, for diversity."""
     reference: str | None = None
     """The column of the ranks of a reference, or true for expected documents, for serendipity."""
-
-    @property
-    def has_subtopics(self) -> bool:
-        """Return whether the judgments have subtopics."""
-        return self.subtopics is not None
 
 
 def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:
@@ -367,8 +354,13 @@ def _has_features(file: Path) -> bool:
     """Return whether the first line of a file is one of LETOR's."""
     if file.is_dir():  # refused by the reader
         return False
-    with (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb") as lines:
+    with _open_file(file) as lines:
         return b" qid:" in next((line for line in lines if not line.startswith(b"#")), b"")
+
+
+def _open_file(file: Path) -> Any:
+    """Open a file, plain or gzip, as lines of bytes."""
+    return (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb")
 
 
 def _read_rows(file: Path) -> pl.DataFrame:
@@ -380,16 +372,56 @@ def _read_rows(file: Path) -> pl.DataFrame:
     try:
         if suffix == ".parquet":
             return pl.read_parquet(file)
-        table = pl.read_csv(file, separator=SEPARATORS[suffix], infer_schema_length=None)
-        whole_numbers = table.select(cs.integer()).columns
-        texts = pl.read_csv(
-            file, separator=SEPARATORS[suffix], columns=whole_numbers, infer_schema=False
-        )
+        read = partial(pl.read_csv, file, separator=SEPARATORS[suffix])
+        texts = read(infer_schema=False)
+        has_zeros = texts.select(pl.all().str.contains(r"^\s*0\d").any()).row(0, named=True)
+        types = {name: pl.String for name, is_text in has_zeros.items() if is_text}
+        return read(infer_schema_length=None, schema_overrides=types)
     except pl.exceptions.PolarsError as error:
         msg = f"{file} cannot be read: {format_on_one_line(error)}"
         raise ValueError(msg) from None
-    has_zeros = texts.select(pl.all().str.contains(r"^\s*0\d").any())
-    return table.with_columns(texts[name] for name in whole_numbers if has_zeros[name].item())
+
+
+def check_repeated(rows: pl.DataFrame, key: Sequence[str], files: Sequence[Path]) -> None:
+    """Raise if two lines of a file have the same key, and name them."""
+    row_keys = pl.struct(key)
+    if rows.select(row_keys.hash().n_unique()).item() == rows.height:
+        return
+    for query, doc in rows.filter(row_keys.is_duplicated()).select("query", "doc").unique().rows():
+        ids = {query.encode(), doc.encode()}
+        for file in files:
+            with _open_file(file) as lines:
+                fields = (re.split(rb"[\s,;]+", line) for line in lines)
+                numbers = [number for number, each in enumerate(fields, 1) if ids <= {*each}]
+            if len(numbers) > 1:
+                msg = (
+                    f"{file} must have each document of a query once, got {doc!r} of query "
+                    f"{query!r} in lines {first_few(numbers)}"
+                )
+                raise ValueError(msg)
+
+
+def add_query_columns(
+    values: pl.DataFrame, frame: pl.DataFrame, rankings: JudgedRankings
+) -> pl.DataFrame:
+    """Add clusters, weights and segments of the files to the values of queries."""
+    key: list[str] = rankings.keys["query"]
+    lacking: list[str] = []
+    for option in ("cluster", "weights", "segments"):
+        names = rankings.keys[option] or ()
+        columns = [names] if isinstance(names, str) else names
+        lacking += [name for name in columns if name not in values.columns]
+        check_columns("frame", lacking, frame.columns, argument=option)
+    rows = frame.select(*key, *lacking).unique(maintain_order=True)
+    unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
+    if unclear.height:
+        msg = (
+            f"{first_few(lacking)} must have one value per query, got several, or nulls in "
+            f"some rows, in {unclear.height} of {rows.n_unique(key)} queries: "
+            f"{first_few(unclear.rows())}"
+        )
+        raise ValueError(msg)
+    return values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
 
 
 @dataclass(frozen=True)
@@ -406,37 +438,35 @@ class Evaluation:
 
 
 def split_measures(
-    measures: dict[str, str], values: pl.DataFrame
+    measures: dict[str, str], values: pl.DataFrame, example: str = "ndcg@10"
 ) -> tuple[dict[str, str], list[str]]:
     """Return the measures with one value for each query, and the names of curves."""
     curves = [name for name in measures if values.schema[name] == pl.List]
-    return {name: measures[name] for name in measures if name not in curves}, curves
-
-
-def check_any_measure(measures: dict[str, str], example: str = "ndcg@10") -> None:
-    """Raise if no measure has one value for each query."""
-    if not measures:
+    if [*measures] == curves:
         msg = (
             f"--measure must name a measure with one value per query, such as {example}, got only "
             "curves"
         )
         raise ValueError(msg)
+    return {name: measures[name] for name in measures if name not in curves}, curves
 
 
-def measure_rankings(
-    rankings: MeasuredRankings, measures: Sequence[str], queries: QueryOptions
-) -> Evaluation:
+def measure_rankings(rankings: MeasuredRankings, measures: Sequence[str]) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
     names = parse_names(measures)
     frame, keywords = rankings.read(pg.evaluate)
     if "grade" not in (*keywords, *frame.columns):
+        scores = " with the columns of scores as --by" * rankings.have_columns
         msg = (
-            "pass the judgments of runs as --qrels, or the column of grades as --grade; columns "
-            f"are {', '.join(frame.columns)}"
+            f"pass judgments as --qrels{scores}, or the column of grades as --grade; columns are "
+            f"{', '.join(frame.columns)}"
         )
         raise ValueError(msg)
+    if frame.is_empty():
+        msg = "there must be a ranking to measure, got files without rows"
+        raise ValueError(msg)
     values = pg.evaluate(frame, names, **keywords, fingerprint=True)
-    values = queries.add_to(values, frame, rankings.keys["query"])
+    values = add_query_columns(values, frame, rankings)
     return Evaluation(values, *split_measures(names, values), frame, keywords)
 
 
@@ -452,12 +482,17 @@ ARGUMENT = re.compile(
 PYTHON_CODE = re.compile(r"[\w\]]\(|\bpl\.|\w=|\{''")
 """Pattern of what only Python understands."""
 
+JOIN_CLAUSE = ", which join_judgments(run, judgments) adds to a run"
+"""End of a hint of a function, in place of which the command has the option --qrels."""
+
+OTHER_NAMES = {"grader": "grade"}
+"""Options by the names of arguments that differ from them."""
+
 
 def print_text(text: str) -> None:
-    """Print to standard output, whose encoding may lack characters."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    """Print to standard output."""
     try:
-        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+        print(text, flush=True)
     except OSError:
         # Python writes to standard output again at exit, which would fail like this write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -465,12 +500,12 @@ def print_text(text: str) -> None:
 
 
 @contextmanager
-def print_warnings(subcommand: str) -> Iterator[list[str]]:
+def print_warnings(subcommand: str, rankings: Rankings) -> Iterator[list[str]]:
     """Print each warning once, on one line of standard error, and yield the list of warnings."""
     sentences: list[str] = []
 
     def show(warning: Warning | str, *_: Any, **__: Any) -> None:
-        sentence = write_message(warning, subcommand)
+        sentence = write_message(warning, subcommand, rankings)
         if sentence not in sentences:
             sentences.append(sentence)
             print(f"warning: {sentence}", file=sys.stderr)
@@ -490,8 +525,10 @@ def list_options(subcommand: str) -> set[str]:
     return {name for argument in arguments for name in argument.names}
 
 
-def write_message(message: Exception | Warning | str, subcommand: str) -> str:
-    """Return an error or a warning with its hint on one line, and arguments as options.
+def write_message(
+    message: Exception | Warning | str, subcommand: str, rankings: Rankings | None = None
+) -> str:
+    """Return an error or a warning with its hint on one line, and arguments as options or files.
 
     Clauses of the hint that contain other code of Python are left out.
     """
@@ -500,7 +537,8 @@ def write_message(message: Exception | Warning | str, subcommand: str) -> str:
     options = list_options(subcommand)
 
     def write_option(argument: re.Match[str]) -> str:
-        option, value = f"--{argument['name'].replace('_', '-')}", argument["value"]
+        name, value = OTHER_NAMES.get(argument["name"], argument["name"]), argument["value"]
+        option = f"--{name.replace('_', '-')}"
         if option not in options:
             return argument[0]
         if option == "--condensed":
@@ -513,10 +551,16 @@ def write_message(message: Exception | Warning | str, subcommand: str) -> str:
         rest = ARGUMENT.sub(lambda each: "" if write_option(each) != each[0] else each[0], clause)
         return bool(PYTHON_CODE.search(re.sub("'[^']*'", "''", rest)))
 
-    sentence, *others = str(message).split("\n\n")
+    names = {option[2:].replace("-", "_"): option for option in options}
+    sources = {} if rankings is None else rankings.sources
+    names |= {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
+    names |= {"frame": names.get("run", "the rankings"), "per_query": "the evaluation"}
+    names["n"] = "the cutoff"
+    sentence, *others = str(message).replace(JOIN_CLAUSE, ", or pass --qrels").split("\n\n")
     hint = others[0].removeprefix("Hint: ") if others and others[0].startswith("Hint: ") else ""
     clauses = [clause for clause in hint.split("; ") if clause and not needs_python(clause)]
-    return ARGUMENT.sub(write_option, "; ".join([sentence.split("\n")[0], *clauses]))
+    text = ARGUMENT.sub(write_option, "; ".join([sentence.split("\n")[0], *clauses]))
+    return re.sub(r"`(\w+)`", lambda name: names.get(name[1], name[0]), text)
 
 
 def format_table(table: pl.DataFrame) -> str:
@@ -533,49 +577,40 @@ def format_table(table: pl.DataFrame) -> str:
         return str(table.with_columns(cs.float().round_sig_figs(4)))
 
 
-def write_summary(headline: str, lines: Iterable[str]) -> str:
-    """Return a headline and a list in Markdown, for the page of a CI run."""
+def write_summary(status: int, lines: Iterable[str]) -> str:
+    """Return the headline of a gate and a list in Markdown, for the page of a CI run."""
     listed = "\n".join(re.sub(r"([\\`*_\[\]<>|~#])", r"\\\1", f"- {line}") for line in lines)
-    return f"## {headline}\n\n{listed}\n\npolars_graded {pg.__version__}"
+    return f"## {HEADLINES[status]}\n\n{listed}\n\npolars_graded {pg.__version__}"
 
 
-def check_outputs(outputs: Outputs, sources: Collection[Path], *suffixes: str) -> None:
+def check_outputs(outputs: Outputs, sources: dict[str, list[Path]], *suffixes: str) -> None:
     """Raise if a file cannot be written, before the rankings are measured."""
     for file in outputs or ():
         if file.suffix.lower() not in suffixes:
             msg = f"--output must end in {', '.join(suffixes)}, got {str(file)!r}"
             raise ValueError(msg)
-        check_writable(file, sources)
+        check_writable(file, chain(*sources.values()))
 
 
-def write_outputs(outputs: Outputs, writers: Writers, values: pl.DataFrame | None = None) -> None:
-    """Write each file by the function for its suffix; files with rows have `values`."""
-    writers = {RESULTS: partial(pg.write_results, values), **writers}
+def write_outputs(
+    outputs: Outputs, values: pl.DataFrame, make: Callable[[str], Any] = lambda _: ""
+) -> None:
+    """Write each file: values, or the text or the chart that `make` returns for the suffix."""
     for file in outputs or ():
+        suffix = file.suffix.lower()
         try:
-            next(write for ends, write in writers.items() if file.suffix.lower() in ends)(file)
+            if suffix in RESULTS:
+                pg.write_results(values, file)
+                continue
+            content = make(suffix)
+            with write_atomically(file) as part:
+                if isinstance(content, str):
+                    part.write_text(f"{content}\n", encoding="utf-8")
+                else:
+                    content.save(str(part), format=suffix[1:], inline=suffix == ".html")
         except (OSError, pl.exceptions.ComputeError) as error:
             msg = f"{file} could not be written, and is unchanged: {error}"
             raise OSError(msg) from None
-
-
-def write_text(text: str, file: Path) -> None:
-    """Write a text atomically."""
-    with write_atomically(file) as part:
-        part.write_text(f"{text}\n", encoding="utf-8")
-
-
-def write_chart(chart: Any, file: Path) -> None:
-    """Write a chart atomically; an HTML file needs no network."""
-    extension = file.suffix.lower()[1:]
-    with write_atomically(file) as part:
-        chart.save(str(part), format=extension, **({"inline": True} if extension == "html" else {}))
-
-
-def write_paper_table(results: Evaluation, file: Path, **options: Any) -> None:
-    """Write a table of means for a paper."""
-    form: Any = "latex" if file.suffix.lower() == ".tex" else "markdown"
-    write_text(pg.paper_table(results.values, results.measures, format=form, **options), file)
 
 
 # Subcommands
@@ -592,14 +627,13 @@ app = App(
 )
 
 
-BUILT_IN, ALL_PAIRS, ALIKE = MeasuredRankings(), Comparison(), QueryOptions()
+BUILT_IN, ALL_PAIRS = MeasuredRankings(), Comparison()
 
 
 @app.command
 def evaluate(
     rankings: MeasuredRankings = BUILT_IN,
     *,
-    queries: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -612,33 +646,22 @@ def evaluate(
         are in brackets: 'ndcg(gain=linear)@10'.
     output
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
-        chart of the means, .md or .tex for a table with significant differences.
+        chart of the means.
     """
-    check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS, *TABLES)
-    results, keys = measure_rankings(rankings, measure, queries), rankings.keys
-    if any(file.suffix.lower() not in RESULTS for file in output or ()):
-        check_any_measure(results.measures)
-    options, groups = keys | vars(queries), ["grader", *(queries.segments or ())]
-    groups, texts = [name for name in groups if name in results.values.columns], []
-    if results.measures:
-        # Means do not depend on clusters, so queries of several columns need no choice.
-        unclustered = options | {"cluster": queries.cluster or keys["query"]}
-        means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
-        texts.append(format_means(means, [*groups, keys["strategy"]]))
-    for curve in results.curves:
-        is_by_recall = curve.startswith("interpolated_precision")
-        draw: Any = pg.charts.recall_precision_curves if is_by_recall else pg.charts.dcg_curves
-        look = keys | {"weights": queries.weights, "panel": groups or None}
-        points = draw(results.values, curve, **look).data.drop("label", strict=False)
-        texts.append(format_table(points.rename({"value": curve})))
-    print_text("\n\n".join([*texts, *queries.captions]))
+    check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
+    results, keys = measure_rankings(rankings, measure), rankings.keys
+    # Means do not depend on clusters, so queries of several columns need no choice.
+    unclustered = keys | {"cluster": rankings.cluster or keys["query"]}
+    means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
+    groups = ["grader", *(rankings.segments or ()), keys["strategy"]]
+    index = [name for name in groups if name in means.columns]
+    print_text("\n\n".join([format_means(means, index), *rankings.captions]))
 
-    def write_means(file: Path) -> None:
-        means = pg.summarise(results.values, results.measures, **options, missing="drop")
-        write_chart(pg.charts.strategy_bars(means, strategy=keys["strategy"]), file)
+    def draw_means(_: str) -> Any:
+        summary = pg.summarise(results.values, results.measures, **keys, missing="drop")
+        return pg.charts.strategy_bars(summary, strategy=keys["strategy"])
 
-    tables = partial(write_paper_table, results, **options)
-    write_outputs(output, {CHARTS: write_means, TABLES: tables}, results.values)
+    write_outputs(output, results.values, draw_means)
 
 
 def format_means(summary: pl.DataFrame, index: list[str]) -> str:
@@ -659,7 +682,6 @@ def compare(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    queries: QueryOptions = ALIKE,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> None:
@@ -673,28 +695,30 @@ def compare(
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the differences, .md or .tex for a table with significant differences.
     """
-    check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS, *TABLES)
-    results, strategy = measure_rankings(rankings, measure, queries), rankings.keys["strategy"]
-    check_any_measure(results.measures)
-    options = vars(comparison) | vars(queries) | rankings.keys
+    check_outputs(output, rankings.sources, *RESULTS, *CHARTS, *TABLES)
+    results, strategy = measure_rankings(rankings, measure), rankings.keys["strategy"]
+    options = vars(comparison) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
-    groups = ["grader", "measure", *(queries.segments or ()), strategy]
+    groups = ["grader", "measure", *(rankings.segments or ()), strategy]
     columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
     tests = compared.select("test", "correction").unique(maintain_order=True).rows()
     captions = [f"Test {test}, correction {correction}." for test, correction in tests]
-    print_text("\n".join([format_table(compared.select(columns)), *captions, *queries.captions]))
-    chart = partial(pg.charts.comparison_forest, compared, strategy=strategy)
-    tables = partial(write_paper_table, results, **options)
-    writers: Writers = {CHARTS: lambda file: write_chart(chart(), file), TABLES: tables}
-    write_outputs(output, writers, results.values)
+    print_text("\n".join([format_table(compared.select(columns)), *captions, *rankings.captions]))
+
+    def make(suffix: str) -> Any:
+        if suffix not in TABLES:
+            return pg.charts.comparison_forest(compared, strategy=strategy)
+        form: Any = "latex" if suffix == ".tex" else "markdown"
+        return pg.paper_table(results.values, results.measures, format=form, **options)
+
+    write_outputs(output, results.values, make)
 
 
 @app.command
 def gate(
     rankings: MeasuredRankings = BUILT_IN,
     *,
-    options: Gate,
-    queries: QueryOptions = ALIKE,
+    gate_options: Gate,
     measure: Measures = MEASURES,
     output: Outputs = None,
 ) -> int:
@@ -711,26 +735,25 @@ def gate(
         Files to write: .csv or .parquet for the values of each query, .md for a summary of the
         verdicts.
     """
-    check_outputs(output, [*rankings.list_sources(), Path(options.baseline)], *RESULTS, *SUMMARY)
-    is_file = Path(options.baseline).suffix.lower() in RESULTS
-    baseline = Path(options.baseline) if is_file else options.baseline
-    try:
-        with print_warnings("gate") as warned:
-            results = measure_rankings(rankings, measure, queries)
-            keywords = vars(options) | vars(queries) | {"baseline": baseline} | rankings.keys
-            check_any_measure(results.measures)
+    earlier = Path(gate_options.baseline)
+    check_outputs(output, rankings.sources | {"baseline": [earlier]}, *RESULTS, ".md")
+    baseline = earlier if earlier.suffix.lower() in RESULTS else gate_options.baseline
+    with print_warnings("gate", rankings) as warned:
+        try:
+            results = measure_rankings(rankings, measure)
+            keywords = vars(gate_options) | {"baseline": baseline} | rankings.keys
             verdicts = pg.gate(results.values, results.measures, **keywords)
-    except ERRORS as error:
-        refusal = write_summary("The gate was refused", [write_message(error, "gate")])
-        summaries = [file for file in output or () if file.suffix.lower() in SUMMARY]
-        write_outputs(summaries, {SUMMARY: partial(write_text, refusal)})
-        raise
+        except ERRORS as error:
+            # A summary of an earlier gate must not stay.
+            summaries = [file for file in output or () if file.suffix.lower() not in RESULTS]
+            refusal = write_summary(WRONG_CALL, [write_message(error, "gate", rankings)])
+            write_outputs(summaries, pl.DataFrame(), lambda _: refusal)
+            raise
     failed = {*verdicts.filter(~pl.col("passes"))["verdict"]}
     status = 0 if not failed else 3 if failed == {"undecided"} else 1
-    lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warned)]
-    summary = partial(write_text, write_summary(HEADLINES[status], lines))
     print_text("\n".join(verdicts["sentence"]))
-    write_outputs(output, {SUMMARY: summary}, results.values)
+    lines = [*verdicts["sentence"], *(f"Warning: {each}" for each in warned)]
+    write_outputs(output, results.values, lambda _: write_summary(status, lines))
     return status
 
 
@@ -739,7 +762,6 @@ def report(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    queries: QueryOptions = ALIKE,
     title: str = "Strategies compared",
     measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
@@ -757,15 +779,14 @@ def report(
         of each query.
     """
     outputs = output or [Path("report.html")]
-    check_outputs(outputs, rankings.list_sources(), *PAGE, *RESULTS)
-    results = measure_rankings(rankings, measure, queries)
-    keywords = results.keywords | vars(comparison) | vars(queries) | rankings.keys
+    check_outputs(outputs, rankings.sources, ".html", *RESULTS)
+    results = measure_rankings(rankings, measure)
+    keywords = results.keywords | vars(comparison) | rankings.keys
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
-
-    def write_page(file: Path) -> None:
-        pg.report(results.values, file, results.measures, *results.curves, **keywords)
-
-    write_outputs(outputs, {PAGE: write_page}, results.values)
+    pages = [file for file in outputs if file.suffix.lower() not in RESULTS]
+    for page in pages:
+        pg.report(results.values, page, results.measures, *results.curves, **keywords)
+    write_outputs([file for file in outputs if file not in pages], results.values)
     print_text(f"Report: {', '.join(map(str, outputs))}")
 
 
@@ -774,7 +795,6 @@ def similarity(
     rankings: JudgedRankings = BUILT_IN,
     *,
     baseline: str | None = None,
-    queries: QueryOptions = ALIKE,
     measure: Measures = SIMILARITIES,
     output: Outputs = None,
 ) -> None:
@@ -790,22 +810,20 @@ def similarity(
         Files to write: .csv or .parquet for the values of each query, .svg, .png or .html for a
         chart of the means.
     """
-    check_outputs(output, rankings.list_sources(), *RESULTS, *CHARTS)
+    check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
     measures, keys = parse_names(measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
     values = pg.similarity(frame, measures, baseline=baseline, **keywords)
-    values = queries.add_to(values, frame, keys["query"])
-    single_values, _ = split_measures(measures, values)
-    check_any_measure(single_values, "overlap@10")
+    values = add_query_columns(values, frame, rankings)
+    measures, _ = split_measures(measures, values, "overlap@10")
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
-    options = keys | vars(queries) | {"missing": "drop"}
-    summary = pl.concat([pg.summarise(pair, single_values, **options) for pair in pairs])
-    columns = [keys["strategy"], "measure", *(queries.segments or [])]
-    shown = format_table(summary.select(*columns, *SHOWN_STATISTICS))
-    print_text("\n".join([shown, *queries.captions]))
-    bars = partial(pg.charts.strategy_bars, summary, strategy=keys["strategy"])
-    write_outputs(output, {CHARTS: lambda file: write_chart(bars(), file)}, values)
+    options = keys | {"missing": "drop"}
+    summary = pl.concat([pg.summarise(pair, measures, **options) for pair in pairs])
+    columns = [keys["strategy"], "measure", *(rankings.segments or []), *SHOWN_STATISTICS]
+    print_text("\n".join([format_table(summary.select(columns)), *rankings.captions]))
+    chart = partial(pg.charts.strategy_bars, summary, strategy=keys["strategy"])
+    write_outputs(output, values, lambda _: chart())
 
 
 @app.command
@@ -816,7 +834,7 @@ def fuse(
     normalise: str = "min_max",
     weights: Annotated[list[float] | None, Parameter(consume_multiple=True)] = None,
     k: float = 60,
-    output: Outputs = None,
+    output: Annotated[list[Path], Parameter(name=("--output", "-o"), consume_multiple=True)],
 ) -> None:
     """Fuse the scores of several strategies into one score per document.
 
@@ -833,15 +851,12 @@ def fuse(
     output
         Files to write: .csv or .parquet for the rows with a column fused, .run for a run of TREC.
     """
-    check_outputs(output, rankings.list_sources(), *RUN, *RESULTS)
-    if not output:
-        msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
-        raise ValueError(msg)
+    check_outputs(output, rankings.sources, ".run", *RESULTS)
     frame, keywords = rankings.read(pg.fuse)
     query, strategy = rankings.keys["query"], rankings.keys["strategy"]
     is_stacked = rankings.strategy is not None or strategy in frame.columns
     doc = rankings.doc or find_document_column(frame.schema, query) or "doc"
-    if is_stacked or any(file.suffix.lower() in RUN for file in output):
+    if is_stacked or any(file.suffix.lower() not in RESULTS for file in output):
         check_columns("frame", [doc], frame.columns, argument="doc")
     if is_stacked:
         check_columns("frame", [strategy], frame.columns, argument="strategy")
@@ -854,21 +869,16 @@ def fuse(
     keywords |= {"method": method, "normalise": normalise, "weights": weights, "k": k}
     fused = pg.fuse(frame, **keywords)
 
-    def write_run(file: Path) -> None:
-        """Write a run of TREC, with tabs, since ids may contain blanks."""
+    def write_run(_: str) -> str:
+        """Return a run of TREC, with tabs, since ids may contain blanks."""
         order = [*([False] * len(query)), True, True]
         rows = fused.drop_nulls("fused").sort(*query, "fused", doc, descending=order)
         rank = pl.int_range(1, pl.len() + 1).over(query).alias("rank")
         name = pl.concat_str(query, separator=", ")
         run = rows.select(name, pl.lit("Q0"), doc, rank, "fused", pl.lit("fused").alias("tag"))
-        with write_atomically(file) as part:
-            run.write_csv(part, include_header=False, separator="\t", quote_style="never")
+        return run.write_csv(include_header=False, separator="\t", quote_style="never").rstrip()
 
-    def write_rows(file: Path) -> None:
-        with write_atomically(file) as part:
-            (fused.write_csv if file.suffix.lower() == ".csv" else fused.write_parquet)(part)
-
-    write_outputs(output, {RUN: write_run, RESULTS: write_rows})
+    write_outputs(output, fused, write_run)
 
 
 for name in ("evaluate", "compare", "gate", "report", "similarity", "fuse"):
@@ -880,15 +890,20 @@ for name in ("evaluate", "compare", "gate", "report", "similarity", "fuse"):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; on an error, print one sentence and exit with status 2."""
     tokens = sys.argv[1:] if arguments is None else arguments
-    subcommand = next(iter(tokens), "")
-    options: dict[str, Any] = {"exit_on_error": False, "print_error": False}
+    subcommand, rankings = next(iter(tokens), ""), BUILT_IN
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # its encoding may lack characters
     try:
-        with print_warnings(subcommand):
-            status = app(tokens, **options, result_action="return_value")
+        command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
+        rankings = bound.arguments.get("rankings", BUILT_IN)
+        with print_warnings(subcommand, rankings):
+            status = command(*bound.args, **bound.kwargs)
     except BrokenPipeError:
         status = UNREAD
     except (CycloptsError, *ERRORS) as error:
-        print(f"polars-graded: error: {write_message(error, subcommand)}", file=sys.stderr)
+        print(
+            f"polars-graded: error: {write_message(error, subcommand, rankings)}", file=sys.stderr
+        )
         status = WRONG_CALL
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)

@@ -25,7 +25,7 @@ from polars_graded._results.comparing import (
     rank_strategies,
     summarise,
 )
-from polars_graded._results.gating import assert_no_worse, gate
+from polars_graded._results.gating import gate
 from polars_graded._results.paper_tables import paper_table
 from polars_graded._results.result_files import write_results
 
@@ -33,7 +33,7 @@ _FUNCTIONS: tuple[Any, ...] = (
     *(join_judgments, overview, side_by_side, evaluate, similarity, fuse, agreement),
     catalogue,
     *(summarise, compare, differences, compare_segments, rank_strategies),
-    *(gate, assert_no_worse, paper_table, report, write_results),
+    *(gate, paper_table, report, write_results),
 )
 METHODS: dict[str, Callable[..., Any]] = {each.__name__: each for each in _FUNCTIONS}
 """Functions whose first argument is a frame."""

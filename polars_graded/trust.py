@@ -15,7 +15,6 @@ from polars_graded._results.reliability import (
     power_curve,
     queries_needed,
     rank_correlation,
-    swap_rate,
 )
 from polars_graded._results.unjudged import unjudged_bounds
 
@@ -26,7 +25,6 @@ __all__ = [
     "prediction_powered_means",
     "queries_needed",
     "rank_correlation",
-    "swap_rate",
     "unjudged_bounds",
 ]
 

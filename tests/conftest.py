@@ -185,10 +185,10 @@ def charts_undrawn() -> Iterator[None]:
 
     Tests of the numbers and sentences of reports write hundreds.
     """
-    from polars_graded._report import figures, parts
+    from polars_graded._report import parts
 
     with pytest.MonkeyPatch.context() as patch:
-        figure = figures.Figure("none", "none", False)
-        patch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
+        figure = parts.Figure("none", "none", False)
+        patch.setattr(parts.Figures, "draw", lambda *_, **__: figure)
         patch.setattr(parts, "charts", MagicMock())
         yield

@@ -13,14 +13,17 @@ import polars as pl
 from scipy.optimize import brentq
 
 from polars_graded import rank_strategies
-from polars_graded._results.gating import FAILING_VERDICTS, PASSING_VERDICTS, Limits, decide_pairs
+from polars_graded._results.gating import PASSING_VERDICTS, Limits, decide_pairs
 from polars_graded._results.measure_values import MeasureMatrix, Pairs
 from polars_graded._results.significance import Options, run_test
+from polars_graded._sentences.gates import BEYOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MARGIN, LEVEL = 0.01, 0.05
+
+FAILING_VERDICTS = ("worse", BEYOND)
 
 RANKS = np.array([[1, 2], [2, 1], [1, 3], [3, 1], [2, 3], [3, 2], [1, 10], [10, 1]])
 """The first relevant document moves from one rank to another."""
@@ -127,7 +130,7 @@ def stopped_of_few(kind, queries, changes):
     """Return the share of changes without an effect that are stopped as worse."""
     rng = np.random.default_rng([zlib.crc32(kind.encode()), queries])
     found = verdicts(FEW_KINDS[kind](rng, 0, (changes, queries)), 1)
-    return float(np.isin(found, FAILING_VERDICTS[:2]).mean())
+    return float(np.isin(found, FAILING_VERDICTS).mean())
 
 
 def passed_of_skewed(kind, queries, changes):
@@ -144,7 +147,7 @@ def wrong_of_rare(share, change, queries, changes):
     verdict is wrong if it passes a loss of the margin or stops a change without an effect.
     """
     rng = np.random.default_rng([round(1000 * share), round(-10 * change) % 100, queries])
-    effect, wrong = (-MARGIN, PASSING_VERDICTS) if change < 0 else (0, FAILING_VERDICTS[:2])
+    effect, wrong = (-MARGIN, PASSING_VERDICTS) if change < 0 else (0, FAILING_VERDICTS)
     small = (effect - share * change) / (1 - share) + 0.01 * rng.normal(size=(changes, queries))
     is_rare = rng.random((changes, queries)) < share
     found = verdicts(np.where(is_rare, change, small), 1)
@@ -193,7 +196,7 @@ def shares(kind, effect, queries, measures, changes):
     for number in range(measures):
         drawn = KINDS[kind](rng, effect if number == 0 else 0, (changes, queries))
         found = verdicts(drawn, measures)
-        stopped |= np.isin(found, FAILING_VERDICTS[:2])
+        stopped |= np.isin(found, FAILING_VERDICTS)
         if number == 0:
             touched = drawn.any(axis=1)
             passes = np.isin(found, PASSING_VERDICTS) & touched
@@ -238,7 +241,7 @@ def shares_of_clusters(clusters, size, changes, worlds):
             found = verdicts(worse + MARGIN, 1, given)
             pairs = pair_differences(worse + MARGIN, given)
             p = run_test(pairs, Options("t", "none")).p
-            shares = passed, np.isin(found, FAILING_VERDICTS[:2]), p <= LEVEL
+            shares = passed, np.isin(found, FAILING_VERDICTS), p <= LEVEL
             wrong[:3, place] += [share.sum() / changes for share in shares]
     for _ in range(worlds // 100):
         numbers = draw_clusters(rng, clusters, size)
@@ -286,7 +289,7 @@ def shares_of_weights(kind, queries, changes):
         p = run_test(pair_differences(same[:n], weights=weights), options).p
         found.append(np.mean(p <= LEVEL))
     passed = np.isin(verdicts(worse, 1, weights=weights), PASSING_VERDICTS).mean()
-    stopped = np.isin(verdicts(same, 1, weights=weights), FAILING_VERDICTS[:2]).mean()
+    stopped = np.isin(verdicts(same, 1, weights=weights), FAILING_VERDICTS).mean()
     return [*found, passed, stopped]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from helpers import needed
 
 from polars_graded import charts, evaluate, side_by_side
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -137,6 +139,20 @@ def test_documents_stand_where_side_by_side_has_them(seed):
     table = side_by_side(frame, 7, n=10)
     assert rows.sort("rank")["doc"].to_list() == table["score"].to_list()
     assert rows.sort("rank")["grade"].to_list() == table["grade of score"].to_list()
+
+
+@pytest.mark.parametrize(("width", "texts"), [(None, "cut"), (1400, "whole")])
+def test_ids_that_begin_alike_differ_on_their_tiles(width, texts):
+    vl_convert = needed("vl_convert")
+    ids = [f"clueweb09-enwp01-{n:05d}-{n * 7:05d}" for n in range(6)]
+    scores = {name: range(6, 0, -1) for name in BOTH}
+    frame = pl.DataFrame({"query": "q", "doc": ids, "grade": 1, **scores})
+    chart = charts.rankings(frame, "q", by=BOTH, n=6)
+    chart = chart if width is None else chart.properties(width=width)
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    drawn = {text for text in re.findall(r"<text[^>]*>([^<]*)<", svg) if "clueweb" in text}
+    assert len(drawn) == len(ids)
+    assert all(("…" in text) == (texts == "cut") for text in drawn)
 
 
 def test_relevant_documents_that_were_missed_stand_below_the_line():

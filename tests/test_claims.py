@@ -16,7 +16,16 @@ from report_page import Report
 from results import frame_of, of_few
 from scipy.stats import ttest_rel
 
-from polars_graded import charts, compare, evaluate, rank_strategies, report, summarise
+from polars_graded import (
+    charts,
+    compare,
+    datasets,
+    evaluate,
+    rank_strategies,
+    report,
+    similarity,
+    summarise,
+)
 from polars_graded._results.significance import TESTS
 from polars_graded.trust import unjudged_bounds
 
@@ -109,10 +118,14 @@ def means_by(frame, measure):
 
 
 def directions(comparison):
-    """Return how many differences are above 0 and below by p, and how many tests left open."""
+    """Return how many differences are above 0 and below by p, and how many tests left open.
+
+    A difference that is 0 in every query is neither.
+    """
     found = [row["difference"] for row in comparison.rows(named=True) if is_settled(row)]
     up = sum(difference > 0 for difference in found)
-    return up, len(found) - up, comparison["p_corrected"].count() - len(found)
+    equal = comparison.filter(pl.col("ties") == pl.col("queries"), p_corrected=1).height
+    return up, len(found) - up, comparison["p_corrected"].count() - len(found) - equal
 
 
 def is_settled(row):
@@ -123,6 +136,8 @@ def named_test(table, *, alone):
     """What a title says of the test: that there is none if there is one query."""
     if table["queries"].max() == 1:
         return "only one query"
+    if "untested" in table.columns and table["untested"].min() == table.height - 1:
+        return "not tested"
     return "paired t test" if alone else "paired t test, Holm"
 
 
@@ -134,6 +149,7 @@ def beside_a_baseline(title, comparison):
         side = "better" if better else "worse"
         one, other = comparison.select("strategy", "baseline").row(0)
         expected = f"{one} is {side} than {other} ({test})"
+        expected = expected if better or worse else f"{one} equals {other} in every query ({test})"
         if undecided:
             expected = f"Undecided whether {one} is better than {other} ({test})"
         if not comparison["p_corrected"].count():
@@ -164,7 +180,8 @@ def assert_untested_counted(title, comparison):
 
 def all_pairs(title, comparison):
     """Read a title about all pairs."""
-    settled, n = sum(directions(comparison)[:2]), comparison["p_corrected"].count()
+    (up, down, undecided), n = directions(comparison), comparison["p_corrected"].count()
+    settled = up + down
     assert title.endswith(f" ({named_test(comparison, alone=False)})")
     if not n:
         assert title.startswith(f"None of {comparison.height} differences is tested ")
@@ -174,7 +191,7 @@ def all_pairs(title, comparison):
         assert re.match(rf"(None of {n}|No)( tested)? differences? is significant\b", title)
     else:
         assert amount(title[0].lower() + title[1:]) == (settled, n)
-        assert int((re.search(r", (\d+) undecided", title) or [0, 0])[1]) == n - settled
+        assert int((re.search(r", (\d+) undecided", title) or [0, 0])[1]) == undecided
 
 
 def forest(seed):
@@ -363,6 +380,36 @@ def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
 
 
 # Words and lines of titles.
+
+
+TESTED = [[0.75, 0.5, 1.0, 0.75], [0.5, 0.25, 0.75, 0.5], [0.25, 0.0, 0.25, 0.25]]
+"""The first differs from the second by a quarter in every query, which the t test cannot test."""
+
+
+def test_strategies_that_are_equal_in_every_query_are_not_undecided():
+    frame = frame_of({"a": TESTED[0], "b": TESTED[0]})
+    comparison = compare(frame, baseline="a")
+    title = said(charts.comparison_forest(comparison))
+    assert title == "b equals a in every query (paired t test)"
+
+
+@pytest.mark.filterwarnings("ignore:.* the same in every query")
+def test_ranks_say_which_differences_were_not_tested():
+    """The differences from b are a quarter in every query, and a and c are equal."""
+    ranks = rank_strategies(frame_of({"a": TESTED[0], "b": TESTED[1], "c": TESTED[0]}))
+    assert dict(ranks.select("strategy", "untested").rows()) == {"a": 1, "c": 1, "b": 2}
+    chart = charts.strategy_ranks(ranks).to_dict()
+    assert "2 differences not tested" in " ".join(chart["title"]["subtitle"])
+    assert "same letter: not significant or not tested" in str(chart)
+    title = said(charts.strategy_ranks(rank_strategies(frame_of({"a": TESTED[0], "b": TESTED[1]}))))
+    assert title == "No strategy is clearly first, both may be: a and b (not tested)"
+
+
+def test_the_strategies_of_similarities_are_pairs():
+    frame = datasets.example(6)
+    means = summarise(similarity(frame, "rbo", by=["strong", "fair", "weak"]))
+    title = said(charts.strategy_bars(means))
+    assert title == "Mean rank-biased overlap of 3 pairs of strategies"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from polars.testing import assert_frame_equal
 
 import polars_graded as pg
 from polars_graded import (
-    assert_no_worse,
     compare,
     compare_segments,
     gate,
@@ -130,7 +129,6 @@ FUNCTIONS = {
     for name, function, given in (
         ("power_curve", trust.power_curve, {}),
         ("order_stability", trust.order_stability, {"sizes": [7, 20], "samples": 50}),
-        ("swap_rate", trust.swap_rate, {"sizes": 9, "samples": 50, "width": 0.5}),
     )
 }
 """Functions that return a table and take clusters."""
@@ -185,7 +183,7 @@ def test_clusters_of_equal_size_are_averaged_first(name):
     columns += ("simultaneous_low", "simultaneous_high", "probability_better")
     if name == "summarise":  # the deviation is that of all queries
         columns = tuple(each for each in columns if each != "std")
-    columns += ("power", "smallest_difference", "p_corrected", "tau", "tau_low", "swap_rate")
+    columns += ("power", "smallest_difference", "p_corrected", "tau", "tau_low")
     same = [each for each in columns if each in plain.columns]
     assert_frame_equal(clustered.select(same), plain.select(same), rel_tol=1e-9, abs_tol=1e-12)
     if "queries" in plain:
@@ -244,11 +242,10 @@ def test_a_gate_needs_clusters_if_no_column_identifies_a_query():
         "alone, got 40 values of 'term' for 120 queries.*cluster='term' counts all.*"
         "cluster=\\['term', 'device'\\] counts each query as independent"
     )
-    for decide in (gate, assert_no_worse):
-        with pytest.raises(ValueError, match=message):
-            decide(results.drop("land"), "ap", baseline="s0")
-        with pytest.raises(ValueError, match=message):
-            decide(results, "ap", baseline="s0", **KEYS)
+    with pytest.raises(ValueError, match=message):
+        gate(results.drop("land"), "ap", baseline="s0")
+    with pytest.raises(ValueError, match=message):
+        gate(results, "ap", baseline="s0", **KEYS)
     older = results.filter(strategy="s0")
     with pytest.raises(ValueError, match=message):
         gate(results, "ap", baseline=older, **KEYS)

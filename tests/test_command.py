@@ -146,8 +146,10 @@ def test_runs_have_the_values_and_warnings_of_python(command):
         expected = pg.evaluate(judged_runs("main", "noise", "loss"), MEASURES, strategy="strategy")
     assert_values("values.csv", expected)
     assert len(err.splitlines()) == len(caught) > 0
+    files = {"`run`": "main.run, noise.run, loss.run", "`judgments`": "qrels.txt"}
     for each in caught:
-        assert str(each.message).split("\n")[0] in err
+        sentence = str(each.message).split("\n")[0]
+        assert re.sub("`[a-z]+`", lambda name: files[name[0]], sentence) in err
 
 
 def test_letor_files_have_the_values_of_evaluate(command, data):
@@ -241,17 +243,6 @@ def test_a_query_without_a_relevant_document_has_the_passed_value(text, value, c
     assert column(out, "queries") == [399 if value is None else 400] * 3
 
 
-def test_curves_have_a_table_of_their_means(command):
-    out, _ = command("evaluate", "rows.csv", "--by", "main", "--measure", "dcg_curve@3")
-    with warnings.catch_warnings(action="ignore"):
-        frame = pl.read_parquet("rows.parquet")
-        values = pg.evaluate(frame, "dcg_curve@3", by="main").explode("dcg_curve@3")
-    ranks = pl.int_range(pl.len()).over("query").alias("rank")
-    expected = values.group_by(ranks, maintain_order=True).agg(pl.col("dcg_curve@3").mean())
-    assert column(out, "rank") == [1, 2, 3]
-    assert column(out, "dcg_curve@3") == approximately(expected["dcg_curve@3"])
-
-
 def test_grades_of_people_and_of_a_model(command):
     people = Path("qrels.txt").read_text().splitlines(keepends=True)[: 100 * 20]
     Path("people.txt").write_text("".join(people))
@@ -259,6 +250,39 @@ def test_grades_of_people_and_of_a_model(command):
     files += ("--measure", "ap")
     out, _ = command("evaluate", *files)
     assert {row[0] for row in cells(out)[1:]} == {"people", "model"}
+    # Functions that take one grader name the option that selects it.
+    for subcommand in ("gate", "report"):
+        call = (subcommand, *files, "--baseline", "main", "--ties", "doc")
+        _, err = command(*call, status=2)
+        option = re.search(r"(--grade) '?(\w+)'? selects", err)
+        with suppress(SystemExit):  # whatever the verdict
+            main([*call, *option.groups()])
+    assert "of people" not in err
+    assert Path("report.html").exists()
+
+
+def test_a_fused_table_is_evaluated_as_the_error_says(command):
+    command("fuse", "main.run", "loss.run", "-o", "fused.csv", "fused.run")
+    _, err = command("evaluate", "fused.csv", status=2)
+    assert "pass judgments as --qrels with the columns of scores as --by" in err
+    measured = ("--qrels", "qrels.txt", "--measure", "ap", "--ties", "doc")
+    out, _ = command("evaluate", "fused.csv", "--by", "fused", *measured)
+    assert column(out, "ap") == column(command("evaluate", "fused.run", *measured)[0], "ap")
+
+
+def test_a_repeated_document_is_named_by_its_lines(command):
+    lines = Path("main.run").read_text().splitlines()
+    Path("twice.run").write_text("\n".join([*lines, "", lines[2]]) + "\n")
+    _, err = command("evaluate", "--qrels", "qrels.txt", "twice.run", status=2)
+    place = "got 'd2' of query 'q0' in lines 3, 8002"
+    assert f"twice.run must have each document of a query once, {place}" in err
+
+
+def test_ids_of_each_side_are_shown_if_no_query_is_common(command):
+    rewritten("qrels.txt", r"^q", r"topic-")
+    _, err = command("evaluate", "--qrels", "qrels.txt", "main.run")
+    assert "no query of main.run is in qrels.txt, got 'q0', " in err
+    assert "and 'topic-0', " in err
 
 
 def test_compare_prints_and_writes_what_compare_returns(command):
@@ -373,7 +397,7 @@ def test_the_exit_status_of_a_gate_says_undecided_and_wrong_calls(command, relea
     _, err = command(*gated("main.run"), status=2)
     assert "--baseline" in err
     _, err = command(*gated(*files), "--margin", "-1", status=2)
-    assert "`margin` must be at least 0" in err
+    assert "--margin must be at least 0" in err
     before = Path(release).read_bytes()
     call = gated("loss.run", "--baseline", release)
     _, err = command(*call, "-o", release, status=2)
@@ -470,7 +494,15 @@ WRONG = {
     "No such file or directory: absent/v.csv": ("evaluate", "-o", "absent/v.csv"),
     "must not be an input": ("evaluate", "rows.csv", "--by", "main", "-o", "rows.csv"),
     "has no column 'score'": ("evaluate", "rows.csv"),
-    "pass the judgments of runs as --qrels": ("evaluate", "main.run"),
+    "pass judgments as --qrels, or the column of grades as --grade": ("evaluate", "main.run"),
+    "got files without rows": ("evaluate", "--qrels", "qrels.txt", "blank.run"),
+    "must have its own name": ("evaluate", *("--qrels", "qrels.txt") * 2, "main.run"),
+    "qrels.run must have each document of a query once, got 'd1' of query 'q1' in lines 1, 2": (
+        *("evaluate", "--qrels", "qrels.run", "main.run"),
+    ),
+    "--grade names the column, or pass --qrels": (
+        *("similarity", "main.run", "loss.run", "--measure", "relevant_entered@3"),
+    ),
     "--qrels needs files of runs": ("evaluate", "--qrels", "qrels.txt"),
     "Unknown option: --max-grade": ("similarity", "rows.csv", "--max-grade", "3"),
     "must name files, got the folder 'folder'; 'folder/*'": ("evaluate", "folder"),
@@ -481,16 +513,23 @@ WRONG = {
     "such as overlap@10, got only curves": ("similarity", "--measure", "overlap_curve@5"),
     "such as ndcg@10, got only curves": ("compare", "--measure", "dcg_curve@5"),
     "no column 'main,loss'": ("compare", "rows.csv", "--by", "main,loss"),
-    "--weights must name a column of the rankings, got 'traffic'": (*OF_WEIGHTS, "traffic"),
+    "no column 'traffic'; it has query, doc, grade, main, noise, loss; --weights names the": (
+        *OF_WEIGHTS,
+        "traffic",
+    ),
+    "--segments names the column": (*OF_WEIGHTS[:-1], "--segments", "traffic"),
+    "did you mean 'query'?": (*OF_WEIGHTS[:-1], "--cluster", "quer"),
     "'grade' must have one value per query": (*OF_WEIGHTS, "grade"),
-    "fuse needs a file to write: --output fused.run": ("fuse", "rows.csv", "--by", "main", "loss"),
+    "--output": ("fuse", "rows.csv", "--by", "main", "loss"),
 }
 
 
 @pytest.mark.parametrize("sentence", WRONG)
 def test_an_error_is_one_sentence_without_a_table(sentence, command):
     Path("bad.run").write_text("q1 Q0 d1 1 2 a\nq1 Q0 d2\n")
+    Path("qrels.run").write_text("q1 0 d1 1\nq1 0 d1 2\n")
     Path("empty.csv").write_text("")
+    Path("blank.run").write_text("\n")
     Path("folder").mkdir()
     out, err = command(*WRONG[sentence], status=2)
     assert out == ""

@@ -54,7 +54,6 @@ OF_RESULTS = {
     "queries_needed": trust.queries_needed,
     "power_curve": trust.power_curve,
     "order_stability": trust.order_stability,
-    "swap_rate": trust.swap_rate,
     "rank_correlation": trust.rank_correlation,
     "precision_histogram": lambda f, **o: charts.precision_histogram(f, "ap", "a", "b", **o),
     "comparison_forest": lambda f, **o: charts.comparison_forest(pg.compare(f, **o)),

@@ -13,7 +13,7 @@ import scipy.stats
 from book_tables import table_after
 from polars.testing import assert_frame_equal
 
-from polars_graded import assert_no_worse, compare, evaluate, gate
+from polars_graded import compare, evaluate, gate
 from polars_graded._results.gating import PASSING_VERDICTS
 from polars_graded._sentences.gates import BEYOND, WITHIN, find_unseen_percentage
 
@@ -261,7 +261,7 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
     rows = rankings(np.random.default_rng(1))
     new, old = measured(rows), measured(rows, **OLD)
     few = old.head(3)
-    sentence = "`baseline` lacks 22 of the 25 queries of `per_query` (003, 004, 005, ...)"
+    sentence = "`baseline` lacks 22 of the 25 queries of `per_query` ('003', '004', '005', ...)"
     with pytest.raises(ValueError, match=re.escape(sentence)) as refused:
         gate(new, baseline=few)
     assert "missing='drop' allows it" in str(refused.value)
@@ -277,7 +277,7 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
         ValueError, match="`baseline` must have queries in common with `per_query`, got none"
     ):
         gate(new, baseline=old.with_columns(pl.col("query") + "x"))
-    with pytest.raises(ValueError, match="`per_query` must have at least one query, got none"):
+    with pytest.raises(ValueError, match=r"in common .* got none: none in `per_query`"):
         gate(new.clear(), baseline=old)
 
 
@@ -381,7 +381,7 @@ def test_ids_of_another_type_are_refused():
     frame = per_query(np.random.default_rng(1), 30)
     old, new = (frame.filter(strategy=name) for name in ("main", "new"))
     halves = old.with_columns(pl.col("query") + 0.4)
-    with pytest.raises(ValueError, match=r"'query' must have one type .* got Int64 and Float64"):
+    with pytest.raises(ValueError, match=r"in common .* got none: '0', .* and '0.4', '1.4'"):
         gate(new, baseline=halves)
     narrow = old.with_columns(pl.col("query").cast(pl.Int8))
     assert gate(new, baseline=narrow)["queries"].item() == 30
@@ -398,23 +398,6 @@ def test_ids_of_another_type_are_refused():
 def test_what_cannot_be_held_against_each_other_is_refused(options, sentence):
     with pytest.raises(ValueError, match=sentence):
         gate(per_query(np.random.default_rng(1)), "ap", **options)
-
-
-def test_one_line_of_a_test_fails_with_the_sentences():
-    rng = np.random.default_rng(5)
-    worse = per_query(rng, 200, ("ap", "recall@9"), shift=-0.2)
-    sentences = gate(worse, baseline="main")["sentence"]
-    with pytest.raises(AssertionError) as failed:
-        assert_no_worse(worse, baseline="main", undecided=True)
-    lines = str(failed.value).splitlines()
-    assert max(map(len, lines)) <= 79
-    assert re.sub(r"\n +", " ", str(failed.value)) == "\n".join(sentences)
-    # pytest shows the line of the test, and not the inside of the package.
-    assert failed.traceback[-1].locals["__tracebackhide__"]
-    few = per_query(rng, 4)
-    with pytest.raises(AssertionError, match="undecided"):
-        assert_no_worse(few, baseline="main")
-    assert_no_worse(few, baseline="main", undecided=True)
 
 
 OTHER_SIZES = [(10, 5), (200, 5), (1000, 1)]

@@ -101,7 +101,6 @@ REFUSED = {
     "other queries": (RUN.with_columns(query=pl.col("query").str.slice(1)), JUDGMENTS),
     "null in the run": (RUN.with_columns(in_one_query("doc", None)), JUDGMENTS),
     "null in judgments": (RUN, JUDGMENTS.with_columns(in_one_query("doc", None))),
-    "strategies": (RUN.with_columns(strategy=pl.col("query").replace({"q5": "y"})), JUDGMENTS),
     "a null strategy": (
         RUN.with_columns(strategy=pl.lit("x")).with_columns(in_one_query("strategy", None)),
         JUDGMENTS,

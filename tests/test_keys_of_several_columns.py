@@ -126,16 +126,12 @@ RESULTS = {
     "paper_table": of_results(pg.paper_table, "ap"),
     "rank_strategies": of_results(pg.rank_strategies, "ap"),
     "summarise": of_results(pg.summarise, "ap", segments="half"),
-    "assert_no_worse": of_results(
-        pg.assert_no_worse, "ap", baseline="a", margin=0.9, undecided=True
-    ),
     "order_stability": of_results(trust.order_stability, "ap", sizes=[5, 10], samples=20),
     "prediction_powered_differences": of_graders(trust.prediction_powered_differences),
     "prediction_powered_means": of_graders(trust.prediction_powered_means),
     "power_curve": of_results(trust.power_curve, "ap", queries=[10, 20]),
     "queries_needed": of_results(trust.queries_needed, "ap"),
     "rank_correlation": of_results(trust.rank_correlation, "ap", "ndcg@3"),
-    "swap_rate": of_results(trust.swap_rate, "ap", sizes=[5], samples=20),
     "charts.dcg_curves": of_results(charts.dcg_curves, "dcg_curve@4", confidence=0.9),
     "charts.recall_precision_curves": of_results(charts.recall_precision_curves, confidence=0.9),
     "charts.explore": of_results(charts.explore, measure="ap", **PAIR),
@@ -243,7 +239,7 @@ WITHOUT_INTERVALS = {
 }
 """Functions of results that state no interval, no test and no verdict."""
 
-REFUSES = {"assert_no_worse", "gate"}
+REFUSES = {"gate"}
 """Functions that refuse queries that may depend on each other."""
 
 

@@ -74,7 +74,6 @@ CALLS = {
         for key in ("query", "strategy")
         for function, options in (
             (pg.trust.order_stability, {"sizes": 1, "samples": 2}),
-            (pg.trust.swap_rate, {"sizes": 1, "samples": 2}),
             (pg.trust.power_curve, {"queries": [5]}),
             (pg.trust.queries_needed, {}),
         )

@@ -338,6 +338,8 @@ def parsed(read, data: bytes) -> tuple[list[tuple[object, ...]], int]:
     lines = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
     if wrong := next((n for n, raw in enumerate(lines, 1) if "\ufffd" in replaced(raw)), 0):
         return [], wrong  # bytes are decoded before lines are parsed
+    if with_return := next((n for n, raw in enumerate(lines, 1) if has_return(raw)), 0):
+        return [], with_return  # ends of lines are checked before fields, too
     outcomes = [parsed_at(read, lines, at_tabs=at_tabs) for at_tabs in (True, False)]
     if read is read_letor or b"\t" not in data:
         return outcomes[1]
@@ -351,13 +353,16 @@ def replaced(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
+def has_return(raw: bytes) -> bool:
+    line = raw.rstrip(b"\r").strip(b" \t")
+    return b"\r" in line and not line.startswith(b"#")
+
+
 def parsed_at(read, lines, *, at_tabs):
     rows = []
     for number, raw in enumerate(lines, 1):
         try:
             line = raw.decode().rstrip("\r").strip(" \t")
-            if "\r" in line:
-                return rows, number
             if not line or line.startswith("#"):
                 continue
             row = PARSERS[read](line, at_tabs=at_tabs)

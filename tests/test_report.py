@@ -25,7 +25,7 @@ from polars_graded import (
     report,
     summarise,
 )
-from polars_graded._report import figures
+from polars_graded._report import parts
 from polars_graded._sentences import format_p, format_percent
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def made(tmp_path: Path) -> Callable[..., Report]:
 @pytest.fixture
 def undrawn(monkeypatch) -> None:
     """Charts take most of the time of a report."""
-    figure = figures.Figure("none", "none", is_filled=False)
-    monkeypatch.setattr(figures.Charts, "draw", lambda *_, **__: figure)
+    figure = parts.Figure("none", "none", is_filled=False)
+    monkeypatch.setattr(parts.Figures, "draw", lambda *_, **__: figure)
 
 
 def close(value: Any) -> Any:
@@ -228,7 +228,6 @@ def test_each_chart_and_table_has_a_name_for_screen_readers(page):
 
 
 def test_the_number_of_histograms_is_limited_and_said(made, monkeypatch):
-    from polars_graded._report import parts
 
     monkeypatch.setattr(parts, "MAX_HISTOGRAMS", 4)
     frame = frame_of(drawn(9, 4)).with_columns(ndcg=pl.col("ap") / 2)
@@ -249,7 +248,7 @@ def test_rankings_are_drawn_of_the_queries_with_the_largest_differences(page, pe
     assert page.queries[:4] == [*map(str, dict.fromkeys(expected))][:4]
     [chart] = page.figures(id="rankings")
     public = charts.rankings(
-        ranked, int(page.queries[0]), "ndcg@10", n=10, by=["strong", "fair", "weak"], title="title"
+        ranked, int(page.queries[0]), "ndcg@10", n=10, by=["strong", "fair", "weak"], titles="title"
     )
     shown = [
         (row["strategy"], row["doc"])

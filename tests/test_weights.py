@@ -307,7 +307,6 @@ TABLES_OF_SAMPLES: dict[str, Any] = {
     "queries_needed": trust.queries_needed,
     "power_curve": partial(trust.power_curve, queries=[20, 50]),
     "order_stability": partial(trust.order_stability, sizes=[10, 20], samples=50),
-    "swap_rate": partial(trust.swap_rate, sizes=[10], samples=50, width=0.1),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +14,7 @@ from polars_graded._drawing.style import (
     LETTER_WIDTH,
     drop_default_colours,
     replace_labels,
+    wrap_text,
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._results.keys import collect_column_names
@@ -33,9 +33,6 @@ half of such a label extends beyond the panel. Two half labels fit between two p
 MAX_TITLE_LINE_LETTERS, MAX_NOTE_LINE_LETTERS = 56, 90
 """Maximum numbers of letters of a line of a title, and of a line below it, above a chart of the
 usual size."""
-
-NO_BREAK = "\N{NO-BREAK SPACE}"
-"""Space at which no line ends."""
 
 
 class Configurable:
@@ -216,13 +213,6 @@ def add_title(chart: Any, headline: str, notes: Iterable[str] = ()) -> None:
     text: Any = lines if len(lines) > 1 else headline
     chart.title = alt.TitleParams(text, anchor="start", fontSize=13, **options)
     chart.description = f"{headline}. {note}" if note else headline
-
-
-def wrap_text(text: str, max_letters: int) -> list[str]:
-    """Wrap a text into lines, none of which ends inside of parentheses."""
-    joined = re.sub(r"\([^()]*\)", lambda part: part[0].replace(" ", NO_BREAK), text)
-    lines = textwrap.wrap(joined, max_letters, break_on_hyphens=False, break_long_words=False)
-    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _has_names(layers: Sequence[alt.Chart]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Any, Literal, TypeAlias
@@ -325,14 +326,32 @@ def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 
+# Texts
+
+LETTER_WIDTH = 6
+"""Mean width of a letter of the title of an axis, in pixels."""
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Space at which no line ends."""
+
+
+def keep_together(text: str) -> str:
+    """Return a text inside of which no line ends."""
+    return text.replace(" ", NO_BREAK)
+
+
+def wrap_text(text: str, max_letters: int) -> list[str]:
+    """Wrap a text into lines, none of which ends inside of parentheses."""
+    joined = re.sub(r"\([^()]*\)", lambda part: keep_together(part[0]), text)
+    lines = textwrap.wrap(joined, max_letters, break_on_hyphens=False, break_long_words=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
 # Ends and ticks of axes
 
 
 AxisEnds: TypeAlias = tuple[float, float]
 """The values at the start and at the end of an axis."""
-
-LETTER_WIDTH = 6
-"""Mean width of a letter of an axis title, in pixels."""
 
 MAX_PAIR_LABEL_LETTERS = MAX_NAME_LETTERS // 2 + 2
 """Maximum number of letters of each of the two names of a pair."""
@@ -431,18 +450,6 @@ def build_pairs_axis(table: pl.DataFrame, pairs: list[str]) -> alt.Y:
     labels = dict(table.with_columns(short).select("pair", label).unique().rows())
     axis = order_axis(pairs, labelLimit=600, labelExpr=replace_labels(labels))
     return alt.Y("pair:N", title=None, **axis)
-
-
-def fill_lines(parts: Sequence[str], limit: int) -> list[str]:
-    """Return the lines of the title of an axis of `limit` pixels.
-
-    A line contains as many parts as fit.
-    """
-    lines = [parts[0]]
-    for part in parts[1:]:
-        line = f"{lines[-1]} {part}"
-        lines = [*lines[:-1], line] if LETTER_WIDTH * len(line) <= limit else [*lines, part]
-    return lines
 
 
 def build_means_axis(field: str, title: Any) -> alt.X:

@@ -15,7 +15,6 @@ import re
 import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn, TypeAlias
 
@@ -54,8 +53,6 @@ MAX_EXACT = 2**53
 
 TIMES = (10**8, 10**10)
 """Seconds since 1970, of the years 1973 to 2286. Numbers that all lie between are no grades."""
-
-STRAY_RETURN = r"a line ends in \n or \r\n, got \r within it"
 
 REST = "rest"
 """Column of the text behind the last field."""
@@ -144,8 +141,8 @@ class LineFormat(NamedTuple):
     def forms(self) -> str:
         """Return the formats of all files that the reader reads, for error messages."""
         return (
-            f"lines of {' '.join(self.fields)}, a table with columns such as query-id, corpus-id "
-            f"and {self.number}, or JSON such as {{query: {{doc: {self.number}}}}}"
+            f"lines of {' '.join(self.fields)}, a table whose first line names its columns, such "
+            f"as 'query,doc,{self.number}', or JSON such as {{query: {{doc: {self.number}}}}}"
         )
 
 
@@ -184,7 +181,9 @@ def parse_file(file: File, line_format: LineFormat) -> pl.DataFrame:
         return _parse_table(file.name, line_format, rule, read)
     for separator in "\t,; ":
         columns = _find_fields(_split_header(line, separator), line_format)
-        if {"query", "doc"} <= {*columns} and not {number, "rank"}.isdisjoint(columns):
+        has_number = not {number, "rank"}.isdisjoint(columns)
+        # Between blanks, "query" and "doc" may be ids; between commas, they are names.
+        if {"query", "doc"} <= {*columns} and (has_number or separator in ",;"):
             rule = "have the fields of its header in each line"
             read = partial(_read_table, content[first.start(1) :], separator)
             return _parse_table(file.name, line_format, rule, read)
@@ -212,8 +211,8 @@ def _find_fields(columns: Iterable[str], line_format: LineFormat) -> dict[str, s
 
 def _read_table(content: bytes, separator: str) -> pl.DataFrame:
     """Return the columns below a header, as texts."""
-    if separator == " ":  # any number of blanks
-        content = _squeeze(content, separator)
+    if separator == " ":  # any number of blanks and tabs
+        content = b"\n".join(b" ".join(line.split()) for line in content.split(b"\n"))
     quote = '"' if separator in ",;" else None
     table = pl.read_csv(content, separator=separator, quote_char=quote, infer_schema=False)
     texts = pl.all().str.strip_chars(" ")
@@ -310,8 +309,9 @@ def _parse_table(
         raise ValueError(msg) from None
     if table.is_empty():
         return _make_empty_table(line_format)
+    given_columns = table.columns
     columns = _find_fields(table.select(~cs.nested()).columns, line_format)
-    if line_format is JUDGMENT_LINES and {*columns} == {"query", "doc"} and len(table.columns) == 2:  # noqa: PLR2004
+    if line_format is JUDGMENT_LINES and {*columns} == {"query", "doc"} and len(given_columns) == 2:  # noqa: PLR2004
         table, columns = table.with_columns(grade=1.0), columns | {"grade": "grade"}
     table = table.select(pl.col(column).alias(field) for field, column in columns.items())
     is_of_ranks = line_format is RUN_LINES and "score" not in columns and "rank" in columns
@@ -322,7 +322,8 @@ def _parse_table(
     }
     for field, dtype in types.items():
         if field not in columns:
-            msg = f"{file} must have a column of {field!r}, got none\n\nHint: the formats are "
+            others = ", ".join(given_columns) or "none"
+            msg = f"{file} must have a column of {field!r}, got {others}\n\nHint: the formats are "
             raise ValueError(msg + line_format.forms)
         given_type = table.schema[field]
         if dtype == pl.String and not (
@@ -350,32 +351,29 @@ def _check_text(file: str, content: bytes) -> bytes:
         if not content.isascii():
             content.decode()
     except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start)
+        line = content.split(b"\n")[number].decode(errors="replace").strip(" \t\r")
         sentence = f"text must be UTF-8, got byte 0x{content[error.start]:02x}"
-        _refuse_at(file, content, error.start, sentence)
+        refuse_line(file, number + 1, sentence, line)
     return re.sub(rb"\r+(?=\n|$)", b"", content) if b"\r" in content else content
 
 
-def _check_returns(file: str, content: bytes) -> None:
-    """Raise if CR occurs within a line, whose end would count as text behind the last field."""
-    if (position := content.find(b"\r")) >= 0:
-        _refuse_at(file, content, position, STRAY_RETURN)
+def split_lines(file: str, content: bytes) -> pl.DataFrame:
+    """Return the `number` and the stripped text of each `line`, without blanks and comments.
 
-
-def _refuse_at(file: str, content: bytes, position: int, sentence: str) -> NoReturn:
-    """Raise for the line at a position."""
-    number = content.count(b"\n", 0, position)
-    line = content.split(b"\n")[number].decode(errors="replace").strip(" \t\r")
-    refuse_line(file, number + 1, sentence, line)
-
-
-def split_lines(content: bytes) -> pl.DataFrame:
-    """Return the `number` and the stripped text of each `line`, without blanks and comments."""
+    Raise if CR occurs within a line: as the end of a line, it would hide the lines behind it.
+    """
     # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
     lines = pl.read_lines(b"\n" + content, name="line", row_index_name="number").slice(1)
     lines = lines.with_columns(
         pl.col("number").cast(pl.Int64), pl.col("line").str.strip_chars(" \t")
     )
-    return lines.filter(pl.col("line") != "", ~pl.col("line").str.starts_with("#"))
+    lines = lines.filter(pl.col("line") != "", ~pl.col("line").str.starts_with("#"))
+    with_return = lines.filter(pl.col("line").str.contains("\r", literal=True))
+    if with_return.height:
+        sentence = r"a line ends in \n or \r\n, got \r within it"
+        refuse_line(file, *with_return.select("number", pl.lit(sentence), "line").row(0))
+    return lines
 
 
 def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = "") -> NoReturn:
@@ -400,70 +398,54 @@ def _parse_lines(
         and cells[-1].strip().isdecimal()
     ):
         line_format = MS_MARCO_LINES
-    malformed_rows = []
+    malformed_lines = []
     for separator in "\t " if "\t" in first_line else " ":
-        fields = _split_fields(content, line_format, separator)
-        index: Any = fields.select(_is_malformed(line_format).arg_true().first()).item()
-        if index is None:
-            _check_returns(file, content)
+        fields = _split_fields(file, content, line_format, separator)
+        malformed = fields.filter(_is_malformed(line_format))
+        if malformed.is_empty():
             rows = fields.select(line_format.fields).cast({line_format.number: pl.Float64})
             _check_last_field(file, rows, line_format)
             return rows
-        malformed_rows.append((index, fields.row(index, named=True), separator))
-    index, row, separator = max(malformed_rows, key=itemgetter(0))
-    number, line = split_lines(content).row(index)
-    _check_returns(file, b"\n".join(content.split(b"\n")[:number]))
-    hint = _hint_at_format(line, line_format) if index == 0 else ""
-    return refuse_line(file, number, _explain(line, row, line_format, separator), line, hint)
+        malformed_lines.append((malformed.row(0, named=True), separator))
+    row, separator = max(malformed_lines, key=lambda each: each[0]["number"])
+    line = row["line"]
+    hint = _hint_at_format(line, line_format) if line == first_line else ""
+    sentence = _explain(line, row, line_format, separator)
+    return refuse_line(file, row["number"], sentence, line, hint)
 
 
-def _split_fields(content: bytes, line_format: LineFormat, separator: str) -> pl.DataFrame:
-    """Return the fields of lines as texts, null where a line has too few of them."""
-    other = b" " if separator == "\t" else b"\t"
-    doubled = separator.encode() * 2  # Polars would not see the fields behind it
-    if other not in content and doubled not in content:
-        fields = _read_fields(content, line_format, separator)
+def _split_fields(
+    file: str, content: bytes, line_format: LineFormat, separator: str
+) -> pl.DataFrame:
+    """Return the fields of lines as texts, null where a line has too few of them.
+
+    If a line is malformed, the result also has the `number` and the text of each `line`.
+    """
+    names = [*line_format.fields, REST]
+    other, doubled = b" " if separator == "\t" else b"\t", separator.encode() * 2
+    if not any(mark in content for mark in (other, doubled, b"#", b"\r")):
+        # Polars reads single separators, those of most files, in a third of the time.
+        header = separator.join(names).encode()
+        fields = pl.read_csv(
+            b"%b\n%b" % (header, content),
+            separator=separator,
+            quote_char=None,
+            infer_schema=False,
+            truncate_ragged_lines=True,
+        )
         if not fields.select(_is_malformed(line_format).any()).item():
-            return fields  # most files, in a third of the time
-    content = _squeeze(content, separator)
-    while doubled in content:  # tabs around an empty field
-        content = content.replace(doubled, b"\t \t")
-    fields = _read_fields(content, line_format, separator)
-    if separator == "\t":
-        texts = pl.col(line_format.fields)
-        fields = fields.with_columns(pl.when(texts != " ").then(texts))
-    if separator == "\t" and "tag" in line_format.fields:
-        # A tag is a single word, since trec_eval ignores the text behind it.
-        fields = fields.with_columns(pl.col("tag").str.extract("^([^ ]+)"))
-    return fields
-
-
-def _read_fields(content: bytes, line_format: LineFormat, separator: str) -> pl.DataFrame:
-    """Return the fields of lines with single separators."""
-    header = separator.join([*line_format.fields, REST]).encode()
-    return pl.read_csv(
-        b"%b\n%b" % (header, content),
-        separator=separator,
-        quote_char=None,
-        comment_prefix="#" if b"#" in content else None,
-        infer_schema=False,
-        truncate_ragged_lines=True,
+            return fields
+    around = " *\t *" if separator == "\t" else "[ \t]+"
+    parts = pl.col("line").str.replace_all(around, separator).str.splitn(separator, len(names))
+    fields = split_lines(file, content).with_columns(
+        parts.struct.rename_fields(names).struct.unnest()
     )
-
-
-def _squeeze(content: bytes, separator: str) -> bytes:
-    """Return lines with single separators between their fields, and without blank lines."""
-    if separator == " ":
-        content = content.replace(b"\t", b" ")
-        doubled = [(b"  ", b" ")]
-    else:
-        doubled = [(b" \t", b"\t"), (b"\t ", b"\t")]
-    ends = [(b"\n" + each, b"\n") for each in (b"\t", b" ")]
-    ends += [(each + b"\n", b"\n") for each in (b" ", b"\t", b"\n")]
-    for old, new in (*doubled, *ends):
-        while old in content:
-            content = content.replace(old, new)
-    return content.strip(b" \t\n")
+    if separator == "\t":
+        fields = fields.with_columns(pl.when(pl.col(names) != "").then(pl.col(names)))
+        if "tag" in names:
+            # A tag is a single word, since trec_eval ignores the text behind it.
+            fields = fields.with_columns(pl.col("tag").str.extract("^([^ ]+)"))
+    return fields
 
 
 def _is_malformed(line_format: LineFormat) -> pl.Expr:
@@ -509,25 +491,11 @@ def _explain(line: str, fields: dict[str, Any], line_format: LineFormat, separat
 
 
 def _hint_at_format(line: str, line_format: LineFormat) -> str:
-    """Return a hint for a file whose first line is malformed.
-
-    The line is of another reader, or of a table whose header is missing or lacks a column.
-    """
+    """Return a hint for a file whose first line is malformed, such as one of another reader."""
     for reader, (name, pattern) in LINE_PATTERNS.items():
         if reader != line_format.reader and re.fullmatch(pattern, line):
             return f"\n\nHint: the line has the format of {name}; {reader}(paths) reads such lines"
-    needed = ("query", "doc", line_format.number)
-    separator = next((each for each in ",;\t" if each in line), None)
-    if separator is None and len(line.split()) != len(needed):
-        return f"\n\nHint: the formats are {line_format.forms}"
-    columns = _find_fields(_split_header(line, separator), line_format)
-    missing = [field for field in needed if field not in columns]
-    if len(missing) == len(needed):
-        header = (separator or " ").join(needed)
-        return f"\n\nHint: a first line {header!r} names the columns of a table"
-    others = {field: sorted({*NAMES[field][:5]} - {field}) for field in missing}
-    names = [f"{each} (or {', '.join(names)})" if names else each for each, names in others.items()]
-    return f"\n\nHint: the header lacks {' and '.join(names)}"
+    return f"\n\nHint: the formats are {line_format.forms}"
 
 
 def explain_number(name: str, text: str) -> str:
@@ -567,7 +535,7 @@ def parse_features(files: Iterable[File]) -> pl.DataFrame:
         content = _check_text(file.name, file.read())
         blocks += [
             _parse_block(file.name, block, lines_before)
-            for block in split_lines(content).iter_slices(BLOCK_LINES)
+            for block in split_lines(file.name, content).iter_slices(BLOCK_LINES)
         ]
         lines_before += content.count(b"\n") + (content[-1:] not in b"\n")
     return pl.concat(blocks, how="diagonal")
@@ -586,13 +554,12 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
         .cast({"index": pl.UInt16, "value": pl.Float64}, strict=False)
     )
     grade = pl.col("grade").cast(pl.Float64, strict=False)
-    has_return = pl.col("line").str.contains("\r", literal=True)
-    is_fine = (grade.abs().fill_null(MAX_EXACT) < MAX_EXACT) & ~has_return
+    is_fine = grade.abs().fill_null(MAX_EXACT) < MAX_EXACT
     is_feature = ((pl.col("index") > 0) & pl.col("value").is_finite()).fill_null(value=False)
     cell = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
     # `n_unique` takes a fraction of the time of `is_duplicated`.
-    are_distinct = features.select(cell.n_unique()).item() == features.height
-    is_wrong = ~is_feature if are_distinct else ~is_feature | cell.is_duplicated()
+    has_repeats = features.select(cell.n_unique()).item() < features.height
+    is_wrong = ~is_feature | cell.is_duplicated() if has_repeats else ~is_feature
     wrong_features = features.filter(is_wrong)
     first: Any = pl.concat([rows.filter(~is_fine)["row"], wrong_features["row"]]).min()
     if first is not None:
@@ -607,8 +574,6 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
 
 def _explain_features(row: dict[str, Any], wrong_features: list[str]) -> str:
     """Return the rule that a line of LETOR breaks."""
-    if "\r" in row["line"]:
-        return STRAY_RETURN
     if row["query"] is None:
         return "a line begins with a grade and qid:query"
     if not wrong_features:

@@ -423,22 +423,21 @@ def compute_added_by_rank(
     n: int,
     *,
     doc: str,
-    others: dict[str, str],
+    titles: str | None,
     **options: Any,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the documents of some queries, with what each adds at its rank, and the values.
 
     The first result has one row per query, strategy and document, with these columns: `query` (as
-    text), `strategy`, `rank` (null if the document was not retrieved), `doc`, `grade`, the keys of
-    `others`, and the Booleans `tied` and `relevant`. `adds` is the amount that the rank adds to the
-    measure. For measures with a gain, `gain` is the amount that the rank adds to the cumulated
-    gain. Both are null for documents not in the first n ranks. The second result has the `value`
-    of the measure for each `query` and `strategy`.
+    text), `strategy`, `rank` (null if the document was not retrieved), `doc`, `title` if there is a
+    column of `titles`, `grade`, the Booleans `tied` and `relevant`, and `adds`, the amount that the
+    rank adds to the measure, null for documents not in the first n ranks. The second result has the
+    `value` of the measure for each `query` and `strategy`.
     """
     check_whole_number("n", n)
     request, schema = Request.of(frame, [measure.name], **options), frame.collect_schema()
-    for argument, column in others.items():
-        check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
+    if titles is not None:
+        check_columns("frame", [check_column_name("titles", titles)], schema, argument="titles")
     doc = request.choose_document(doc, schema)
     check_comparable([doc], schema)
     rows = select_queries(request, frame, queries)
@@ -458,19 +457,16 @@ def compute_added_by_rank(
             pl.col(doc).alias("doc"),
             pl.col(request.grade).cast(pl.Float64).alias("grade"),
             (tied & pl.col(RETRIEVED_RANK).is_not_null()).alias("tied"),
-            *(pl.col(column).alias(argument) for argument, column in others.items()),
+            *([] if titles is None else [pl.col(titles).alias("title")]),
         )
         table = table.filter(~pl.all_horizontal(pl.col("rank", "grade").is_null()))
         if repeated := table.height - table.select("query", "doc").n_unique():
             msg = f"{doc!r} must name each document of a query once, got {repeated} repeated"
             raise ValueError(msg)
-        measures = [measure]
-        if "gain" in measure.options:
-            measures.append(Measure.of("cg", measure.n, gain=_format_gain(measure.options["gain"])))
         value = measure_one(measure, request.build_ranking(name)).alias("value")
         of_queries = ranked.group_by(query, maintain_order=True).agg(value)
         values.append(of_queries.insert_column(1, pl.lit(name).alias("strategy")))
-        added = _compute_added(table, request, measures, n)
+        added = _compute_added(table, request, measure, n)
         parts.append(table.join(added, on=["query", "rank"], how="left", maintain_order="left"))
     if not sum(part.height for part in parts):
         msg = "the query must have a document with a score or a grade, got none"
@@ -481,15 +477,8 @@ def compute_added_by_rank(
     return documents, pl.concat(values)
 
 
-def _format_gain(gain: Any) -> Any:
-    """Return a gain in the form that users pass; pairs become a mapping."""
-    return dict(gain) if isinstance(gain, tuple) else gain
-
-
-def _compute_added(
-    table: pl.DataFrame, request: Request, measures: list[Measure], n: int
-) -> pl.DataFrame:
-    """Return the amounts that each of the first n ranks adds to the measures.
+def _compute_added(table: pl.DataFrame, request: Request, measure: Measure, n: int) -> pl.DataFrame:
+    """Return the amount that each of the first n ranks adds to the measure.
 
     The amount of rank r is the value for the first r documents, minus the value for the first
     r - 1 documents. The other documents keep their grades but count as not retrieved, so that the
@@ -498,7 +487,6 @@ def _compute_added(
     ranking = replace(request.unsorted_ranking, grade=pl.col("grade")).ranked_by(
         ["kept"], descending=False
     )
-    names = ["adds", "gain"][: len(measures)]
     counts: Any = table.group_by("query").agg(pl.col("rank").count())["rank"].max()
     last = min(n, counts or 0)
     cuts = pl.DataFrame({"cut": range(last + 1)}, schema={"cut": pl.UInt32})
@@ -509,8 +497,8 @@ def _compute_added(
         cuts.join(table, how="cross")
         .with_columns(kept)
         .group_by("query", "cut")
-        .agg(measure_one(m, ranking).alias(name) for m, name in zip(measures, names, strict=True))
+        .agg(measure_one(measure, ranking).alias("adds"))
         .sort("query", "cut")
     )
-    added = pl.col(names).diff().over("query")
+    added = pl.col("adds").diff().over("query")
     return values.select("query", pl.col("cut").alias("rank"), added).filter(pl.col("rank") > 0)

@@ -7,8 +7,6 @@ their order. Rows of queries without judgments are dropped.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypedDict, Unpack, overload
 
 import polars as pl
@@ -29,9 +27,7 @@ from polars_graded._frames.tables import (
     Frame,
     build_judgment_table,
     build_run_table,
-    check_distinct,
     check_key_columns,
-    check_no_nulls,
     gather_subtopics,
 )
 from polars_graded._measuring.keywords import checks_call
@@ -47,11 +43,8 @@ N_RETRIEVED, N_FOUND = "polars_graded: retrieved", "polars_graded: found"
 none; and for a strategy and query, the number of retrieved documents and of judged ones among them.
 The prefix keeps them apart from the columns of callers."""
 
-MAX_EXAMPLES = 1000
-"""Maximum number of unjudged rows whose documents are kept as examples."""
-
-MAX_COMMON_SHARE = 0.05
-"""Matches count as few if at most this share of the documents match."""
+MAX_COMPARED_IDS = 1000
+"""Maximum number of documents whose ids are compared with those of judgments."""
 
 
 class _JoinOptions(TypedDict, total=False):
@@ -106,9 +99,9 @@ def join_judgments(
     grade
         The column of `judgments` that holds the grade. A null grade is no judgment.
     strategy
-        The column of `run` that identifies strategies. Without this argument, the run is one
-        ranking per query. For a mapping of runs, it names the column of the result, by default
-        "strategy".
+        The column of `run` that identifies strategies, by default "strategy", if the run has this
+        column; otherwise, the run is one ranking per query. For a mapping of runs, it names the
+        column of the result.
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
         subtopic. The result has one row per document with its highest grade, and a column
@@ -128,16 +121,15 @@ def join_judgments(
     ValueError
         If run and judgments write ids in different forms, so that no document is found. If a
         document occurs more than once for a query in `judgments`, or for a query and strategy in
-        `run`. If the run holds several strategies and `strategy` is None; if a query, document or
-        strategy is null; if another column is in both frames. Errors in the rows of a lazy run are
-        raised when the result is collected.
+        `run`. If a query, document or strategy is null; if another column is in both frames.
+        Errors in the rows of a lazy run are raised when the result is collected.
 
     Warns
     -----
     DataWarning
         If queries of the run have no judgment (they are left out), or strategies did not answer a
-        judged query (these count as failures). If run and judgments have hardly any document in
-        common.
+        judged query (these count as failures). If in most queries no retrieved document is
+        judged.
 
     See Also
     --------
@@ -174,20 +166,21 @@ def join_judgments(
     └──────────┴───────┴─────┴───────┴───────┘
     """
     query_columns = check_column_names("query", query)
-    query = ", ".join(query_columns)
-    if len(query_columns) > 1:
-        run, judgments = (
-            pack_query(argument, frames, query_columns, query)
-            for argument, frames in (("run", run), ("judgments", judgments))
-        )
-    for argument, name in (("doc", doc), ("grade", grade)):
-        check_column_name(argument, name)
-    if strategy is not None:
-        check_column_name("strategy", strategy)
+    passed = {"doc": doc, "grade": grade, "strategy": strategy, "subtopic": subtopic}
+    names = [*query_columns]
+    for argument, name in passed.items():
+        if name is not None:
+            if check_column_name(argument, name) in names:
+                msg = f"`{argument}` must name a column that no other argument names, got {name!r}"
+                raise ValueError(msg)
+            names.append(name)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
+    query = ", ".join(query_columns)
+    if len(query_columns) > 1:
+        run = pack_query("run", run, query_columns, query)
+        judgments = pack_query("judgments", judgments, query_columns, query)
     if subtopic is not None:
-        check_column_name("subtopic", subtopic)
         judgments = gather_subtopics(judgments, query, doc, grade, subtopic, unjudged_below)
     run, strategy, strategies = build_run_table(run, query, doc, strategy)
     judgments, grades = build_judgment_table(judgments, query, doc, grade)
@@ -195,7 +188,7 @@ def join_judgments(
     judgments = _type_columns(judgments, run, query, doc, *grades)
     run_schema, judgment_schema = run.collect_schema(), judgments.collect_schema()
     is_single = strategy is None
-    if is_single and "strategy" in run_schema:
+    if is_single and "strategy" in {*run_schema} - {query, doc}:
         strategy = "strategy"
     key = check_schemas(run_schema, judgment_schema, query, doc, grades, strategy)
     schema = pl.Schema({**run_schema, **judgment_schema})
@@ -211,21 +204,14 @@ def join_judgments(
         rows = rows.collect(engine="streaming") if isinstance(rows, pl.LazyFrame) else rows
         judged = judgments.lazy().select(cs.by_name(columns, require_all=False)).collect()
         check_key_columns(judged, "judgments", [query, doc])
-        if is_single and strategy is not None:
-            check_one_strategy(rows, strategy)
-        check_no_nulls(rows, "run", [query, doc] if is_single else key)
-        check_distinct(rows, "run", key)
-        strategy_names = [None] if is_single and rows.is_empty() else strategies
+        check_key_columns(rows, "run", key)
         judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
         if strategy is None:
             # The nulls are Boolean, since Polars groups by a Boolean column fast.
             rows = rows.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
-        judged = judged.with_row_index(ROW_NUMBER)
-        join = Join(query, doc, strategy or NO_STRATEGY, rows, judged, strategy_names)
-        check_forms(join)
-        warn_of_missing_rows(join, query_columns)
-        warn_of_few_matches(join)
-        yield pl.concat([join.rows, join.missed], how="diagonal").select(cs.by_name(columns))
+        names = [None] if is_single and rows.is_empty() else strategies
+        joined = _join_tables(rows, judged, names, strategy or NO_STRATEGY, query_columns, doc)
+        yield joined.select(cs.by_name(columns))
 
     joined: Frame = (
         next(join_rows(schema)) if isinstance(run, pl.DataFrame) else scan_frames(schema, join_rows)
@@ -252,89 +238,56 @@ def _type_columns(table: Frame, other: Frame, query: str, doc: str, *numbers: st
     return pl.DataFrame(schema=schema | changes) if is_empty else table.cast(pl.Schema(changes))
 
 
-@dataclass(frozen=True)
-class Join:
-    """Rows of a run with their judgments, and the counts that checks need."""
+def _join_tables(
+    run: pl.DataFrame,
+    judged: pl.DataFrame,
+    strategy_names: Sequence[Any],
+    strategy: str,
+    query_columns: Sequence[str],
+    doc: str,
+) -> pl.DataFrame:
+    """Return the rows of judged queries, then the judgments that each strategy missed.
 
-    query: str
-    doc: str
-    strategy: str
-    """The column of strategies, `NO_STRATEGY` if the run has none."""
-    run: pl.DataFrame
-    judged: pl.DataFrame
-    """The judgments with their row numbers."""
-    strategy_names: Sequence[Any]
-    """Some of them may have no rows."""
-
-    @cached_property
-    def joined(self) -> pl.DataFrame:
-        """All rows of the run, with the judgments and row numbers of judged documents."""
-        on = [self.query, self.doc]
-        return self.run.join(self.judged, on=on, how="left", maintain_order="left")
-
-    @cached_property
-    def counts(self) -> pl.DataFrame:
-        """Numbers of retrieved and of judged documents of each strategy and query."""
-        return self.joined.group_by(self.strategy, self.query, maintain_order=True).agg(
-            pl.len().alias(N_RETRIEVED), pl.col(ROW_NUMBER).count().alias(N_FOUND)
-        )
-
-    @cached_property
-    def queries(self) -> pl.DataFrame:
-        """The judged queries."""
-        return self.judged.select(self.query).unique(maintain_order=True)
-
-    @cached_property
-    def answered(self) -> pl.DataFrame:
-        """The counts of judged queries."""
-        return self.counts.join(self.queries, on=self.query, how="semi", maintain_order="left")
-
-    @cached_property
-    def rows(self) -> pl.DataFrame:
-        """The rows of judged queries."""
-        if self.answered.height == self.counts.height:
-            return self.joined
-        return self.joined.join(self.queries, on=self.query, how="semi", maintain_order="left")
-
-    @cached_property
-    def strategies(self) -> pl.DataFrame:
-        """All strategies, in the order of their first rows."""
-        of_rows = self.counts.select(self.strategy)
-        return pl.concat(
-            [of_rows, pl.DataFrame({self.strategy: self.strategy_names}, of_rows.schema)]
-        ).unique(maintain_order=True)
-
-    @cached_property
-    def missed(self) -> pl.DataFrame:
-        """The judgments that each strategy missed, strategy by strategy."""
-        matches = self.rows.select(self.strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
-        # Only keys are joined, and the judgments are gathered by their row numbers.
-        keys = self.strategies.join(
-            self.judged.select(ROW_NUMBER), how="cross", maintain_order="left_right"
-        ).join(
-            matches,
-            on=[self.strategy, ROW_NUMBER],
-            how="anti",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        return keys.select(self.strategy).hstack(self.judged[keys[ROW_NUMBER]])
-
-    @property
-    def n_retrieved(self) -> int:
-        """The number of documents that were retrieved for judged queries."""
-        return int(self.answered[N_RETRIEVED].sum())
-
-    @property
-    def n_found(self) -> int:
-        """The number of judged documents among them."""
-        return int(self.answered[N_FOUND].sum())
-
-    @cached_property
-    def unjudged(self) -> pl.Series:
-        """Examples of unjudged documents that were retrieved for judged queries."""
-        rows = self.rows.lazy().filter(pl.col(ROW_NUMBER).is_null()).select(self.doc)
-        return rows.head(MAX_EXAMPLES).collect().to_series().unique(maintain_order=True)
+    Some of the strategies in `strategy_names` may have no rows.
+    """
+    query = ", ".join(query_columns)
+    judged = judged.with_row_index(ROW_NUMBER)
+    queries = judged.select(query).unique(maintain_order=True)
+    joined = run.join(judged, on=[query, doc], how="left", maintain_order="left")
+    counts = joined.group_by(strategy, query, maintain_order=True).agg(
+        pl.len().alias(N_RETRIEVED), pl.col(ROW_NUMBER).count().alias(N_FOUND)
+    )
+    unjudged_queries = counts.join(queries, on=query, how="anti", maintain_order="left")
+    if unjudged_queries.height:
+        joined = joined.join(queries, on=query, how="semi", maintain_order="left")
+    strategies = counts.select(strategy)
+    strategies = pl.concat(
+        [strategies, pl.DataFrame({strategy: strategy_names}, strategies.schema)]
+    )
+    strategies = strategies.unique(maintain_order=True)
+    answers = strategies.join(queries, how="cross", maintain_order="left_right").join(
+        counts, on=[strategy, query], how="left", nulls_equal=True, maintain_order="left"
+    )
+    # Only keys are joined, and the judgments are gathered by their row numbers.
+    missed = strategies.join(
+        judged.select(ROW_NUMBER), how="cross", maintain_order="left_right"
+    ).join(
+        joined.select(strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER),
+        on=[strategy, ROW_NUMBER],
+        how="anti",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    missed = missed.select(strategy).hstack(judged[missed[ROW_NUMBER]])
+    if joined.is_empty():
+        check_forms(query, run[query], judged[query])
+    elif not answers[N_FOUND].sum():
+        check_forms(doc, joined[doc].head(MAX_COMPARED_IDS), judged[doc])
+    warn_of_unjudged_queries(unjudged_queries[query].unique(maintain_order=True), run, judged)
+    score = find_score(run.columns, [strategy, query, doc])
+    warn_of_missing_rows(answers, strategy, query_columns, score)
+    warn_of_unmatched(answers, joined, missed if missed.height else judged, query, doc)
+    return pl.concat([joined, missed], how="diagonal")
 
 
 # Checks
@@ -356,9 +309,6 @@ def check_schemas(
             msg = f"`judgments` has no column {name!r}, but `run` has: are the two swapped?"
             raise pl.exceptions.ColumnNotFoundError(msg)
         check_columns("judgments", [name], judgments, argument=argument)
-    if strategy in (query, doc):
-        msg = f"`strategy` must name a column that no other argument names, got {strategy!r}"
-        raise ValueError(msg)
     for grade in grades:
         check_grade(f"grade {grade!r}", judgments[grade])
     pair = [query, doc]
@@ -394,25 +344,26 @@ def _quote(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns)
 
 
-def check_one_strategy(rows: pl.DataFrame, strategy: str) -> None:
-    """Raise if a run has several strategies, but `strategy` is not passed."""
-    if (n := rows[strategy].n_unique()) > 1:
-        check_no_nulls(rows, "run", [strategy])
-        msg = (
-            f'`run` must be one ranking per query, got {n} strategies in its column "strategy":'
-            ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
-        )
-        raise ValueError(msg)
+def check_forms(column: str, ours: pl.Series, theirs: pl.Series) -> None:
+    """Raise if no id can be equal because run and judgments write ids in different forms.
 
-
-def check_forms(join: Join) -> None:
-    """Raise if no document is found because the judgments write ids in another form."""
-    if join.n_found or join.counts.is_empty() or join.judged.is_empty():
+    All ids of one side are whole numbers and none of the other is, or ids such as "1", "001" and
+    "1.0" are equal as numbers only.
+    """
+    if ours.dtype not in TEXT_TYPES or ours.is_empty() or theirs.is_empty():
         return
-    column = join.doc if join.n_retrieved else join.query
-    ours = join.unjudged if join.n_retrieved else join.counts[column]
-    theirs = join.judged[column]
-    if have_different_forms(ours, theirs):
+    one, other = (ids.cast(pl.String).unique() for ids in (ours, theirs))
+    number = r"^0*([0-9]+)(\.0*)?$"
+    are_numbers = [ids.str.contains(number) for ids in (one, other)]
+    if all(each.all() for each in are_numbers):
+        plain, other_plain = (ids.str.replace(number, "$1") for ids in (one, other))
+        is_common, is_equal = one.is_in(other.implode()), plain.is_in(other_plain.implode())
+        are_different = is_equal.any() and not is_common.any()
+    else:
+        are_different = any(each.all() for each in are_numbers) and not all(
+            each.any() for each in are_numbers
+        )
+    if are_different:
         msg = (
             f"`run` and `judgments` must write {column!r} in the same form, got, for example, "
             f"{ours[0]!r} in `run` and {theirs[0]!r} in `judgments`"
@@ -420,99 +371,73 @@ def check_forms(join: Join) -> None:
         raise ValueError(msg)
 
 
-def have_different_forms(ours: pl.Series, theirs: pl.Series) -> bool:
-    """Return whether no id can be equal because both columns write ids differently.
-
-    All ids of one column are whole numbers and none of the other is, or ids such as "1", "001" and
-    "1.0" are equal as numbers only.
-    """
-    if ours.dtype not in TEXT_TYPES:
-        return False
-    one, other = (column.cast(pl.String).unique() for column in (ours, theirs))
-    are_numbers = [ids.str.contains(r"^[0-9]+(\.0*)?$") for ids in (one, other)]
-    if not all(each.all() for each in are_numbers):
-        return any(each.all() for each in are_numbers) and not all(
-            each.any() for each in are_numbers
-        )
-    plain, other_plain = (
-        ids.str.replace(r"\.0*$", "").str.strip_chars_start("0") for ids in (one, other)
-    )
-    return not one.is_in(other.implode()).any() and plain.is_in(other_plain.implode()).any()
-
-
-def warn_of_missing_rows(join: Join, query_columns: Sequence[str]) -> None:
-    """Warn of queries without judgments, and of judged queries that strategies did not answer."""
-    queries, strategy, query = join.queries, join.strategy, join.query
-    asked = join.counts.select(query).unique(maintain_order=True)
-    unjudged = asked.join(queries, on=query, how="anti", maintain_order="left")
-    if unjudged.height:
-        warn_the_caller(
-            DataWarning.topics,
-            f"queries without any judgment are left out of the result, got {unjudged.height}: "
-            f"{first_few(unjudged[query].to_list())}",
-        )
-    if join.answered.height == join.strategies.height * queries.height:
+def warn_of_unjudged_queries(queries: pl.Series, run: pl.DataFrame, judged: pl.DataFrame) -> None:
+    """Warn of queries of the run without judgments; show some of each side if they are all."""
+    if queries.is_empty():
         return
-    expected = join.strategies.join(queries, how="cross", maintain_order="left_right")
-    lacking = expected.join(
-        join.answered, on=[strategy, query], how="anti", nulls_equal=True, maintain_order="left"
+    column, n_queries = queries.name, len(queries)
+    sentence = f"queries without any judgment are left out of the result, got {n_queries}: "
+    sentence += first_few(queries.to_list())
+    if n_queries == run[column].n_unique() and judged.height:
+        theirs = first_few(judged[column].unique(maintain_order=True).to_list())
+        sentence = (
+            f"no query of `run` is in `judgments`, got {first_few(queries.to_list())} and {theirs}"
+        )
+    warn_the_caller(DataWarning.topics, sentence)
+
+
+def warn_of_missing_rows(
+    answers: pl.DataFrame, strategy: str, query_columns: Sequence[str], score: str
+) -> None:
+    """Warn of judged queries that strategies did not answer.
+
+    `answers` has a row per strategy and judged query, with null counts if there is no answer.
+    """
+    query, is_missing = ", ".join(query_columns), pl.col(N_RETRIEVED).is_null()
+    by_strategy = answers.group_by(strategy, maintain_order=True).agg(
+        pl.col(query).filter(is_missing)
     )
+    lacking = by_strategy.filter(pl.col(query).list.len() > 0)
+    if lacking.is_empty():
+        return
     clauses = [
-        f"{f'{name!r} lacks ' if join.strategies.height > 1 else ''}"
-        f"{len(unanswered)} of {queries.height} ({first_few(unanswered)})"
-        for name, unanswered in lacking.group_by(strategy, maintain_order=True).agg(query).rows()
+        f"{f'{name!r} lacks ' if by_strategy.height > 1 else ''}"
+        f"{len(unanswered)} of {answers[query].n_unique()} ({first_few(unanswered)})"
+        for name, unanswered in lacking.rows()
     ]
     more = ["..."] if len(clauses) > MAX_SHOWN_VALUES else []
     sentence = (
         "judged queries without a row in `run` count as failures: "
         f"{'; '.join([*clauses[:MAX_SHOWN_VALUES], *more])}"
     )
-    if join.n_retrieved:
-        score = find_score(join.run.columns, [strategy, query, join.doc])
-        over = f"over({', '.join(map(repr, query_columns))})"
-        answers = f"pl.col({score!r}).is_not_null()"
-        if join.strategies.height == 1:
-            hint = f"if they were not run, .filter({answers}.any().{over}) keeps those that were"
-        else:
-            n_strategies = join.answered[strategy].n_unique()  # without those that failed
-            n_answering = f"pl.col({strategy!r}).filter({answers}).n_unique().{over}"
-            hint = (
-                f"if strategies ran on different queries, .filter({n_answering} == {n_strategies}) "
-                "keeps those that all answered"
-            )
-        sentence += f"\n\nHint: {hint}"
-    warn_the_caller(DataWarning.missing, sentence)
+    n_answering = answers.drop_nulls(N_RETRIEVED)[strategy].n_unique()
+    over = f"over({', '.join(map(repr, query_columns))})"
+    has_answer = f"pl.col({score!r}).is_not_null()"
+    hint = f"if they were not run, .filter({has_answer}.any().{over}) keeps those that were"
+    if by_strategy.height > 1:
+        n_strategies = f"pl.col({strategy!r}).filter({has_answer}).n_unique().{over}"
+        hint = (
+            f"if strategies ran on different queries, .filter({n_strategies} == {n_answering}) "
+            "keeps those that all answered"
+        )
+    warn_the_caller(DataWarning.missing, f"{sentence}\n\nHint: {hint}" if n_answering else sentence)
 
 
-def warn_of_few_matches(join: Join) -> None:
-    """Warn if hardly any retrieved document is judged."""
-    unjudged, matched = join.unjudged, join.answered.filter(pl.col(N_FOUND) > 0)
-    n_queries = join.answered[join.query].n_unique()
-    n_unmatched = n_queries - matched[join.query].n_unique()
-    if unjudged.is_empty() or not (2 * n_unmatched > n_queries or _has_few_matches(join)):
+def warn_of_unmatched(
+    answers: pl.DataFrame, joined: pl.DataFrame, missed: pl.DataFrame, query: str, doc: str
+) -> None:
+    """Warn if no retrieved document is judged in more than half of the answered queries."""
+    found = answers.group_by(query).agg(pl.col(N_RETRIEVED, N_FOUND).sum())
+    found = found.filter(pl.col(N_RETRIEVED) > 0)
+    n_unmatched = found.filter(pl.col(N_FOUND) == 0).height
+    if 2 * n_unmatched <= found.height:
         return
-    sentence = "the run and the judgments have few documents in common"
-    if n_unmatched:
-        sentence = f"in {n_unmatched} of {n_queries} queries no retrieved document is judged"
-    missed = join.missed if join.missed.height else join.judged
+    n_retrieved, n_found = int(found[N_RETRIEVED].sum()), int(found[N_FOUND].sum())
+    unjudged = joined.lazy().filter(pl.col(ROW_NUMBER).is_null()).select(doc).first().collect()
     warn_the_caller(
         DataWarning.ids,
-        f"{sentence}; {join.n_found} of {join.n_retrieved} retrieved documents are judged "
-        f"({join.n_found / join.n_retrieved:.1%})\n\n"
-        f"Hint: check that {join.doc!r} means the same in `run` ({unjudged[0]!r}) and `judgments` "
-        f"({missed[join.doc][0]!r}); overview(frame) counts retrieved and judged documents",
+        f"in {n_unmatched} of {found.height} queries no retrieved document is judged; {n_found} of "
+        f"{n_retrieved} retrieved documents are judged ({n_found / n_retrieved:.1%})\n\n"
+        f"Hint: check that {doc!r} means the same in `run` ({unjudged.item()!r}) and `judgments` "
+        f"({missed[doc][0]!r}); overview(frame) counts retrieved and judged documents",
     )
-
-
-def _has_few_matches(join: Join) -> bool:
-    """Return whether few documents of the run occur in the judgments.
-
-    Few matches within the same query do not prove that identifiers are written differently. In
-    recommendation, a query is a user, and each user judges few of many documents. So the documents
-    without a match are also looked up among the judgments of all other queries.
-    """
-    max_matches = min(join.n_retrieved, join.judged.height * join.strategies.height)
-    if join.n_found > MAX_COMMON_SHARE * max_matches:
-        return False
-    judged_for_others = join.unjudged.is_in(join.judged[join.doc].implode()).sum()
-    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(join.unjudged), max_matches))

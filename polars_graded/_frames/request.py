@@ -408,7 +408,6 @@ class Request:
         for name, expr in self.computed.items():
             argument = arguments.get(name, "by")
             check_columns("frame", expr.meta.root_names(), schema, argument=argument)
-        schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
         doc_columns = [] if self.document is None else [self.document]
         for argument, names in (
             ("grade", [self.grade]),
@@ -417,7 +416,9 @@ class Request:
             ("doc", doc_columns),
             *((argument, [column]) for argument, column in self.inputs.items()),
         ):
-            check_columns("frame", names, schema, argument=argument)
+            wanted = [name for name in names if name not in self.computed]
+            check_columns("frame", wanted, schema, argument=argument)
+        schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
         check_comparable([*self.ranking_keys, *(self.ties.columns or ()), *doc_columns], schema)
         check_grade(f"grade {self.grade!r}", schema[self.grade])
         for name, column in self.inputs.items():

@@ -31,7 +31,7 @@ def build_run_table(
     The second result is the column of strategies, or None for one run if no column was passed. The
     third has the names in a mapping of strategies, some of which may have no rows.
     """
-    if not isinstance(run, Mapping) or maps_queries(run, strategy):
+    if not isinstance(run, Mapping) or maps_queries(run):
         table = build_table("run", run, query, doc, "score", strategy, is_run=True)
         return table, strategy, []
     strategy = "strategy" if strategy is None else strategy
@@ -126,9 +126,6 @@ def build_table(
         table = _unpack_mapping(name, given, query, doc, number, is_run=is_run)
     default = "retrieved" if is_run else "relevant"
     schema = table.collect_schema()
-    if doc not in schema and schema.get(default) == pl.Null:  # no query has a document
-        table = table.cast({default: pl.List(pl.Null)})
-        schema = table.collect_schema()
     lists = next(
         (each for each in (doc, default) if isinstance(schema.get(each), pl.List | pl.Array)), None
     )
@@ -160,17 +157,13 @@ def build_table(
     return table.with_columns(value.alias(number))
 
 
-def maps_queries(given: Mapping[Any, Any], strategy: str | None = None) -> bool:
+def maps_queries(given: Mapping[Any, Any]) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
     The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
-    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents. If
-    all values are empty mappings, the keys are names only if `strategy` is passed.
+    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents.
     """
-    values = [value for value in given.values() if not _is_empty(value)]
-    if not values and given and all(isinstance(each, Mapping) for each in given.values()):
-        return strategy is None
-    first = values[0] if values else []
+    first: Any = next((value for value in given.values() if not _is_empty(value)), [])
     if isinstance(first, Mapping):
         return not isinstance(next(iter(first.values())), COLLECTIONS)
     return isinstance(first, COLLECTIONS)
@@ -219,13 +212,11 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
     are_whole = all(issubclass(each, Integral) for each in python_types)
     try:
         return pl.Series(column, values, pl.Float64 if are_numbers and not are_whole else None)
-    except OverflowError:
-        msg = f"{column!r} of `{name}` must hold numbers of at most 128 bits, got a larger one"
-        raise ValueError(msg) from None
-    except (TypeError, pl.exceptions.PolarsError):
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
         type_names = ", ".join(sorted(each.__name__ for each in python_types))
         msg = (
-            f"{column!r} of `{name}` must hold texts or numbers, all of one kind, got {type_names}"
+            f"{column!r} of `{name}` must hold texts or numbers, all of one kind and of at most "
+            f"128 bits, got {type_names}"
         )
         raise TypeError(msg) from None
 
@@ -326,8 +317,6 @@ def _find_repair(rows: pl.DataFrame, name: str, key: Sequence[str]) -> str:
             "if documents are judged once per subtopic, read_qrels(paths, subtopics=True) reads "
             "the subtopics, and join_judgments(..., subtopic='subtopic') gathers them"
         )
-    if {"rank", "score"} <= {*rows.columns} and (rows["score"] == -rows["rank"]).all():
-        return "list(dict.fromkeys(docs)) keeps the first place of each document in a list"
     if name == "run" and not is_pair:
         return (
             "read_run(paths, named_by='file') separates files that have the same tag; otherwise "

@@ -6,7 +6,7 @@ import datetime as dt
 import inspect
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -21,9 +21,6 @@ from polars_graded._results.results import Missing, Results, ResultsByGrader, op
 from polars_graded._results.significance import CorrectionName, Options, TestName
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["report"]
 
@@ -160,17 +157,16 @@ def report(
     check_writable(path := Path(file))
     tests = Options(test, correction)
     scripts = load_drawing_scripts()
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    graders = open_results(
-        per_query, measures, keys, missing, dependence="ignore", with_curves=True
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(
+        per_query, measures, passed, missing, dependence="ignore", with_curves=True
     )
-    graders = ResultsByGrader(
-        {name: _complete_key(each) for name, each in graders.by_grader.items()}
+    by_grader = ResultsByGrader(
+        {name: _complete_key(each) for name, each in by_grader.by_name.items()}
     )
-    results = graders.only if grader is None else graders.get(grader)
+    results = by_grader.only if grader is None else by_grader.get(grader)
     # These modules import Altair, which `import polars_graded` does not load.
-    from polars_graded._report.figures import RankedFrame, use_own_theme
-    from polars_graded._report.parts import Contents
+    from polars_graded._report.parts import Contents, RankedFrame, use_own_theme
 
     documents, page_settings = None, {}
     if frame is not None:
@@ -201,9 +197,9 @@ def report(
         }
     with use_own_theme():
         contents = Contents(results, baseline, tests, check_segment_columns(segments), documents)
-        parts_by_name = contents.build(graders)
+        parts_by_name = contents.build(by_grader)
     if grader is None:
-        [grader] = graders.by_grader
+        [grader] = by_grader.by_name
     grades = {} if grader is None else {"Grades": f"of {grader}"}
     page_settings = contents.settings | grades | page_settings
     page = _render_page(title, parts_by_name, page_settings, date, scripts)
@@ -217,7 +213,7 @@ def _complete_key(results: Results) -> Results:
     keys = results.keys
     is_complete = not results.rows.select(keys.strategy, *keys.queries).is_duplicated().any()
     query = keys.queries if is_complete else keys.identity
-    return results.replace(keys=replace(keys, query=query, segments=()))
+    return replace(results, keys=replace(keys, query=query, segments=()))
 
 
 def load_drawing_scripts() -> str:

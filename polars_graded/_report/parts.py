@@ -1,21 +1,40 @@
-"""Build the parts of a page: for each measure its sentences, charts and tables."""
+"""Build the parts of a page: for each measure its sentences, charts and tables.
+
+`Figures` collects the charts of a page, `RankedFrame` draws the rankings of queries in the
+evaluated frame, and `Contents` puts both together with the tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
+import altair as alt
 import numpy as np
 import polars as pl
+from altair.utils import schemapi
 
 from polars_graded import charts
+from polars_graded._checks import check_column_name, check_column_names, check_columns, check_frame
 from polars_graded._drawing import chart_rows
+from polars_graded._drawing.chart_rows import format_names, join_columns
+from polars_graded._drawing.panels import Chart
+from polars_graded._drawing.style import INK, LIGHT_INK
+from polars_graded._frames.arguments import Columns, parse_by, selects_columns
+from polars_graded._frames.inspecting import check_sum, overview
+from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import find_index
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._report import tables
-from polars_graded._report.figures import Charts, Figure, RankedFrame, RankedQueries
 from polars_graded._report.tables import (
+    Table,
+    build_overview,
     collect_facts,
     compare_all_with,
     find_interval,
@@ -29,6 +48,7 @@ from polars_graded._results.comparing import (
     rank_strategies,
     summarise_results,
 )
+from polars_graded._results.findings import describe_test
 from polars_graded._results.keys import (
     CLUSTER,
     WEIGHT,
@@ -38,9 +58,211 @@ from polars_graded._results.keys import (
     list_unit_columns,
 )
 from polars_graded._results.results import Results, ResultsByGrader
-from polars_graded._results.significance import TESTS, Options, describe_test
+from polars_graded._results.significance import TESTS, Options
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import MAX_P, Facts, write_headline, write_variation
+from polars_graded.charts._rankings import draw_rankings, title_rankings
+
+FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif"
+THEME = "polars_graded report"
+
+
+def _build_config(paper: str, ink: str, line: str) -> dict[str, Any]:
+    """Return the settings of charts on a page with these colours."""
+    return {
+        # The page describes each chart in a sentence, so marks need no labels for screen readers.
+        "aria": False,
+        "background": paper,
+        "font": FONT,
+        "axis": {"gridColor": line, "domainColor": line, "tickColor": line},
+        "header": {"labelColor": ink, "titleColor": ink},
+        "style": {"guide-label": {"fill": ink}, "guide-title": {"fill": ink}},
+        "text": {"color": ink},
+        "title": {"color": ink, "subtitleColor": ink},
+        "view": {"stroke": line},
+    }
+
+
+CONFIGS = (_build_config("#ffffff", INK, "#d0d7de"), _build_config("#14181d", LIGHT_INK, "#3a424b"))
+"""Settings of charts on a light and on a dark screen. `page.css` has the same backgrounds. The
+colours of a chart follow its background, so that one specification serves both screens."""
+
+
+class Figure(NamedTuple):
+    """A chart of the page."""
+
+    id: str
+    """The name of its specifications in `Figures`."""
+    description: str
+    """Text for screen readers."""
+    is_filled: bool
+    """True if the chart is as wide as its place."""
+
+
+class Figures:
+    """The specifications of all charts of a page, and their rows."""
+
+    def __init__(self) -> None:
+        self.specs: dict[str, dict[str, Any]] = {}
+        """The specification of each chart, and the names of its data sets. The first of these
+        contains the rows of the chart."""
+        self.datasets: dict[str, list[dict[str, Any]]] = {}
+
+    def draw(self, chart: Chart, height: int | None = None) -> Figure:
+        """Add a chart, and return its figure.
+
+        If a height is passed, the script makes the chart as wide as its place.
+        """
+        is_filled = height is not None and isinstance(chart, alt.LayerChart)
+        shown: Any = chart.properties(height=height) if is_filled else chart
+        # The chart is valid by construction, and validation by Altair takes much time.
+        spec = shown.to_dict(validate=False)
+        datasets = spec.pop("datasets", {})
+        self.datasets |= datasets
+        number, first = f"chart-{len(self.specs) + 1}", spec.get("data", {}).get("name")
+        names = sorted(datasets, key=lambda name: name != first)
+        self.specs[number] = {"spec": spec, "data": names}
+        return Figure(number, spec.get("description", ""), is_filled)
+
+    def pack(self) -> str:
+        """Return all specifications, rows and settings as compressed JSON in Base64."""
+        page = {"charts": self.specs, "datasets": self.datasets, "configs": CONFIGS}
+        text = json.dumps(page, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
+
+
+@contextmanager
+def use_own_theme() -> Iterator[None]:
+    """Build charts without the user's theme, and without validation."""
+    theme: Any = {}
+    alt.theme.register(THEME, enable=False)(lambda: theme)
+    try:
+        with alt.theme.enable(THEME), schemapi.debug_mode(arg=False):
+            yield
+    finally:
+        alt.theme.unregister(THEME)
+
+
+# Rankings
+
+
+MAX_SHOWN_RANKS = 10
+"""Maximum number of documents of a ranking that are shown."""
+
+MAX_SHOWN_RANKINGS = 4
+"""Maximum number of rankings side by side."""
+
+
+class RankedQueries(NamedTuple):
+    """The rankings of several queries in one figure, which shows one query at a time."""
+
+    figure: Figure
+    titles: dict[str, str]
+    """The title of the rankings of each query."""
+
+
+@dataclass(frozen=True)
+class RankedFrame:
+    """The evaluated frame, after checks."""
+
+    frame: pl.DataFrame
+    options: dict[str, Any]
+    """The keywords of `evaluate` for this frame."""
+    document: str | None
+    """The column of documents; None if there is none."""
+    titles: str | None
+    """The column of titles of documents."""
+
+    @classmethod
+    def of(
+        cls,
+        frame: Any,
+        doc: str | None,
+        titles: str | None,
+        *,
+        query: Columns,
+        strategy: str,
+        **options: Any,
+    ) -> RankedFrame:
+        """Check the frame and return it, with one column of queries as text.
+
+        With a single score in `by`, the strategies are the values in the column `strategy`, if the
+        frame has this column. In all other cases, the strategies are the scores in `by`.
+        """
+        frame = check_frame("frame", frame)
+        schema = frame.collect_schema()
+        by = options["by"]
+        if not selects_columns(by) and len(parse_by(by)) == 1 and strategy in schema:
+            options["strategy"] = strategy
+        request = Request.of(frame, ["n_relevant"], query=query, **options)
+        if titles is not None:
+            check_columns("frame", [check_column_name("titles", titles)], schema, argument="titles")
+        if doc == DEFAULT_DOC and request.document is None:
+            doc = None
+        if doc is not None:
+            doc = request.choose_document(doc, schema)
+        used = {*request.needed_columns, doc, titles} - {None}
+        rows = frame.lazy().select(*used).collect()
+        rows, query = join_columns("frame", rows, check_column_names("query", query))
+        rows = rows.with_columns(pl.col(query).cast(pl.String).fill_null("null"))
+        return cls(rows, {**options, "query": query}, doc, titles)
+
+    def build_overview(self) -> Table:
+        """Return the numbers of ranked, judged and tied documents of each strategy.
+
+        Documents with equal scores count as tied, even if a column in `ties` breaks their ties.
+        """
+        return build_overview(overview(self.frame, **self.options | {"ties": None}))
+
+    def draw_rankings(
+        self, figures: Figures, queries: Sequence[str], names: Sequence[str], results: Results
+    ) -> RankedQueries | None:
+        """Draw the rankings of queries.
+
+        The first `MAX_SHOWN_RANKINGS` of the strategies in `names` are drawn, with what each
+        document adds to the first measure that is a sum over ranks. Without a column of documents,
+        nothing is drawn.
+        """
+        if self.document is None:
+            return None
+        available = {*self.frame[self.options["query"]]}
+        shown = [name for name in queries if name in available]
+        if not shown:
+            msg = f"`frame` must have the queries of `per_query`, got none of {[*queries[:3]]}"
+            raise ValueError(msg)
+        measure = _find_sum(results) or f"ndcg@{MAX_SHOWN_RANKS}"
+        chart = draw_rankings(
+            self.frame,
+            shown,
+            measure,
+            n=MAX_SHOWN_RANKS,
+            doc=self.document,
+            titles=self.titles,
+            strategies=names,
+            max_strategies=MAX_SHOWN_RANKINGS,
+            **self.options,
+        )
+        table: Any = chart.data
+        counts = dict(table.filter(part="strategy")["query"].value_counts().iter_rows())
+        titles = {
+            name: title_rankings(f"query {name}", counts[key], measure)
+            for name, key in zip(shown, format_names(shown), strict=True)
+            if key in counts
+        }
+        return RankedQueries(figures.draw(chart), titles)
+
+
+def _find_sum(results: Results) -> str | None:
+    """Return the first measure to which each document adds an amount."""
+    for name in results.measures:
+        try:
+            return check_sum(results.formulas.get(name, name)).name
+        except ValueError:
+            continue
+    return None
+
+
+# Contents
 
 MAX_PAIRED_STRATEGIES = 4
 """Maximum number of strategies for which a page without a baseline shows all pairs. With more, all
@@ -79,12 +301,12 @@ class Contents:
         segments: Sequence[str],
         documents: RankedFrame | None,
     ) -> None:
-        self.segments, self.documents, self.charts = segments, documents, Charts()
+        self.segments, self.documents, self.figures = segments, documents, Figures()
         self.tests, self.original = tests, results
         self.results = _rename_keys(results)
         """The results with the columns `strategy` and `query`; the strategies are texts."""
         units = self.results.rows.select("query", *list_unit_columns(self.results.rows)).unique()
-        self.frame = self.results.frame.join(
+        self.per_query = self.results.frame.join(
             units, on="query", nulls_equal=True, maintain_order="left"
         )
         """A row per strategy and query, with the columns of `add_units`."""
@@ -118,7 +340,7 @@ class Contents:
             for name in results.measures
         ]
 
-    def build(self, graders: ResultsByGrader) -> dict[str, Any]:
+    def build(self, by_grader: ResultsByGrader) -> dict[str, Any]:
         """Return the contents of the page by their names in its template."""
         measures = [facts for facts in self.facts if facts.best != "none"]
         segments = self._build_segments() if self.segments and self.facts else {}
@@ -131,9 +353,9 @@ class Contents:
             "parts": parts,
             "rankings": self._draw_rankings(parts),
             "overview": None if self.documents is None else self.documents.build_overview(),
-            "curves": [*map(self._draw_curve, self.results.columns.curves)],
-            "graders": self._draw_graders(graders),
-            "charts": self.charts.pack(),
+            "curves": [*map(self._draw_curve, self.results.curves)],
+            "graders": self._draw_graders(by_grader),
+            "charts": self.figures.pack(),
         }
 
     @property
@@ -146,18 +368,17 @@ class Contents:
         formulas = self.results.formulas.items()
         return settings | {name: formula for name, formula in formulas if name != formula}
 
-    def _draw_graders(self, graders: ResultsByGrader) -> Figure | None:
+    def _draw_graders(self, by_grader: ResultsByGrader) -> Figure | None:
         """Draw the places of strategies under several graders, if there are several."""
         directed = [name for name in self.results.measures if self.results.best[name] != "none"]
-        if not directed or len(graders.by_grader) == 1:
+        if not directed or len(by_grader.by_name) == 1:
             return None
 
         def summarise_grader(results: Results) -> pl.DataFrame:
-            columns = replace(results.columns, numbers=directed)
-            return summarise_results(results.replace(columns=columns), 1 - MAX_P)
+            return summarise_results(replace(results, measures=directed), 1 - MAX_P)
 
-        means, strategy = graders.stack(summarise_grader), self.original.keys.strategy
-        return self.charts.draw(charts.grading_profile(means, show="places", strategy=strategy))
+        means, strategy = by_grader.stack(summarise_grader), self.original.keys.strategy
+        return self.figures.draw(charts.grading_profile(means, show="places", strategy=strategy))
 
     def _build_segments(self) -> dict[str, dict[str, Any]]:
         """Return the means and the differences in segments by measure, and whether these vary.
@@ -165,7 +386,7 @@ class Contents:
         Up to `MAX_SEGMENT_PAIRS` differences of a measure are drawn.
         """
         results, parts = self.original, {}
-        results = results.replace(keys=replace(results.keys, segments=self.segments))
+        results = replace(results, keys=replace(results.keys, segments=self.segments))
         strategy, means = results.keys.strategy, summarise_results(results, 1 - MAX_P)
         pairs = None
         if self.comparison is not None:
@@ -186,7 +407,7 @@ class Contents:
             if pairs is not None and facts.best != "none" and facts.queries:
                 shown = self._select_pairs(pairs.filter(measure=name), facts.order[0])
                 if shown["difference"].count() and shown.height <= MAX_SEGMENT_PAIRS:
-                    figure = self.charts.draw(charts.comparison_forest(shown))
+                    figure = self.figures.draw(charts.comparison_forest(shown))
                 interactions = list_pairs(variations.filter(measure=name), self.results.strategies)
                 sentence = write_variation(interactions, is_corrected=correction != "none")
                 variation = self._join(sentence)
@@ -237,7 +458,7 @@ class Contents:
             count = f"All {format_count(all_pairs.height, 'pairs')} were compared"
             part["notes"].append(f"{count}; those of {self.short_names[reference]} are shown.")
         height = _choose_height(pairs.height)
-        part["forest"] = self.charts.draw(charts.comparison_forest(pairs), height)
+        part["forest"] = self.figures.draw(charts.comparison_forest(pairs), height)
         shown = list_pairs(pairs, self.results.strategies)
         part["tables"].append(tables.build_differences(facts, shown, self.names))
 
@@ -251,7 +472,9 @@ class Contents:
         others = [place for place in facts.order if place != reference]
         name, values = facts.name, self.results.get_matrix(facts.name)
         filled = pl.col(name).fill_null(0) if self.results.missing == "zero" else name
-        frame = self.frame.select("strategy", "query", filled, *list_unit_columns(self.frame))
+        frame = self.per_query.select(
+            "strategy", "query", filled, *list_unit_columns(self.per_query)
+        )
         frame = frame.filter(pl.col("query").is_in(values.queries.implode(), nulls_equal=True))
         best: Any = {name: values.best}
         if n_shown < len(others):
@@ -269,7 +492,7 @@ class Contents:
             chart = charts.precision_histogram(
                 frame, best, *pair, interval=ends, **self.unit_columns
             )
-            figure = self.charts.draw(chart, CHART_HEIGHT)
+            figure = self.figures.draw(chart, CHART_HEIGHT)
             is_weighted = values.weights is not None
             table = tables.build_extremes(bars.drop("winner"), pair, name, is_weighted=is_weighted)
             label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
@@ -280,7 +503,7 @@ class Contents:
             keys |= {"test": self.tests.test, "correction": self.tests.correction}
             ranks = rank_strategies(frame, best, **keys, **self.unit_columns)
             height = _choose_height(ranks.height)
-            part["ranks"] = self.charts.draw(charts.strategy_ranks(ranks), height)
+            part["ranks"] = self.figures.draw(charts.strategy_ranks(ranks), height)
 
     def _draw_rankings(self, parts: Sequence[dict[str, Any]]) -> RankedQueries | None:
         """Draw the rankings of the queries with the largest differences."""
@@ -295,7 +518,7 @@ class Contents:
         names = [*(pairs[0]["names"] if pairs else []), *(self.names[place] for place in order)]
         shown = [*dict.fromkeys(turns)][:MAX_RANKED_QUERIES]
         return self.documents.draw_rankings(
-            self.charts, shown, [*dict.fromkeys(names)], self.results
+            self.figures, shown, [*dict.fromkeys(names)], self.results
         )
 
     def _draw_curve(self, name: str) -> Figure | str:
@@ -306,12 +529,12 @@ class Contents:
         kind = chart_rows.find_curve_kind(name)
         if not kind:
             return ""
-        ideal = chart_rows.find_ideal(name, self.results.columns.curves) if kind == "rank" else None
+        ideal = chart_rows.find_ideal(name, self.results.curves) if kind == "rank" else None
         used = self.results.find_queries_with_curve(name)
         length: Any = self.results.frame[name].list.len().max() or 0
         if not used.any() or not length:
             return f"No query has a value of {name} for every strategy."
-        frame = self.frame.filter(np.tile(used, len(self.names)))
+        frame = self.per_query.filter(np.tile(used, len(self.names)))
         if self.results.missing == "zero":
             frame = frame.with_columns(pl.col(pl.List).fill_null(pl.lit([0.0] * length)))
         options: dict[str, Any] = {"confidence": 1 - MAX_P if used.sum() > 1 else None}
@@ -319,12 +542,12 @@ class Contents:
         draw: Any = charts.recall_precision_curves
         if kind == "rank":
             draw, options["ideal"] = charts.dcg_curves, ideal or False
-        return self.charts.draw(draw(frame, name, **options), CHART_HEIGHT)
+        return self.figures.draw(draw(frame, name, **options), CHART_HEIGHT)
 
 
 def _rename_keys(results: Results) -> Results:
     """Return the results with the columns `strategy` and `query`, and with texts as strategies."""
-    keys, strategies, columns = results.keys, results.strategies, results.columns
+    keys, strategies = results.keys, results.strategies
     check_independence(results.rows, keys)
     rows, query = chart_rows.join_columns("per_query", results.rows, keys.queries)
     rows = add_units(rows, replace(keys, query=query))
@@ -339,11 +562,12 @@ def _rename_keys(results: Results) -> Results:
     rows = rows.select(
         pl.col(keys.strategy).cast(pl.String).alias("strategy"),
         pl.col(query).alias("query"),
-        *{*columns.numbers, *columns.curves},
+        *results.measures,
+        *results.curves,
         *unit_columns,
     )
     cluster, weights = (name if name in unit_columns else None for name in (CLUSTER, WEIGHT))
-    return results.replace(rows=rows, keys=Keys(cluster=cluster, weights=weights))
+    return replace(results, rows=rows, keys=Keys(cluster=cluster, weights=weights))
 
 
 def _choose_height(n: int) -> int:

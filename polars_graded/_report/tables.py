@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from polars_graded._results.findings import find_undefeated, is_significant
 from polars_graded._results.measure_values import check_best, find_best_places
 from polars_graded._results.results import Results
-from polars_graded._results.significance import find_undefeated, is_significant
 from polars_graded._sentences import format_number, format_p, format_percent
 from polars_graded._sentences.titles import name_measure
 from polars_graded._sentences.verdicts import MAX_P, Facts, Tested

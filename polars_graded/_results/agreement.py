@@ -26,7 +26,7 @@ from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Keys, check_independence, check_named_once
 from polars_graded._results.measure_values import compute_margin
 from polars_graded._results.results import make_table
-from polars_graded._sentences import format_count
+from polars_graded._sentences import conjugate, format_count
 
 __all__ = ["agreement"]
 
@@ -44,6 +44,8 @@ SAME_VALUE = (
     "there is no interval"
 )
 """Reason for a missing interval."""
+
+SINGLE_QUERY = "a single query has no variation, so there is no interval"
 
 SHARE_COEFFICIENTS = ("equal",)
 """Coefficients that are shares, at least 0."""
@@ -313,22 +315,21 @@ class Grades:
         is_compared = np.asarray(counts.any(axis=1))
         documents, queries = int(is_judged.sum()), int(np.count_nonzero(is_compared))
         n_informative = _count_informative_queries(counts)
-        estimates = _compute_intervals(coefficients, is_compared, level)
-        for coefficient, (value, low, high) in estimates.items():
+        for coefficient, (value, *others) in coefficients.items():
+            without = np.array(others)[is_compared] if queries else np.zeros(0)
+            low, high = _compute_coefficient_interval(coefficient, value, without, level)
             note = None
             if not documents:
                 note = "no document has grades of two graders"
             elif np.isnan(value):
                 note = "only one grade was given, so all agreement may be due to chance"
-            elif queries < 2:  # noqa: PLR2004
-                note = "a single query has no variation, so there is no interval"
             elif np.isnan(low):
-                note = SAME_VALUE
+                note = SAME_VALUE if queries > 1 else SINGLE_QUERY
             elif n_informative < MIN_INFORMATIVE_QUERIES:
-                have = "has" if n_informative == 1 else "have"
                 note = (
-                    f"only {format_count(n_informative, 'queries')} {have} a grade other than the "
-                    "most common one, which is too few for a reliable interval"
+                    f"only {format_count(n_informative, 'queries')} "
+                    f"{conjugate(n_informative, 'have')} a grade other than the most common one, "
+                    "which is too few for a reliable interval"
                 )
             yield {
                 "grader": graders[0],
@@ -336,9 +337,9 @@ class Grades:
                 "coefficient": coefficient,
                 "documents": documents,
                 "queries": queries,
-                "value": value,
-                "ci_low": low if queries > 1 else np.nan,
-                "ci_high": high if queries > 1 else np.nan,
+                "value": float(value),
+                "ci_low": low,
+                "ci_high": high,
                 "note": note,
             }
 
@@ -355,48 +356,32 @@ def _count_informative_queries(counts: Floats) -> int:
     return int(np.count_nonzero(np.delete(counts, most_common, axis=1).any(axis=1)))
 
 
-def _compute_intervals(
-    estimates: Mapping[str, Floats], is_compared: Mask, level: float
-) -> dict[str, tuple[float, float, float]]:
-    """Return each coefficient with its jackknife interval, NaN if unknown.
+def _compute_coefficient_interval(
+    coefficient: str, value: Any, without: Floats, level: float
+) -> tuple[float, float]:
+    """Return the jackknife interval of a coefficient; NaN if it is unknown.
 
-    Each array of `estimates` contains the value of all queries, then for each query the value
-    without it. `is_compared` is the mask of the queries with grades that can be compared.
-    """
-    n, ends = int(np.count_nonzero(is_compared)), {}
-    for name, (value, *others) in estimates.items():
-        without = np.array(others)[is_compared] if n else np.full(1, np.nan)
-        is_bounded = name not in UNBOUNDED_COEFFICIENTS and value < 1
-        z, jackknife = (value, without)
-        if is_bounded:
-            # z is infinite for 1. If only one query has any disagreement, the value without this
-            # query is 1. This 1 is replaced by 1 - (1 - value) / n, with the value of all queries.
-            z, jackknife = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
-        margin = _compute_jackknife_margin(jackknife, level)
-        if margin is None:
-            ends[name] = (float(value), np.nan, np.nan)
-            continue
-        low, high = z - margin, z + margin
-        if is_bounded:
-            low, high = 1 - np.exp(-low), 1 - np.exp(-high)
-            minimum = 0.0 if name in SHARE_COEFFICIENTS else min(-1.0, value)
-            low = max(low, minimum)
-        ends[name] = (float(value), float(low), float(high))
-    return ends
-
-
-def _compute_jackknife_margin(without: Floats, level: float) -> float | None:
-    """Return half the width of an interval; None if it is unknown.
-
-    `without` contains the value without each of n units. With the deviations d from the mean of
-    these values, the standard error is sqrt((n - 1) / n Σ d²).
+    `without` contains the value without each of n queries. With the deviations d from the mean of
+    these values, the standard error is sqrt((n - 1) / n Σ d²). The interval of a coefficient with
+    the maximum 1 is that of -log(1 - value), transformed back.
     """
     n = len(without)
-    if n < 2:  # noqa: PLR2004
-        return None
-    deviations = (n - 1) * (without - without.mean())
-    scale = max(1.0, float(np.abs(without).max()))
-    return compute_margin(deviations, np.ones(n), level, scale)
+    is_bounded = coefficient not in UNBOUNDED_COEFFICIENTS and value < 1
+    z, jackknife = value, without
+    if is_bounded and n:
+        # z is infinite for 1. If only one query has any disagreement, the value without this
+        # query is 1. This 1 is replaced by 1 - (1 - value) / n, with the value of all queries.
+        z, jackknife = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
+    deviations = (n - 1) * (jackknife - jackknife.mean()) if n else jackknife
+    scale = max(1.0, float(np.abs(jackknife).max(initial=0)))
+    margin = compute_margin(deviations, np.ones(n), level, scale)
+    if margin is None:
+        return np.nan, np.nan
+    low, high = z - margin, z + margin
+    if is_bounded:
+        low, high = 1 - np.exp(-low), 1 - np.exp(-high)
+        low = max(low, 0.0 if coefficient in SHARE_COEFFICIENTS else min(-1.0, value))
+    return float(low), float(high)
 
 
 # Coefficients

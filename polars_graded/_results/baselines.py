@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import TEXT_TYPES, check_columns, check_frame, first_few
+from polars_graded._checks import check_columns, check_frame, first_few
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS
 from polars_graded._frames.strategies import find_index
 from polars_graded._frames.tables import GRADER
@@ -24,9 +25,6 @@ from polars_graded._sentences import format_count
 
 SCALE = ("irrelevant", "max_grade", "relevant_from", "undefined_as", "condensed")
 """Settings that may differ with `gate(scale="changed")`. The order of ties may then differ, too."""
-
-MAX_NAMED_QUERIES = 3
-"""Maximum number of queries that an error names."""
 
 Settings: TypeAlias = list[dict[str, Any]]
 """The distinct settings of some results."""
@@ -65,10 +63,10 @@ def pair_with_baseline(results: Results, baseline: Any, changes: Mapping[str, st
     is_baseline = pl.col(results.keys.strategy) == pl.lit(baseline)
     both = results.rows.filter(~is_baseline), results.rows.filter(is_baseline)
     # Strategies in one frame were measured together, so that nothing is noted as not checked.
-    differences = (each for each in compare_conditions(*both, results) if each.argument is not None)
+    mismatches = (each for each in compare_conditions(*both, results) if each.argument is not None)
     b = np.full(len(a), index)
     pair_columns = name_pairs(strategies, a, b)
-    return Matched(results, a, b, pair_columns, check_conditions(differences, changes))
+    return Matched(results, a, b, pair_columns, check_conditions(mismatches, changes))
 
 
 def _pair_with_results(
@@ -99,12 +97,12 @@ def _pair_with_results(
     conditions = compare_conditions(rows, older, results)
     queries = compare_coverage(rows, older, keys.queries)
     notes = check_conditions(chain(conditions, queries), changes)
-    text = pl.col(name).cast(pl.String)
+    as_text = pl.col(name).cast(pl.String)
     both = [
-        rows.select(columns).with_columns(text),
-        older.select(columns).with_columns(text + BASELINE_SUFFIX),
+        rows.select(columns).with_columns(as_text),
+        older.select(columns).with_columns(as_text + BASELINE_SUFFIX),
     ]
-    together = results.replace(rows=pl.concat(both, how="vertical_relaxed"))
+    together = replace(results, rows=pl.concat(both, how="vertical_relaxed"))
     a, b = (
         np.array([find_index(together.strategies, each) for each in names])
         for names in (new_names.cast(pl.String), baselines.cast(pl.String) + BASELINE_SUFFIX)
@@ -156,7 +154,7 @@ def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
 # Conditions of measuring
 
 
-class Difference(NamedTuple):
+class Mismatch(NamedTuple):
     """Difference between two results in how they were measured."""
 
     argument: str | None
@@ -164,13 +162,13 @@ class Difference(NamedTuple):
     text: str
 
 
-def check_conditions(differences: Iterable[Difference], changes: Mapping[str, str]) -> str:
+def check_conditions(mismatches: Iterable[Mismatch], changes: Mapping[str, str]) -> str:
     """Return allowed differences and unrecorded conditions as text, or "".
 
     Raise if no argument allows a difference. `changes` contains the arguments of `gate` by name.
     """
     allowed, unchecked = [], []
-    for argument, text in differences:
+    for argument, text in mismatches:
         if argument is None:
             unchecked.append(text)
         elif changes[argument] in ("same", "error"):
@@ -188,47 +186,37 @@ def check_conditions(differences: Iterable[Difference], changes: Mapping[str, st
 
 def compare_conditions(
     rows: pl.DataFrame, older: pl.DataFrame, results: Results
-) -> Iterator[Difference]:
+) -> Iterator[Mismatch]:
     """Yield differences in judgments, formulas, scale and order of ties.
 
     `results` has the keys and the measures of both frames.
     """
-    passed = results.columns.requested
-    formulas = {name: passed.get(name) or name for name in results.measures}
+    formulas = {name: results.formulas.get(name, name) for name in results.measures}
     yield from _compare_judgments(rows, older, results.keys.identity, formulas)
-    new_settings, older_settings = read_settings(rows), read_settings(older)
-    has_settings = bool(new_settings and older_settings)
-    if not has_settings:
-        yield Difference(None, "formulas")
-    for column, passed_formula in formulas.items():
-        now, then = (
-            _find_formulas(column, passed_formula, settings)
-            for settings in (new_settings, older_settings)
-        )
-        if passed_formula != column:
-            now |= _parse_formulas(passed_formula)
+    both = read_settings(rows), read_settings(older)
+    for column, formula in formulas.items():
+        now, then = (_find_formulas(column, formula, settings) for settings in both)
+        if formula != column:
+            now |= _parse_formulas(formula)
         yield from _compare_texts("formulas", repr(column), now, then)
-    if not has_settings:
-        yield Difference(None, "scale and tie order")
+    if not all(both):
+        yield Mismatch(None, "formulas, scale and tie order")
         return
     for name in (*SCALE, "ties"):
-        now, then = (
-            {repr(each.get(name)) for each in settings}
-            for settings in (new_settings, older_settings)
-        )
+        now, then = ({repr(each.get(name)) for each in settings} for settings in both)
         yield from _compare_texts("scale", f"`{name}`", now, then)
 
 
-def _compare_texts(argument: str, name: str, now: set[str], then: set[str]) -> Iterator[Difference]:
+def _compare_texts(argument: str, name: str, now: set[str], then: set[str]) -> Iterator[Mismatch]:
     """Yield a difference if two results, or the rows of one, have different settings."""
     if len(now | then) > 1:
         new, older = (" and ".join(sorted(texts)) for texts in (now, then))
-        yield Difference(argument, f"{name} is {new} in `per_query` and {older} in `baseline`")
+        yield Mismatch(argument, f"{name} is {new} in `per_query` and {older} in `baseline`")
 
 
 def _compare_judgments(
     rows: pl.DataFrame, older: pl.DataFrame, on: Sequence[str], formulas: Mapping[str, str]
-) -> Iterator[Difference]:
+) -> Iterator[Mismatch]:
     """Yield a difference in the judgments of queries.
 
     If a measure needs further columns of documents, such as subtopics, these are compared too.
@@ -239,24 +227,24 @@ def _compare_judgments(
         compared[DOCUMENTS] = "documents or columns of documents"
     for column, noun in compared.items():
         if column not in rows.columns or column not in older.columns:
-            yield Difference(None, noun)
+            yield Mismatch(None, noun)
             continue
         now, then = (frame.select(*on, column).unique() for frame in (rows, older))
         joined = now.join(then, on=on, nulls_equal=True, suffix=" then")
         differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
         if changed := joined.filter(differs).n_unique(on):
             of = format_count(joined.n_unique(on), "queries")
-            yield Difference("judgments", f"other {noun} in {changed:,} of {of}")
+            yield Mismatch("judgments", f"other {noun} in {changed:,} of {of}")
 
 
-def _find_formulas(column: str, passed: str, settings: Settings) -> set[str]:
+def _find_formulas(column: str, formula: str, settings: Settings) -> set[str]:
     """Return the recorded formulas of a column.
 
     Results without a recorded formula are assumed to have the formula that the caller passed, or
     else the formula that the name of the column means.
     """
     recorded = {each["measures"].get(column) for each in settings if "measures" in each} - {None}
-    return recorded or _parse_formulas(passed) or _parse_formulas(column)
+    return recorded or _parse_formulas(formula) or _parse_formulas(column)
 
 
 def _parse_formulas(text: str) -> set[str]:
@@ -267,60 +255,34 @@ def _parse_formulas(text: str) -> set[str]:
 
 def compare_coverage(
     rows: pl.DataFrame, older: pl.DataFrame, on: Sequence[str]
-) -> Iterator[Difference]:
-    """Yield the queries that one of two results lacks.
-
-    Results without queries, or without a common query, raise an error.
-    """
-    new_queries, older_queries = (
-        frame.select(on).unique(maintain_order=True) for frame in (rows, older)
-    )
-    for name, queries in (("per_query", new_queries), ("baseline", older_queries)):
-        if queries.is_empty():
-            msg = f"`{name}` must have at least one query, got none"
-            raise ValueError(msg)
-    for queries, others, lacks in (
-        (new_queries, older_queries, "`baseline` lacks {} of `per_query`"),
-        (older_queries, new_queries, "`per_query` lacks {} of `baseline`"),
-    ):
-        lost = queries.join(others, on=on, how="anti", nulls_equal=True, maintain_order="left")
-        if lost.height == queries.height:
-            count = format_count(new_queries.height, "queries")
+) -> Iterator[Mismatch]:
+    """Yield the queries that one of two results lacks; raise if they have no query in common."""
+    both = {"per_query": rows, "baseline": older}
+    queries = {name: frame.select(on).unique(maintain_order=True) for name, frame in both.items()}
+    for name, other in (("per_query", "baseline"), ("baseline", "per_query")):
+        own, others = queries[name], queries[other]
+        lost = own.join(others, on=on, how="anti", nulls_equal=True, maintain_order="left")
+        if lost.height == own.height:
+            got = (f"{first_few(each.rows())} in `{key}`" for key, each in queries.items())
             msg = (
-                "`baseline` must have queries in common with `per_query`, got none: `per_query` "
-                f"has {count}, such as {new_queries.row(0)}, and `baseline` has "
-                f"{older_queries.height:,}, such as {older_queries.row(0)}"
+                "`baseline` must have queries in common with `per_query`, got none: "
+                f"{' and '.join(got)}"
             )
             raise ValueError(msg)
         if lost.height:
-            names = [", ".join(map(str, key)) for key in lost.head(MAX_NAMED_QUERIES).rows()]
-            more = [] if lost.height <= MAX_NAMED_QUERIES else ["..."]
-            count = f"{lost.height:,} of the {format_count(queries.height, 'queries')}"
-            text = f"{lacks.format(count)} ({', '.join([*names, *more])})"
-            yield Difference("missing", text)
+            count = f"{lost.height:,} of the {format_count(own.height, 'queries')}"
+            text = f"`{other}` lacks {count} of `{name}` ({first_few(lost.rows())})"
+            yield Mismatch("missing", text)
 
 
 def unify_keys(
     rows: pl.DataFrame, older: pl.DataFrame, key_columns: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Cast each key column to one type in both results.
+    """Cast key columns to text if they have another type in the other results.
 
-    Different integer types become Int64, or Int128 if one of them is UInt64. If one side is text,
-    the other side becomes text too. Raise if types differ otherwise.
+    In a CSV file, all keys are text.
     """
-    casts: list[pl.Expr] = []
-    for key in key_columns:
-        now, then = rows.schema[key], older.schema[key]
-        if now == then:
-            continue
-        if now.is_integer() and then.is_integer():
-            casts.append(pl.col(key).cast(pl.Int128 if pl.UInt64 in (now, then) else pl.Int64))
-        elif now in TEXT_TYPES or then in TEXT_TYPES:
-            casts.append(pl.col(key).cast(pl.String))
-        else:
-            msg = (
-                f"column {key!r} must have one type in `per_query` and `baseline`, "
-                f"got {now} and {then}"
-            )
-            raise ValueError(msg)
+    casts = [
+        pl.col(key).cast(pl.String) for key in key_columns if rows.schema[key] != older.schema[key]
+    ]
     return rows.with_columns(casts), older.with_columns(casts)

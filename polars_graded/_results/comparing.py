@@ -18,6 +18,7 @@ from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
+from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import PassedKeys, check_independence
 from polars_graded._results.measure_values import (
     MIN_VALUES,
@@ -51,7 +52,6 @@ from polars_graded._results.significance import (
     correct_p_values,
     estimate_differences,
     find_weak_tests,
-    is_significant,
     run_test,
 )
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -61,7 +61,7 @@ __all__ = ["compare", "compare_segments", "differences", "rank_strategies", "sum
 MAX_CONDITION = 1e12
 """Maximum condition number of covariances; with a larger one they count as singular."""
 
-RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
+RANK_COLUMNS = ("untested", "rank", "rank_low", "rank_high", "group")
 """Columns of `rank_strategies` that neither `summarise` nor `compare` has."""
 
 GEOMETRIC_FLOOR = 1e-5
@@ -159,9 +159,9 @@ def summarise(
     └──────────┴─────────┴───────────────────┴────────┴──────┘
     """
     check_level(confidence)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: summarise_results(each, confidence))
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack(lambda results: summarise_results(results, confidence))
 
 
 def summarise_results(results: Results, confidence: float) -> pl.DataFrame:
@@ -327,9 +327,9 @@ def compare(
     """
     options = Options(test, correction, confidence, seed, resamples)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: compare_results(each, options, baseline, margin))
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack(lambda results: compare_results(results, options, baseline, margin))
 
 
 @checks_call
@@ -397,9 +397,9 @@ def differences(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    keys = PassedKeys(query, strategy)
-    results = open_results(per_query, [measure], keys, missing, grader, "ignore")
-    return results.stack(lambda each: _list_differences(each, a, b))
+    passed = PassedKeys(query, strategy)
+    by_grader = open_results(per_query, [measure], passed, missing, grader, "ignore")
+    return by_grader.stack(lambda results: _list_differences(results, a, b))
 
 
 def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
@@ -414,22 +414,22 @@ def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
     # Values that other strategies lack do not matter.
-    results = results.replace(rows=results.rows.filter(pl.col(keys.strategy).is_in(both.implode())))
+    results = replace(
+        results, rows=results.rows.filter(pl.col(keys.strategy).is_in(both.implode()))
+    )
     i, j = (find_index(results.strategies, name) for name in (a, b))
     matrix = results.get_matrix(results.measures[0])
     [difference] = matrix.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * matrix.sign
     # The sign is an index into this list: 0 gives None (a tie), 1 gives i, -1 (the last item) j.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
-    several = matrix.queries.dtype == pl.Struct
-    table = pl.DataFrame(
-        [
-            *(matrix.queries.struct.unnest() if several else [matrix.queries]),
-            pl.Series("value_a", matrix.values[i]),
-            pl.Series("value_b", matrix.values[j]),
-            pl.Series("difference", difference),
-            results.strategies.gather(winner).alias("winner"),
-        ]
+    queries = matrix.queries
+    table = queries.to_frame() if len(keys.queries) == 1 else queries.struct.unnest()
+    table = table.with_columns(
+        value_a=matrix.values[i],
+        value_b=matrix.values[j],
+        difference=difference,
+        winner=results.strategies.gather(winner),
     )
     return table.sort(find_places(table["difference"]), descending=True, maintain_order=True)
 
@@ -626,11 +626,11 @@ def compare_segments(
     └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader, "ignore")
-    for each in results.by_grader.values():  # queries of two segments may depend on each other
-        check_independence(each.rows, replace(each.keys, segments=()))
-    return results.stack(lambda each: compute_interactions(each, baseline, correction))
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader, "ignore")
+    for results in by_grader.by_name.values():  # queries of two segments may depend on each other
+        check_independence(results.rows, replace(results.keys, segments=()))
+    return by_grader.stack(lambda results: compute_interactions(results, baseline, correction))
 
 
 def compute_interactions(
@@ -790,7 +790,8 @@ def rank_strategies(
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
           (UInt32), with `cluster` the number of `clusters` (UInt32), with `weights`
           `effective_queries` (Float64), `best` (which value is best), `test` and `correction`
-          (String), `confidence`, `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
+          (String), `untested` (UInt32), the number of other strategies whose difference has no p
+          value, `confidence`, `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. Corrections
           such as `"holm"` bound the probability of any false finding. With such a correction, all
@@ -851,9 +852,9 @@ def rank_strategies(
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
     options = Options(test, correction, confidence, seed, resamples)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack(lambda each: rank_results(each.with_best_values(), options))
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack(lambda results: rank_results(results.with_best_values(), options))
 
 
 def rank_results(results: Results, options: Options) -> pl.DataFrame:
@@ -881,29 +882,32 @@ def _rank_segment(
     check_has_best(means["measure"][0], best, "rank strategies")
     # Means that differ only by rounding errors share a rank.
     rank = find_places(means["mean"]).rank("min", descending=best == "highest")
-    a, b = np.triu_indices(means.height, 1)
-    is_apart = comparison.select(is_significant(level)).to_series().to_numpy()
-    is_better = np.zeros((means.height, means.height), dtype=bool)
-    """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""
     ranks = rank.fill_null(0).to_numpy()
-    is_better[a, b] = is_apart & (ranks[a] < ranks[b])
-    is_better[b, a] = is_apart & (ranks[b] < ranks[a])
+    is_apart = _fill_square(means.height, comparison.select(is_significant(level)).to_series())
+    is_untested = _fill_square(means.height, comparison["p_corrected"].is_null())
+    is_better = is_apart & (ranks[:, np.newaxis] < ranks)
+    """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""
     order = np.argsort(ranks, kind="stable")
-    is_better_in_order = is_better[np.ix_(order, order)]
-    is_apart_in_order = is_better_in_order | is_better_in_order.T
+    cliques = find_cliques((is_better | is_better.T)[np.ix_(order, order)])
     ranked = means.select(
         *("measure", *segments, strategy),
         *(name for name in ("queries", "clusters", EFFECTIVE, "best") if name in means.columns),
         *(pl.lit(comparison[name][0]).alias(name) for name in ("test", "correction")),
+        pl.Series("untested", is_untested.sum(axis=1), pl.UInt32),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
         # rank_low = 1 + |B|, rank_high = N - |W| (Al Mohamad, Goeman, van Zwet 2021).
         rank_low=pl.Series(1 + is_better.sum(axis=0), dtype=pl.UInt32),
         rank_high=pl.Series(len(is_better) - is_better.sum(axis=1), dtype=pl.UInt32),
     )
-    return ranked[order].with_columns(
-        group=pl.Series(name_sets(find_cliques(is_apart_in_order), means.height))
-    )
+    return ranked[order].with_columns(group=pl.Series(name_sets(cliques, means.height)))
+
+
+def _fill_square(n: int, of_pairs: pl.Series) -> Mask:
+    """Return a symmetric mask of n strategies from a mask of their pairs, in order."""
+    square = np.zeros((n, n), dtype=bool)
+    square[np.triu_indices(n, 1)] = of_pairs.to_numpy()
+    return square | square.T
 
 
 def find_cliques(is_apart: Mask) -> list[Integers]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -37,16 +36,12 @@ from polars_graded._sentences.gates import (
     EFFECTIVE_CHANGED,
     UNCHANGED,
     WITHIN,
-    write_failure,
     write_sentence,
 )
 
-__all__ = ["assert_no_worse", "gate"]
+__all__ = ["gate"]
 
 Change: TypeAlias = Literal["same", "changed"]
-
-FAILING_VERDICTS = ("worse", BEYOND, "undecided")
-"""Verdicts that do not pass, the worst first."""
 
 PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
 
@@ -139,7 +134,6 @@ def gate(
 
     See Also
     --------
-    assert_no_worse : Raise an error in a test if a verdict does not pass.
     trust.queries_needed : The number of queries that shows a difference as large as the margin.
 
     References
@@ -171,10 +165,10 @@ def gate(
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
     for argument, change in changes.items():
         check_choice(argument, change, get_args(Change))
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader, "refuse")
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader, "refuse")
     matched = pair_with_baseline(
-        results.only.with_best_values(), baseline, {**changes, "missing": missing}
+        by_grader.only.with_best_values(), baseline, {**changes, "missing": missing}
     )
     return decide_verdicts(matched, margin, confidence)
 
@@ -207,50 +201,6 @@ def decide_verdicts(
         for row in table.rows(named=True)
     ]
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
-
-
-@partial(checks_call, forwarded_to=gate)
-def assert_no_worse(
-    per_query: Any,
-    *measures: MeasureColumns,
-    baseline: Any,
-    margin: float | Mapping[str, float] = DEFAULT_MARGIN,
-    undecided: bool = False,
-    **options: Any,
-) -> None:
-    """Raise an error if a strategy may be worse by more than a margin.
-
-    Call this function in a test, for example with pytest.
-
-    Parameters
-    ----------
-    per_query, *measures, baseline, margin, **options
-        As for `gate`.
-    undecided
-        If True, the verdict "undecided" passes too. The verdict "worse, perhaps by more than
-        the margin" still fails.
-
-    Raises
-    ------
-    AssertionError
-        If a verdict does not pass. The message has a sentence for each such verdict, in lines that
-        fit a terminal.
-
-    Examples
-    --------
-    >>> per_query = pl.DataFrame(
-    ...     {"strategy": ["main"] * 40 + ["new"] * 40, "query": [*range(40)] * 2,
-    ...      "ap": [0.5] * 40 + [0.3, 0.4] * 20}
-    ... )
-    >>> assert_no_worse(per_query, "ap", baseline="main", margin=0.05)
-    Traceback (most recent call last):
-    AssertionError: ap: new is worse than main by 0.15 (0.134 to 0.166), beyond the margin ...
-    """
-    __tracebackhide__ = True
-    verdicts = gate(per_query, *measures, baseline=baseline, margin=margin, **options)
-    bad = verdicts.filter(pl.col("verdict").is_in(FAILING_VERDICTS[: 2 if undecided else 3]))
-    if bad.height:
-        raise AssertionError(write_failure(bad))
 
 
 # Verdicts
@@ -407,14 +357,13 @@ def compute_careful_intervals(
     mean, std, *_ = units.statistics
     low, high = estimate_differences(pairs).compute_ends(level)
     if units.n > 1:
-        for part in units.split(units.n):
-            is_weighted = pairs.matrix.shares is not None
-            skewness = _compute_weighted_skewness(pairs, part) if is_weighted else None
-            differences = units.compute_differences(part)
-            johnson = compute_johnson_interval(
-                differences, level, pairs.matrix.effective_number, skewness
-            )
-            low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
+        is_weighted = pairs.matrix.shares is not None
+        skewness = _compute_weighted_skewness(pairs) if is_weighted else None
+        differences = units.compute_differences()
+        johnson_low, johnson_high = compute_johnson_interval(
+            differences, level, pairs.matrix.effective_number, skewness
+        )
+        low, high = np.fmin(low, johnson_low), np.fmax(high, johnson_high)
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
     is_sparse = (pairs.changed_units.effective < MIN_CHANGED_QUERIES) | (std == 0)
@@ -447,13 +396,8 @@ def _compute_sparse_intervals(
         units, sizes, shares = pairs.totals.matrix, matrix.unit_sizes, matrix.unit_shares
         reach = np.full(len(sparse), max_difference)
     selected = Pairs(units, pairs.a[sparse], pairs.b[sparse])
-    ends = [
-        compute_stringer_interval(
-            selected.compute_differences(part) / sizes, level, reach[part], shares
-        )
-        for part in selected.split(units.n)
-    ]
-    return np.concatenate(ends, axis=1)
+    differences = selected.compute_differences() / sizes
+    return compute_stringer_interval(differences, level, reach, shares)
 
 
 def compute_stringer_interval(
@@ -516,14 +460,14 @@ def compute_skewness(differences: Floats) -> Floats:
     return skewness
 
 
-def _compute_weighted_skewness(pairs: Pairs, part: slice) -> Floats:
-    """Return the skewness of the weighted mean of the differences of some pairs.
+def _compute_weighted_skewness(pairs: Pairs) -> Floats:
+    """Return the skewness of the weighted mean of the differences of each pair.
 
     A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
     of all units alike is used, because the few units of large weight do not show it.
     """
     shares = pairs.matrix.unit_shares
-    means = pairs.totals.compute_differences(part) / pairs.matrix.unit_sizes
+    means = pairs.totals.compute_differences() / pairs.matrix.unit_sizes
     skewness: Floats = compute_skewness(means) * (shares**3).sum() / (shares**2).sum() ** 1.5
     return skewness
 

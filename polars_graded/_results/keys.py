@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
+from polars.exceptions import ColumnNotFoundError
 
 from polars_graded._checks import (
     HINT,
-    check_choice,
     check_column_name,
     check_column_names,
     check_columns,
+    describe_missing_column,
     first_few,
     hint_at_maker,
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.request import RECORDS
-from polars_graded._frames.tables import GRADER, check_graders_named
+from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.measures import Measure
 from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -121,8 +122,9 @@ class PassedKeys:
            order of columns does not show which column is meant.
         """
         schema, segments = rows.schema, list_columns(self.segments)
-        strategy = self.strategy or ("strategy" if "strategy" in schema else None)
-        query = self.query or ("query" if "query" in schema else None)
+        defaults = {name: name for name in ("strategy", "query") if name in schema}
+        strategy = self.strategy or defaults.get("strategy")
+        query = self.query or defaults.get("query")
         if query is None and {*COLUMNS_OF_MEANS} <= {*schema}:
             msg = (
                 "`per_query` must have one row per strategy and query, got a table of means"
@@ -131,24 +133,17 @@ class PassedKeys:
             raise ValueError(msg)
         others = {*list_columns(query), strategy, *segments, self.weights}
         grader = GRADER if GRADER in {*schema} - others else None
-        candidates = [
-            name
-            for name, dtype in schema.items()
-            if name not in {GRADER, *requested, *others} and can_be_key(name, dtype)
-        ]
-        if self.query is None and candidates and strategy is not None and strategy in schema:
+        others |= {GRADER, *requested}
+        candidates = [name for name in {**schema} if name not in others]
+        candidates = [name for name in candidates if can_be_key(name, schema[name])]
+        if self.query is None and strategy is not None and strategy in schema:
             fixed = [strategy, *list_columns(grader)]
-            if len(candidates) > 1:
-                # A column with one value per strategy describes it, such as `a` and `b` of a pair.
-                n_fixed = rows.n_unique(fixed)
-                varying = [
-                    name for name in candidates if count_keys(rows, [*fixed, name]) > n_fixed
-                ]
-                candidates = varying or candidates
-            together = [name for name in schema if name in (*candidates, query)]
+            # A column with one value per strategy describes it, such as `a` and `b` of a pair.
+            n_fixed = rows.n_unique(fixed)
+            varying = [name for name in candidates if count_keys(rows, [*fixed, name]) > n_fixed]
+            candidates = varying or candidates
             parts = [name for name in segments if name in schema]
-            if len(together) > 1 and _identify_queries(rows, fixed, parts, query, together):
-                query = together
+            query = _find_joint_query(rows, fixed, parts, candidates, query)
         missing_keys = [
             key for key, name in {"strategy": strategy, "query": query}.items() if name is None
         ]
@@ -161,13 +156,14 @@ class PassedKeys:
                 f"got {', '.join(candidates)}{hint}"
             )
             raise ValueError(msg)
-        if len(candidates) == len(missing_keys) == 1:
-            [only] = candidates
-            strategy = only if strategy is None else strategy
-            query = only if query is None else query
+        [only] = candidates if len(candidates) == len(missing_keys) == 1 else [None]
+        if strategy is None:
+            strategy = "strategy" if only is None else only
+        if query is None:
+            query = "query" if only is None else only
         return Keys(
-            "query" if query is None else query,
-            "strategy" if strategy is None else strategy,
+            query,
+            strategy,
             segments=segments,
             cluster=self.cluster,
             weights=self.weights,
@@ -175,23 +171,20 @@ class PassedKeys:
         )
 
 
-def _identify_queries(
-    rows: pl.DataFrame,
-    fixed: Sequence[str],
-    segments: Sequence[str],
-    query: Any,
-    together: Sequence[str],
-) -> bool:
-    """Return whether each strategy has each combination of the columns `together` once.
+def _find_joint_query(
+    rows: pl.DataFrame, fixed: Sequence[str], parts: Sequence[str], candidates: Any, query: Any
+) -> Any:
+    """Return the candidates and `query` if they identify a query together, and else `query`.
 
-    Return False if the column "query" alone distinguishes the rows of a strategy, since the other
-    columns are then not needed.
+    Each strategy must have each combination of their values once. The candidates are not needed if
+    `query` alone distinguishes the rows of a strategy.
     """
-    if query is not None and count_keys(rows, [*fixed, *segments, query]) == rows.height:
-        return False
-    queries = [*together, *segments]
-    n_pairs = count_keys(rows, fixed) * count_keys(rows, queries)
-    return count_keys(rows, [*fixed, *queries]) == rows.height == n_pairs
+    together = [name for name in rows.columns if name in (*candidates, query)]
+    if query is not None and count_keys(rows, [*fixed, *parts, query]) == rows.height:
+        return query
+    n_pairs = count_keys(rows, fixed) * count_keys(rows, [*together, *parts]) if together else 0
+    are_unique = count_keys(rows, [*fixed, *together, *parts]) == rows.height == n_pairs
+    return together if are_unique and len(together) > 1 else query
 
 
 def count_keys(rows: pl.DataFrame, columns: Sequence[str]) -> int:
@@ -207,52 +200,35 @@ def can_be_key(name: str, dtype: pl.DataType) -> bool:
     return not holds_values and dtype not in (pl.Boolean, pl.Object) and not Measure.try_parse(name)
 
 
-def check_columns_of_results(
-    rows: pl.DataFrame, keys: Keys, requested: Collection[str] = (), grader: str | None = None
-) -> None:
-    """Raise if a column does not exist, has two roles or a wrong type, or lacks the grader.
+def check_keys(schema: pl.Schema, keys: Keys, requested: Collection[str] = ()) -> None:
+    """Raise if a column does not exist, has two roles, or is a key with lists.
 
     If several columns form the query, segments may be some of them, but not all.
     """
-    shared = keys.queries if {*keys.queries} - {*keys.segments} else []
-    segments = [name for name in keys.segments if name not in shared]
+    common = keys.queries if {*keys.queries} - {*keys.segments} else []
+    segments = [name for name in keys.segments if name not in common]
     key_columns = [keys.strategy, *keys.queries, *segments]
     check_named_once([*key_columns, *requested])
-    for name, dtype in rows.schema.items():
-        is_list = isinstance(dtype, pl.List | pl.Array | pl.Object)
-        is_nested_strategy = name == keys.strategy and dtype.is_nested()
-        if name in key_columns and (is_list or is_nested_strategy):
-            msg = f"column {name!r} must hold single values that distinguish rows, got {dtype}"
+    by_argument: dict[str | None, Collection[str]] = {
+        "strategy": [keys.strategy],
+        "query": keys.queries,
+        "segments": segments,
+        "cluster": list_columns(keys.cluster),
+        "weights": list_columns(keys.weights),
+        None: requested,
+    }
+    columns = ((argument, name) for argument, names in by_argument.items() for name in names)
+    for argument, name in columns:
+        if name not in schema:
+            raise ColumnNotFoundError(describe_missing_column("per_query", name, schema, argument))
+        check_column_name(argument or "measures", name)
+    for name in (*key_columns, *list_columns(keys.grader)):
+        is_query = name in keys.queries and isinstance(schema[name], pl.Struct)
+        if not is_query and (schema[name].is_nested() or schema[name] == pl.Object):
+            msg = (
+                f"column {name!r} must hold single values that distinguish rows, got {schema[name]}"
+            )
             raise TypeError(msg)
-    if grader is not None and keys.grader is None:
-        refuse_no_graders()
-    if keys.grader is not None:
-        if rows.is_empty():
-            msg = "`per_query` must have a row per grader, strategy and query, got none"
-            raise ValueError(msg)
-        check_graders_named(rows, "per_query")
-    by_argument = {"strategy": [keys.strategy], "query": keys.queries, "segments": segments}
-    for argument, names in by_argument.items():
-        check_columns("per_query", names, rows.columns, argument=argument)
-    _check_unit_columns(rows, keys)
-    check_columns("per_query", requested, rows.columns)
-    if grader is not None:
-        check_choice("grader", grader, rows[GRADER].unique(maintain_order=True))
-
-
-def _check_unit_columns(rows: pl.DataFrame, keys: Keys) -> None:
-    """Raise if a column of clusters or of weights does not exist."""
-    check_columns("per_query", list_columns(keys.cluster), rows.columns, argument="cluster")
-    check_columns("per_query", list_columns(keys.weights), rows.columns, argument="weights")
-
-
-def refuse_no_graders() -> NoReturn:
-    """Raise, since there is no column of graders."""
-    msg = (
-        f"`per_query` must have a column {GRADER!r} to distinguish graders\n\n"
-        "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
-    )
-    raise ValueError(msg)
 
 
 def list_columns(columns: Columns | None) -> list[str]:
@@ -304,36 +280,29 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
             raise TypeError(msg)
         units = units.with_columns(rows[keys.weights].cast(pl.Float64).alias(WEIGHT))
     units = units.unique().sort(*segments, query)
+    is_repeated = units.select(identity.columns).is_duplicated()
+    if is_repeated.any():
+        unclear = units.filter(is_repeated).to_series().unique().sort()
+        nouns = [name.partition(" ")[0] for name in list_unit_columns(units)]
+        msg = (
+            f"each query must have one {' and one '.join(nouns)}, got several in "
+            f"{', '.join(map(repr, keys.unit_columns))} for "
+            f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
+            "Hint: query=[...] distinguishes queries of several segments that have one name"
+        )
+        raise ValueError(msg)
     if clusters:
-        _check_one_each(units, identity.columns, CLUSTER, clusters)
         is_null = pl.all_horizontal(pl.col(CLUSTER).struct.field(clusters).is_null())
         if n_nulls := units.filter(is_null).height:
             names, count = ", ".join(map(repr, clusters)), format_count(n_nulls, "queries")
             msg = f"cluster {names} must not be null, got null for {count}"
             raise ValueError(msg)
     if keys.weights is not None:
-        _check_one_each(units, identity.columns, WEIGHT, [keys.weights])
         units = _select_weighted(units, keys.weights)
     if clusters:
         number = pl.col(NUMBER).min().over(CLUSTER).alias(CLUSTER)
         units = units.with_row_index(NUMBER).with_columns(number).drop(NUMBER)
     return units
-
-
-def _check_one_each(
-    units: pl.DataFrame, identity: Sequence[str], column: str, names: Sequence[str]
-) -> None:
-    """Raise if a query has several clusters, or several weights, in a segment."""
-    distinct = units.select(*identity, column).unique(maintain_order=True)
-    unclear = distinct.filter(pl.struct(identity).is_duplicated()).to_series().unique().sort()
-    if len(unclear):
-        noun = column.partition(" ")[0]
-        msg = (
-            f"each query must have one {noun}, got several in {', '.join(map(repr, names))} for "
-            f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
-            "Hint: query=[...] distinguishes queries of several segments that have one name"
-        )
-        raise ValueError(msg)
 
 
 def _select_weighted(units: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -363,7 +332,8 @@ def add_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     One column identifies a query. Without `keys.cluster` or `keys.weights`, the rows lack the
     column.
     """
-    _check_unit_columns(rows, keys)
+    for argument, columns in (("cluster", keys.cluster), ("weights", keys.weights)):
+        check_columns("per_query", list_columns(columns), rows.columns, argument=argument)
     units = read_units(rows, keys)
     rows = rows.drop(list_unit_columns(units), strict=False)
     return rows.join(units, on=keys.identity, nulls_equal=True, maintain_order="left")

@@ -405,6 +405,8 @@ def average_points(
 
 # Pairs of strategies, whose differences are computed in parts that fit into the cache
 
+ALL_PAIRS = slice(None)
+
 
 class Statistics(NamedTuple):
     """Statistics of the differences of each pair; an undefined `mean` or `std` is NaN."""
@@ -461,7 +463,7 @@ class Pairs:
         """
         return split_into_parts(len(self), per_pair, max_numbers)
 
-    def compute_differences(self, part: slice) -> Floats:
+    def compute_differences(self, part: slice = ALL_PAIRS) -> Floats:
         """Return the differences of some pairs, with one row per pair."""
         return self.matrix.compute_differences(self.a[part], self.b[part])
 

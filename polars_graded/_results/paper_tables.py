@@ -14,6 +14,7 @@ from polars_graded._checks import check_choice, check_flag, check_whole_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import LETTERS, compare_results, summarise_results
+from polars_graded._results.findings import find_single_unit, is_significant
 from polars_graded._results.keys import PassedKeys
 from polars_graded._results.measure_values import MeasureColumns, check_best, find_best_places
 from polars_graded._results.results import EFFECTIVE, Missing, open_results
@@ -23,8 +24,6 @@ from polars_graded._results.significance import (
     CorrectionName,
     Options,
     TestName,
-    find_single_unit,
-    is_significant,
 )
 from polars_graded._sentences import escape_markdown, format_range
 
@@ -114,8 +113,8 @@ def paper_table(
         msg = f"`baseline` must be one strategy, which the signs + and - refer to, got {baseline!r}"
         raise TypeError(msg)
     options = Options(test, correction, confidence)
-    keys = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader).only
+    passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
+    results = open_results(per_query, measures, passed, missing, grader).only
     means, names = summarise_results(results, confidence), results.strategies.to_list()
     if not names:
         msg = "`per_query` must have a row per strategy and query, got none"

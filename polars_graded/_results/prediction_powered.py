@@ -140,9 +140,9 @@ def prediction_powered_means(
 
     The mean of all forty, as people would have judged them, is 0.375.
     """
-    keys = PassedKeys(query, strategy, segments=segments)
-    results = open_results(per_query, measures, keys, missing, dependence="ignore")
-    return _estimate_values(results, trusted, grader, confidence)
+    passed = PassedKeys(query, strategy, segments=segments)
+    by_grader = open_results(per_query, measures, passed, missing, dependence="ignore")
+    return _estimate_values(by_grader, trusted, grader, confidence)
 
 
 @checks_call
@@ -213,9 +213,9 @@ def prediction_powered_differences(
     └──────────┴──────────┴────────────────────┴──────────────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    keys = PassedKeys(query, strategy, segments=segments)
-    results = open_results(per_query, measures, keys, missing, dependence="ignore")
-    return _estimate_values(results, trusted, grader, confidence, (baseline, correction))
+    passed = PassedKeys(query, strategy, segments=segments)
+    by_grader = open_results(per_query, measures, passed, missing, dependence="ignore")
+    return _estimate_values(by_grader, trusted, grader, confidence, (baseline, correction))
 
 
 def _estimate_means(values: Floats) -> Estimate:
@@ -252,9 +252,10 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     shared_model, other_model = _estimate_means(f), _estimate_means(other_f)
     varies = (trusted.error > 0) & (shared_model.error > 0)
     weights = np.zeros_like(y)
+    centred = [each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (y, f)]
     if n >= MIN_FITTED_QUERIES and others:
         scale = ((1 + n / others) * model.error**2 * model.n)[:, np.newaxis]
-        fitted = _compute_jackknife_covariances(y, f)
+        fitted = _compute_jackknife_covariances(*centred)
         ratio = np.divide(fitted, scale, out=weights, where=varies[:, np.newaxis])
         weights = np.clip(ratio, 0, 1)
     weight = weights.sum(axis=1) / max(n, 1)
@@ -264,38 +265,29 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     estimate = _estimate_means(y - weights * (f - other_mean))
     error = np.hypot(np.nan_to_num(estimate.error), weight * np.nan_to_num(other_model.error))
     correlation = np.full(len(y), np.nan)
-    product = trusted.error * shared_model.error * n
-    np.divide(_compute_covariance(y, f), product, out=correlation, where=varies)
+    covariance = np.einsum("ij,ij->i", *centred) / max(n - 1, 1)
+    np.divide(covariance, trusted.error * shared_model.error * n, out=correlation, where=varies)
     # Without variation of the trusted values there is no interval, even if the model's values vary.
     has_errors = (trusted.error > 0) & (error > 0)
     both = Estimate(estimate.mean, np.where(has_errors, error, np.nan), n)
     return Corrected(both, trusted, model, weight, correlation)
 
 
-def _compute_covariance(x: Floats, y: Floats) -> Floats:
-    """Return the covariance of each row of x with the same row of y."""
-    x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
-    covariance: Floats = np.einsum("ij,ij->i", x, y) / max(x.shape[1] - 1, 1)
-    return covariance
-
-
 def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
-    """Return the covariances of rows of x and y without one column.
+    """Return the covariances of rows of x and y, whose means are 0, without one column.
 
     Entry (i, j) of the result is the covariance of row i of x and row i of y without column j.
     """
-    n = x.shape[1]
-    x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
+    n, products = x.shape[1], x * y
     # Removing a column also changes the means, so the sum of products falls by n / (n - 1) times
     # the product in that column.
-    products = x * y
     sums = products.sum(axis=1, keepdims=True) - products * (n / (n - 1))
     covariances: Floats = sums / (n - 2)
     return covariances
 
 
 def _estimate_values(
-    results: ResultsByGrader,
+    by_grader: ResultsByGrader,
     trusted: str,
     model_name: str | None,
     confidence: float,
@@ -305,36 +297,30 @@ def _estimate_values(
 
     For differences, `compared` contains the baseline and the correction. For means, it is None.
     """
-    judged = results.get(trusted, "trusted")
-    if model_name is not None:
-        results.get(model_name)
-    hint = "\n\nHint: judge and average the queries that belong together"
-    check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
-    models = {
-        str(name): each
-        for name, each in results.by_grader.items()
-        if name != trusted and model_name in (None, name)
-    }
+    judged = by_grader.get(trusted, "trusted")
+    names = [*by_grader.by_name] if model_name is None else [model_name]
+    models = {str(name): by_grader.get(str(name)) for name in names if name != trusted}
     if not models:
         msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"
         raise ValueError(msg)
-    what = "mean" if compared is None else "difference"
+    hint = "\n\nHint: judge and average the queries that belong together"
+    check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
+    what, correction = "mean", None
     level, tables = check_level(confidence), []
     for model, strategies, parts in _find_shared_values(judged, trusted, models):
         strategy_columns = [strategies]
         if compared is not None:
-            a, b = find_pairs(strategies, compared[0])
+            what, (baseline, correction) = "difference", compared
+            a, b = find_pairs(strategies, baseline)
             strategy_columns = name_pairs(strategies, a, b)
             parts = [shared.compare_pairs(a, b) for shared in parts]  # noqa: PLW2901
+        _warn_of_selection(trusted, model, parts)
         estimates = [
             compute_corrected_means(*(each.values for each in shared.matrices)) for shared in parts
         ]
-        _warn_of_selection(trusted, model, parts)
         tests: list[dict[str, Any]] = [{} for _ in parts]
-        if compared is not None:
-            first = {"test": "t", "correction": compared[1]}
-            outcomes = [means.both.outcome for means in estimates]
-            tests = [first | each for each in compute_tests(outcomes, compared[1], level)]
+        if correction is not None:
+            tests = compute_tests([means.both.outcome for means in estimates], correction, level)
         for shared, means, columns_of_test in zip(parts, estimates, tests, strict=True):
             y, _, other = shared.matrices
             worth = y.n * (means.trusted.error / means.both.error) ** 2 - y.n
@@ -348,6 +334,7 @@ def _estimate_values(
                 "correlation": means.correlation,
                 "worth": worth,
                 "confidence": confidence,
+                **({"test": "t", "correction": correction} if columns_of_test else {}),
                 **columns_of_test,
                 **_make_interval_columns(what, "ci", means.both, level),
                 "note": _describe_values(trusted, shared, worth),

@@ -7,7 +7,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -41,135 +41,13 @@ from polars_graded._results.results import (
     open_results,
 )
 
-__all__ = ["order_stability", "power_curve", "queries_needed", "rank_correlation", "swap_rate"]
+__all__ = ["order_stability", "power_curve", "queries_needed", "rank_correlation"]
 
 MAX_QUERIES = 2**40
 """Maximum number of queries to search for, far more than any data set contains."""
 
 DEFAULT_SIZE_COUNT = 10
 """Maximum number of sizes of samples if the caller passes none."""
-
-
-@checks_call
-def swap_rate(
-    per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: MeasureColumns,
-    sizes: int | Sequence[int] | None = None,
-    width: float = 0.01,
-    samples: int = 1000,
-    cluster: Columns | None = None,
-    weights: str | None = None,
-    seed: int = 0,
-    query: Columns | None = None,
-    strategy: str | None = None,
-    missing: Missing = "error",
-    grader: str | None = None,
-) -> pl.DataFrame:
-    """Return how often two samples of queries reverse a pair of strategies.
-
-    Two disjoint samples of queries are drawn. A pair of strategies is swapped if its difference of
-    means is above 0 in one sample and below 0 in the other. A tie is not a swap. Swaps are usually
-    rarer for pairs with a larger difference in the first sample.
-
-    Parameters
-    ----------
-    per_query, *measures, query, strategy, missing, grader
-        As for `compare`.
-    sizes
-        The number of queries in each sample, or several such numbers; by default up to ten numbers
-        from 5 to half of all queries.
-    width
-        The width of a class of differences in the result, in the unit of the measure.
-    samples
-        The number of pairs of samples for each size.
-    cluster
-        The columns of clusters, as for `compare`. Whole clusters are then drawn, sizes are numbers
-        of clusters, and the column `clusters` takes the place of `queries`.
-    weights
-        The column of weights of queries, as for `compare`, for weighted means of the samples.
-    seed
-        The seed of the samples. Measures with values for the same queries get the same samples.
-
-    Returns
-    -------
-    DataFrame
-        One row per measure, size (in the order of `sizes`) and class of differences that occurred:
-
-        - `measure` (String) and `queries` (UInt32), the size;
-        - `difference_from` and `difference_to` (Float64): the class of the absolute difference in
-          the first sample, from `difference_from` to below `difference_to`;
-        - `comparisons` and `swaps` (UInt32): the number of comparisons of a pair in two samples,
-          and the number of swaps among them;
-        - `swap_rate` (Float64, from 0 to 1): `swaps` divided by `comparisons`.
-
-    See Also
-    --------
-    trust.order_stability : Correlation of the orders of all strategies.
-
-    References
-    ----------
-    Buckley, Voorhees: Evaluating evaluation measure stability, SIGIR 2000. Voorhees, Buckley: The
-    effect of topic set size on retrieval experiment error, SIGIR 2002.
-
-    Examples
-    --------
-    The last of four queries has the largest difference. bm25 is better in samples that contain this
-    query, and ours is better in all others. Therefore the two halves always contradict each other:
-
-    >>> per_query = pl.DataFrame(
-    ...     {
-    ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
-    ...         "query": ["a", "b", "c", "d"] * 2,
-    ...         "ap": [0.0, 0.0, 0.0, 1.0, 0.25, 0.25, 0.25, 0.5],
-    ...     }
-    ... )
-    >>> swap_rate(per_query, "ap", sizes=2, width=0.5).select(pl.exclude("measure"))
-    shape: (1, 6)
-    ┌─────────┬─────────────────┬───────────────┬─────────────┬───────┬───────────┐
-    │ queries ┆ difference_from ┆ difference_to ┆ comparisons ┆ swaps ┆ swap_rate │
-    │ ---     ┆ ---             ┆ ---           ┆ ---         ┆ ---   ┆ ---       │
-    │ u32     ┆ f64             ┆ f64           ┆ u32         ┆ u32   ┆ f64       │
-    ╞═════════╪═════════════════╪═══════════════╪═════════════╪═══════╪═══════════╡
-    │ 2       ┆ 0.0             ┆ 0.5           ┆ 1000        ┆ 1000  ┆ 1.0       │
-    └─────────┴─────────────────┴───────────────┴─────────────┴───────┴───────────┘
-    """
-    step = check_number("width", width, above=0)
-    draws = check_whole_number("samples", samples)
-    check_whole_number("seed", seed, at_least=0)
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(
-        lambda matrix: pl.concat(
-            _count_swaps(matrix, size, draws, step, seed)
-            for size in _choose_sizes(sizes, matrix.units.n // 2)
-        )
-    )
-
-
-def _count_swaps(
-    matrix: MeasureMatrix, size: int, draws: int, step: float, seed: int
-) -> pl.DataFrame:
-    """Return the numbers of comparisons and swaps of one size, by class of differences."""
-    counts = []
-    for drawn in _draw_samples(matrix, 2 * size, draws, seed):
-        first, second = (
-            _compute_differences(matrix, half).ravel()
-            for half in (drawn[:, :size], drawn[:, size:])
-        )
-        # Rounding must not move a difference from the start of a class to the class below.
-        classes = np.floor(np.abs(first) / step + 1e-9)
-        pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
-        counts.append(pairs.group_by("class").agg(pl.col("swaps").sum(), comparisons=pl.len()))
-    totals = pl.concat(counts).group_by("class").sum().sort("class")
-    return totals.select(
-        pl.lit(matrix.measure).alias("measure"),
-        pl.lit(size, pl.UInt32).alias(matrix.unit_name),
-        (pl.col("class") * step).alias("difference_from"),
-        ((pl.col("class") + 1) * step).alias("difference_to"),
-        "comparisons",
-        "swaps",
-        swap_rate=pl.col("swaps") / pl.col("comparisons"),
-    )
 
 
 @checks_call
@@ -199,8 +77,11 @@ def order_stability(
         The number of samples for each size.
     confidence
         The share of samples whose correlation τ lies between `tau_low` and `tau_high`.
-    cluster, weights
-        As for `swap_rate`.
+    cluster
+        The columns of clusters, as for `compare`. Whole clusters are then drawn, sizes are numbers
+        of clusters, and the column `clusters` takes the place of `queries`.
+    weights
+        The column of weights of queries, as for `compare`, for weighted means of the samples.
     seed
         The seed of the samples. Measures with values for the same queries get the same samples.
 
@@ -221,7 +102,6 @@ def order_stability(
 
     See Also
     --------
-    trust.swap_rate : How often two samples of queries reverse a pair of strategies.
     trust.rank_correlation : Correlation of the orders by two measures.
     charts.sample_size_curves : Chart of the correlations, one line per measure.
 
@@ -254,9 +134,9 @@ def order_stability(
     draws = check_whole_number("samples", samples)
     check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack_measures(
         lambda matrix: make_table(
             [
                 _compute_stability(matrix, size, draws, confidence, seed)
@@ -278,20 +158,16 @@ def _compute_stability(
     )
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         low, high = np.nanquantile(tau, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+        mean = np.mean(tau[~np.isnan(tau)])
     return {
         "measure": matrix.measure,
         "strategies": len(matrix.values),
         matrix.unit_name: size,
-        "tau": compute_mean(tau[~np.isnan(tau)]),
+        "tau": mean,
         "tau_low": low,
         "tau_high": high,
         "confidence": float(confidence),
     }
-
-
-def compute_mean(values: Floats) -> float:
-    """Return the mean of values, NaN if there are none."""
-    return float(values.mean()) if len(values) else np.nan
 
 
 def _choose_sizes(sizes: int | Sequence[int] | None, max_size: int) -> list[int]:
@@ -341,7 +217,6 @@ def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
     reference: str | None = None,
-    method: Literal["kendall", "ap"] = "kendall",
     query: Columns | None = None,
     strategy: str | None = None,
     missing: Missing = "error",
@@ -349,15 +224,8 @@ def rank_correlation(
 ) -> pl.DataFrame:
     r"""Return the correlation of the orders of strategies by two measures.
 
-    The correlation is 1 for equal orders and -1 for reversed orders.
-
-    Kendall's :math:`\tau` weights all pairs of strategies equally. AP correlation gives pairs near
-    the top more weight. Let x be the strategy in place i of one order, with i ≥ 2. :math:`C(i)` is
-    the number of strategies that are above x in both orders. With N strategies,
-
-    .. math:: \tau_{AP} = \frac{2}{N - 1} \sum_{i=2}^{N} \frac{C(i)}{i - 1} - 1
-
-    As text: ``τ_AP = 2 / (N - 1) * ∑ C(i) / (i - 1) - 1``, summed over i = 2 … N.
+    Kendall's :math:`\tau_b` (`scipy.stats.kendalltau`) is 1 for equal orders and -1 for reversed
+    orders.
 
     Parameters
     ----------
@@ -367,10 +235,6 @@ def rank_correlation(
         The measure whose order is compared with all other orders; it need not be among `measures`.
         By default each pair of measures is compared once. If graders are compared, pass a grader
         instead of a measure.
-    method
-        `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
-        has a direction: it reads the order of `measure` from its top, and compares it with the
-        order of the reference. Without a reference, `tau` is the mean of both directions.
 
     Returns
     -------
@@ -385,19 +249,12 @@ def rank_correlation(
 
     Notes
     -----
-    AP correlation reads one order from its top. Strategies that are tied in this order share a
-    place: each is compared only with the strategies above the tie. Urbano and Marrero's
-    :math:`\tau_{AP,b}`, which is the mean of both directions, treats ties in the same way. Two
-    strategies that are tied only in the other order count as disagreement.
-
     If the lowest value of a measure is best, as for `e_measure`, the strategy with the lowest mean
     is first.
 
     References
     ----------
-    Kendall: A new measure of rank correlation, 1938. Yilmaz, Aslam, Robertson: A new rank
-    correlation coefficient for information retrieval, 2008. Urbano, Marrero: The treatment of ties
-    in AP correlation, 2017.
+    Kendall: A new measure of rank correlation, 1938.
 
     Examples
     --------
@@ -411,29 +268,27 @@ def rank_correlation(
     ...         "ndcg": [0.5, 1.0, 0.25, 0.0],
     ...     }
     ... )
-    >>> pl.concat([rank_correlation(per_query, method=method) for method in ("kendall", "ap")])
-    shape: (2, 4)
+    >>> rank_correlation(per_query)
+    shape: (1, 4)
     ┌─────────┬───────────┬────────────┬──────────┐
     │ measure ┆ reference ┆ strategies ┆ tau      │
     │ ---     ┆ ---       ┆ ---        ┆ ---      │
     │ str     ┆ str       ┆ u32        ┆ f64      │
     ╞═════════╪═══════════╪════════════╪══════════╡
     │ ap      ┆ ndcg      ┆ 4          ┆ 0.666667 │
-    │ ap      ┆ ndcg      ┆ 4          ┆ 0.333333 │
     └─────────┴───────────┴────────────┴──────────┘
     """
-    check_choice("method", method, ("kendall", "ap"))
     is_further = reference not in collect_measures(measures)
     if measures and is_further and reference in per_query.collect_schema():
         measures = (*measures, str(reference))
-    keys = PassedKeys(query, strategy)
-    results = open_results(per_query, measures, keys, missing, grader, "ignore")
-    if len(results.by_grader) > 1:
-        return _correlate_graders(results, reference, method)
-    return _correlate_measures(results.only, reference, method)
+    passed = PassedKeys(query, strategy)
+    by_grader = open_results(per_query, measures, passed, missing, grader, "ignore")
+    if len(by_grader.by_name) > 1:
+        return _correlate_graders(by_grader, reference)
+    return _correlate_measures(by_grader.only, reference)
 
 
-def _correlate_measures(results: Results, reference: str | None, method: str) -> pl.DataFrame:
+def _correlate_measures(results: Results, reference: str | None) -> pl.DataFrame:
     """Return a row for each pair of measures."""
     order = {measure: results.get_matrix(measure).order for measure in results.measures}
     if len(order) < 2:  # noqa: PLR2004
@@ -442,26 +297,24 @@ def _correlate_measures(results: Results, reference: str | None, method: str) ->
     rows = []
     for x, y in _pair_names([*order], reference):
         row = {"measure": x, "reference": y, "strategies": len(results.strategies)}
-        rows.append(row | {"tau": _correlate_orders(order[x], order[y], reference, method)})
+        rows.append(row | {"tau": compute_tau_b(order[x], order[y])})
     return make_table(rows)
 
 
-def _correlate_graders(
-    results: ResultsByGrader, reference: str | None, method: str
-) -> pl.DataFrame:
+def _correlate_graders(by_grader: ResultsByGrader, reference: str | None) -> pl.DataFrame:
     """Return a row for each measure and pair of graders.
 
     Queries that only one of the two graders judged are left out.
     """
     rows = []
-    for x, y in _pair_names([str(name) for name in results.by_grader], reference):
-        both = results.by_grader[x], results.by_grader[y]
+    for x, y in _pair_names([str(name) for name in by_grader.by_name], reference):
+        both = by_grader.get(x), by_grader.get(y)
         strategies = check_same_strategies(x, y, *(each.strategies for each in both))
         for measure in both[0].measures:
             of_x, of_y = (each.get_matrix(measure) for each in both)
             of_x, of_y = of_x.restrict(of_y.queries), of_y.restrict(of_x.queries)
             row = {"measure": measure, "grader": x, "reference": y, "queries": of_x.n}
-            tau = _correlate_orders(of_x.order, of_y.order[strategies], reference, method)
+            tau = compute_tau_b(of_x.order, of_y.order[strategies])
             rows.append(row | {"strategies": len(strategies), "tau": tau})
     return make_table(rows).sort("measure", maintain_order=True)
 
@@ -470,24 +323,8 @@ def _pair_names(names: Sequence[str], reference: str | None) -> list[tuple[str, 
     """Return pairs of names: each name with the reference, or each pair once."""
     if reference is None:
         return list(combinations(names, 2))
-    if reference in names:
-        return [(name, reference) for name in names if name != reference]
-    msg = f"`reference` must be one of {', '.join(names)}, got {reference!r}"
-    raise ValueError(msg)
-
-
-def _correlate_orders(x: Floats, y: Floats, reference: str | None, method: str) -> float:
-    """Return the correlation of two orders.
-
-    Without a reference, τ_AP is the mean of both directions.
-    """
-    if method == "kendall":
-        return compute_tau_b(x, y)
-    return (
-        compute_tau_ap(x, y)
-        if reference is not None
-        else (compute_tau_ap(x, y) + compute_tau_ap(y, x)) / 2
-    )
+    check_choice("reference", reference, names)
+    return [(name, reference) for name in names if name != reference]
 
 
 def compute_tau_b(x: Floats, reference: Floats) -> float:
@@ -524,21 +361,6 @@ def _compute_taus_b(gains: Floats, reference: Floats) -> Floats:
     tau = np.full(len(signs), np.nan)
     np.divide(signs @ others, pairs, out=tau, where=pairs > 0)
     return tau
-
-
-def compute_tau_ap(x: Floats, reference: Floats) -> float:
-    """Return τ_AP of an order, read from its top, with a reference.
-
-    It is NaN if all strategies are tied in the order or in the reference.
-    """
-    if (reference == reference[:1]).all():
-        return np.nan
-    # Yilmaz, Aslam, Robertson 2008: the mean of C(i) / (i - 1) over all places below the top.
-    is_above = x > x[:, np.newaxis]
-    is_above_in_both = is_above & (reference > reference[:, np.newaxis])
-    n_above, n_agree = is_above.sum(axis=1), is_above_in_both.sum(axis=1)
-    below_top = n_above > 0
-    return 2 * compute_mean(n_agree[below_top] / n_above[below_top]) - 1
 
 
 # Power and numbers of queries
@@ -654,9 +476,9 @@ def queries_needed(
     target = check_number("difference", difference, above=0)
     target_power = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack_measures(
         lambda matrix: _compute_needs(matrix, target, target_power, level)
     )
 
@@ -755,9 +577,9 @@ def power_curve(
         check_whole_number("queries", number, at_least=2, at_most=MAX_QUERIES)
         for number in ([] if queries is None else check_list("queries", queries))
     ]
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, measures, keys, missing, grader)
-    return results.stack_measures(lambda matrix: _list_powers(matrix, numbers, target, level))
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    by_grader = open_results(per_query, measures, passed, missing, grader)
+    return by_grader.stack_measures(lambda matrix: _list_powers(matrix, numbers, target, level))
 
 
 def _list_powers(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -29,10 +30,10 @@ from polars_graded._results.keys import (
     Dependence,
     Keys,
     PassedKeys,
-    check_columns_of_results,
     check_independence,
+    check_keys,
+    list_columns,
     read_units,
-    refuse_no_graders,
 )
 from polars_graded._results.measure_values import (
     MeasureColumns,
@@ -64,7 +65,7 @@ MAX_NAMED_KEYS = 3
 class ResultsByGrader:
     """Results of one or several graders."""
 
-    by_grader: Mapping[str | None, Results]
+    by_name: Mapping[str | None, Results]
     """The results of each grader by name; the only key is None if the results have no graders."""
 
     def stack(self, function: Callable[[Results], pl.DataFrame]) -> pl.DataFrame:
@@ -73,11 +74,11 @@ class ResultsByGrader:
         If there are several graders, the result gets a column of graders.
         """
         __tracebackhide__ = True
-        if len(self.by_grader) == 1:
+        if len(self.by_name) == 1:
             return function(self.only)
         tables = [
-            function(each).select(pl.lit(name).alias(GRADER), "*")
-            for name, each in self.by_grader.items()
+            function(results).select(pl.lit(name).alias(GRADER), "*")
+            for name, results in self.by_name.items()
         ]
         return pl.concat(tables, how="vertical_relaxed")
 
@@ -86,26 +87,31 @@ class ResultsByGrader:
 
         Raise if there are too few strategies or queries.
         """
-        return self.stack(lambda each: pl.concat(map(function, each.list_matrices())))
+        return self.stack(lambda results: pl.concat(map(function, results.list_matrices())))
 
     def get(self, grader: str, argument: str = "grader") -> Results:
         """Return the results of a grader; raise if there are none."""
-        if None in self.by_grader:
-            refuse_no_graders()
-        return self.by_grader[check_choice(argument, grader, map(str, self.by_grader))]
+        if None in self.by_name:
+            msg = (
+                f"`per_query` must have a column {GRADER!r} to distinguish graders\n\n"
+                "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
+            )
+            raise ValueError(msg)
+        return self.by_name[check_choice(argument, grader, map(str, self.by_name))]
 
     @property
     def only(self) -> Results:
         """Return the results of the only grader; raise if there are several."""
-        hint = "grader={!r} selects the results of one grader"
-        check_one_grader("per_query", [*self.by_grader], hint)
-        return next(iter(self.by_grader.values()))
+        check_one_grader(
+            "per_query", [*self.by_name], "grader={!r} selects the results of one grader"
+        )
+        return next(iter(self.by_name.values()))
 
 
 def open_results(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[MeasureColumns],
-    passed_keys: PassedKeys,
+    passed: PassedKeys,
     missing: Missing = "error",
     grader: str | None = None,
     dependence: Dependence = "warn",
@@ -114,22 +120,27 @@ def open_results(
 ) -> ResultsByGrader:
     """Find and check the columns of a frame of results, and split it by grader.
 
-    `passed_keys.segments` names columns other than the strategy and the query, with one exception:
-    if several columns form the query, it may also name some of them, but not all.
+    `passed.segments` names columns other than the strategy and the query, with one exception: if
+    several columns form the query, it may also name some of them, but not all.
     """
     __tracebackhide__ = True
     check_choice("missing", missing, get_args(Missing))
     rows, requested = per_query.lazy().collect(), collect_measures(measures)
-    keys = passed_keys.find(rows, requested)
-    check_columns_of_results(rows, keys, requested, grader)
+    keys = passed.find(rows, requested)
+    check_keys(rows.schema, keys, requested)
     columns = find_measures(rows.schema, keys, requested, with_curves=with_curves)
-    value_columns = {*columns.numbers, *columns.curves, *filter(find_best, rows.columns)}
-    graders = split_by_grader(rows, keys, value_columns)
-    parts = graders if grader is None else {grader: graders[grader]}
-    results = {name: Results(part, columns, keys, missing) for name, part in parts.items()}
-    for part in parts.values():
-        check_independence(part, keys, dependence)
-    return ResultsByGrader(results)
+    _check_equal_judgments(rows, keys)
+    by_grader = ResultsByGrader(
+        {
+            name: Results(part, keys, *columns, requested, missing)
+            for name, part in split_by_grader(rows, keys, [*chain(*columns)]).items()
+        }
+    )
+    if grader is not None:
+        by_grader = ResultsByGrader({grader: by_grader.get(grader)})
+    for results in by_grader.by_name.values():
+        check_independence(results.rows, keys, dependence)
+    return by_grader
 
 
 def split_by_grader(
@@ -142,10 +153,18 @@ def split_by_grader(
     """
     if keys.grader is None:
         return {None: rows}
-    is_judged = pl.any_horizontal(pl.col(value_columns).is_not_null()).any().over(keys.identity)
+    if (nulls := rows[keys.grader].null_count()) or rows.is_empty():
+        got = f"{format_count(nulls, 'nulls')} in {format_count(rows.height, 'rows')}"
+        msg = (
+            f"column {keys.grader!r} of `per_query` must hold the name of a grader in each row, "
+            f"got {got}"
+        )
+        raise ValueError(msg)
+    values = {*value_columns, *filter(find_best, rows.columns)}
+    is_judged = pl.any_horizontal(pl.col(values).is_not_null()).any().over(keys.identity)
     return {
-        str(name): part.filter(is_judged).drop(GRADER)
-        for (name,), part in rows.partition_by(GRADER, as_dict=True).items()
+        str(name): part.filter(is_judged).drop(keys.grader)
+        for (name,), part in rows.partition_by(keys.grader, as_dict=True).items()
     }
 
 
@@ -162,36 +181,14 @@ def check_one_grader(argument: str, graders: Sequence[Any], hint: str) -> None:
 # Columns of measures
 
 
-@dataclass(frozen=True)
-class ResultColumns:
-    """The columns of measures and of curves that are read, and what the caller passed."""
-
-    numbers: Sequence[str]
-    curves: Sequence[str]
-    requested: Mapping[str, str | None]
-    """The columns that the caller named, with the measure or the best value that was passed."""
-
-    @property
-    def best(self) -> dict[str, Best | None]:
-        """Return which value of each column is best; None if unknown."""
-        texts = {name: self.requested.get(name) for name in (*self.numbers, *self.curves)}
-        return {name: parse_best(text) if text else find_best(name) for name, text in texts.items()}
-
-    @property
-    def formulas(self) -> dict[str, str]:
-        """Return the measures that the caller passed, such as `{"E": "e_measure@10"}`."""
-        passed = {name: text for name, text in self.requested.items() if text}
-        return {name: text for name, text in passed.items() if text not in get_args(Best)}
-
-
 def find_measures(
     schema: pl.Schema,
     keys: Keys,
     requested: Mapping[str, str | None],
     *,
     with_curves: bool = False,
-) -> ResultColumns:
-    """Find the columns of measures, and the columns of curves.
+) -> tuple[list[str], list[str]]:
+    """Return the columns of measures, and the columns of curves.
 
     If the caller requested no column of numbers, every column of numbers with the name of a measure
     is returned. Other columns of numbers are left out, since they may describe a query. If the
@@ -220,45 +217,33 @@ def find_measures(
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + is_curve if name in lists else msg)
     own = [*filter(find_best, numbers)]
-    if own and not requested:
-        _warn_of_ignored([name for name in numbers if name not in {*own, keys.weights}], schema)
+    ignored = [name for name in numbers if name not in (*own, keys.weights)]
+    ignored = [name for name in ignored if schema[name].is_float()]
+    if own and ignored and not requested:
+        warn_the_caller(
+            DataWarning.measures,
+            "columns of numbers are ignored, since their names are not those of measures: "
+            f"{', '.join(map(repr, ignored))}\n\nHint: pass the columns with their best values, "
+            f"such as {{{ignored[0]!r}: 'highest'}}; or drop them",
+        )
     chosen = [name for name in requested if name in numbers] or own
     curves = [name for name in requested if name in curves] or curves
     if not chosen and not curves:
-        _refuse_no_measure(schema, numbers)
-    return ResultColumns(chosen, curves, requested)
-
-
-def _warn_of_ignored(columns: Sequence[str], schema: pl.Schema) -> None:
-    """Warn of columns of numbers with fractions that are no measures."""
-    ignored = [name for name in columns if schema[name].is_float()]
-    if ignored:
-        warn_the_caller(
-            DataWarning.measures,
-            f"columns of numbers are ignored, since their names are not those of measures: "
-            f"{', '.join(map(repr, ignored))}\n\n"
-            f"Hint: pass the columns with their best values, such as {{{ignored[0]!r}: "
-            "'highest'}; or drop them",
+        example = f"{{{(numbers or ['seconds'])[0]!r}: 'highest'}}"
+        hint = f"{HINT} pass each column with its best value, such as {example}"
+        got = ", ".join(map(repr, numbers or schema))
+        msg = (
+            "`per_query` must have a column with the name of a measure, unless `measures` names "
+            f"columns of numbers, got {got}{hint_at_maker('per_query', hint)}"
         )
-
-
-def _refuse_no_measure(schema: pl.Schema, numbers: Sequence[str]) -> None:
-    """Raise, since no column has the name of a measure."""
-    if not numbers:
-        msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
-    example = f"{{{numbers[0]!r}: 'highest'}}"
-    beginning = f"{HINT} pass each column with its best value, such as {example}"
-    msg = (
-        "`per_query` must have a column with the name of a measure, unless `measures` names "
-        f"columns, got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
-    )
-    raise ValueError(msg)
+    return chosen, curves
 
 
 # Values
 
 
+@dataclass(frozen=True)
 class Results:
     """Results of one grader: values of all strategies for all queries, null if missing.
 
@@ -266,14 +251,35 @@ class Results:
     weight 0 are left out.
     """
 
-    def __init__(
-        self, rows: pl.DataFrame, columns: ResultColumns, keys: Keys, missing: Missing = "error"
-    ) -> None:
-        self.rows, self.columns, self.keys, self.missing = rows, columns, keys, missing
-        self.measures, self.best, self.formulas = columns.numbers, columns.best, columns.formulas
-        _check_equal_judgments(rows, keys)
-        self._given = _select_rows(rows, [*columns.numbers, *columns.curves], keys)
-        self._units = read_units(rows, keys)
+    rows: pl.DataFrame
+    keys: Keys
+    measures: Sequence[str]
+    """The columns of measures that are read."""
+    curves: Sequence[str]
+    """The columns of curves that are read."""
+    requested: Mapping[str, str | None]
+    """The columns that the caller named, with the measure or the best value that was passed."""
+    missing: Missing
+
+    @cached_property
+    def best(self) -> dict[str, Best | None]:
+        """Return which value of each measure is best; None if unknown."""
+        texts = {name: self.requested.get(name) for name in self.measures}
+        return {name: parse_best(text) if text else find_best(name) for name, text in texts.items()}
+
+    @property
+    def formulas(self) -> dict[str, str]:
+        """Return the measures that the caller passed, such as `{"E": "e_measure@10"}`."""
+        texts = {name: text for name, text in self.requested.items() if text}
+        return {name: text for name, text in texts.items() if text not in get_args(Best)}
+
+    @cached_property
+    def _given(self) -> pl.DataFrame:
+        return _select_rows(self.rows, [*self.measures, *self.curves], self.keys)
+
+    @cached_property
+    def _units(self) -> pl.DataFrame:
+        return read_units(self.rows, self.keys)
 
     @cached_property
     def strategies(self) -> pl.Series:
@@ -316,20 +322,13 @@ class Results:
         parts = numbered.partition_by(names) or [numbered]
         return [(part.select(names).head(1), part[NUMBER].to_numpy()) for part in parts]
 
-    def replace(self, **changes: Any) -> Results:
-        """Return the results with other rows, columns, keys or missing values."""
-        parts = {name: getattr(self, name) for name in ("rows", "columns", "keys", "missing")}
-        return Results(**parts | changes)
-
     def with_best_values(self) -> Results:
         """Return the results; unless measures were passed, those for which a value is best.
 
         The number of relevant documents, for example, does not show which strategy is better.
         """
         names = [name for name in self.measures if self.best[name] in ("highest", "lowest")]
-        if self.columns.requested or names in ([], self.measures):
-            return self
-        return self.replace(columns=replace(self.columns, numbers=names))
+        return self if self.requested or not names else replace(self, measures=names)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -432,11 +431,12 @@ def _check_equal_judgments(rows: pl.DataFrame, keys: Keys) -> None:
     fingerprints = [name for name in names if rows.schema.get(name) == pl.String]
     if SETTINGS not in rows.columns or not fingerprints:
         return
-    counts = rows.group_by(keys.identity).agg(pl.col(fingerprints).drop_nulls().n_unique())
-    if n := counts.filter(pl.any_horizontal(pl.col(fingerprints) > 1)).height:
+    by_query = rows.group_by(*keys.identity, *list_columns(keys.grader))
+    counts = by_query.agg(pl.col(fingerprints).drop_nulls().n_unique())
+    if n := counts.filter(pl.any_horizontal(pl.col(fingerprints) > 1)).n_unique(keys.identity):
         msg = (
             f"`per_query` must have the same judgments for all strategies, got other judgments in "
-            f"{n} of {format_count(counts.height, 'queries')}\n\n"
+            f"{n} of {format_count(counts.n_unique(keys.identity), 'queries')}\n\n"
             "Hint: evaluate all strategies with the same judgments; "
             f".drop({', '.join(map(repr, sorted(fingerprints)))}) compares them nevertheless"
         )

@@ -9,25 +9,17 @@ needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import polars as pl
 from numpy.random import Generator
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.measure_values import (
-    MIN_VALUES,
-    MeasureMatrix,
-    Pairs,
-    find_best_of_rows,
-    split_into_parts,
-)
-from polars_graded._sentences import format_count, name_one
-from polars_graded._sentences.verdicts import FindingCounts, RankCoverage, Tested
+from polars_graded._results.measure_values import MIN_VALUES, MeasureMatrix, Pairs, split_into_parts
+from polars_graded._sentences import conjugate, format_count, name_one
 
 TestName: TypeAlias = Literal["t", "permutation", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
@@ -121,17 +113,11 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
         condition = "a `cluster` has several queries" if has_clusters else "`weights` differ"
         msg = f"`test` must be 't' or 'permutation' if {condition}, got {options.test!r}"
         raise ValueError(msg)
-    if pairs.units.n < 2:  # noqa: PLR2004
-        return _run_t(pairs, options)
-    return TESTS[options.test].run(pairs, options)
+    test = "t" if pairs.units.n < 2 else options.test  # noqa: PLR2004
+    return TESTS[test].run(pairs, options)
 
 
 # Tests
-
-
-def _run_t(pairs: Pairs, _options: Options) -> Outcome:
-    """Return the outcome of the paired t test."""
-    return estimate_differences(pairs).outcome
 
 
 class Estimate(NamedTuple):
@@ -300,7 +286,9 @@ def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float
 
 
 TESTS: Mapping[TestName, PairedTest] = {
-    "t": PairedTest(_run_t, "the paired t test", "paired t test"),
+    "t": PairedTest(
+        lambda pairs, _: estimate_differences(pairs).outcome, "the paired t test", "paired t test"
+    ),
     "permutation": PairedTest(
         _run_permutation,
         "Fisher's randomisation test",
@@ -318,54 +306,42 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield warnings that p values cannot be small enough, or are too small."""
+    """Yield warnings that p values cannot be small enough, are too small, or do not exist."""
     noun = "clusters" if any(each.matrix.has_clusters for each in by_segment) else "queries"
     testable = [each.units for each in by_segment if each.units.n > 1]
+    compute_min_p = TESTS[options.test].compute_min_p
     if not testable:
         return
-    numbers = [each.n for each in testable]
-    compute_min_p = TESTS[options.test].compute_min_p
-    if compute_min_p is None:
-        yield from _find_constant_differences(testable, noun)
-        if noun == "clusters" and min(numbers) < MIN_CLUSTERS:
+    if compute_min_p is not None:
+        min_p = [
+            compute_min_p(each.n, len(each.matrix.values), options.resamples) for each in testable
+        ]
+        p_values = np.repeat(min_p, [len(each) for each in testable])
+        smallest_p = correct_p_values(options.correction, p_values).min()
+        if smallest_p > options.level:
             yield (
-                f"with {min(numbers)} clusters the t test finds differences too often\n\n"
-                "Hint: test='permutation' does not; nor does t with more clusters, if another "
-                "column than that of cluster= has independent units, such as the search term"
+                "no difference, however large, can be expected to be significant at "
+                f"{options.level:.3g}: with {max(each.n for each in testable)} {noun}, "
+                f"{options.resamples} resamples and {format_count(len(p_values), 'pairs')}, the "
+                f"smallest corrected p value is {smallest_p:.3g}\n\n"
+                f"Hint: more {noun}, more resamples, fewer pairs or test='t' can show a difference"
             )
         return
-    p_values = [
-        compute_min_p(each.n, len(each.matrix.values), options.resamples)
-        for each in testable
-        for _ in range(len(each))
-    ]
-    smallest_p = correct_p_values(options.correction, np.array(p_values)).min()
-    n = max(numbers)
-    # With so few units, there are fewer changes of sign than resamples.
-    remedies = [f"more {noun}" if 2**n < options.resamples else "more resamples"]
-    # Without a correction, the smallest p value is that of a single pair.
-    if min(p_values) <= options.level:
-        remedies.append("fewer pairs")
-    if smallest_p > options.level:
+    statistics = [each.statistics for each in testable]
+    n_same = sum(int(((each.std == 0) & (each.mean != 0)).sum()) for each in statistics)
+    if n_same:
+        subject = f"{format_count(n_same, 'differences')} {conjugate(n_same, 'are')}"
         yield (
-            "no difference, however large, can be expected to be significant at "
-            f"{options.level:.3g}: with {n} {noun}, {options.resamples} resamples and "
-            f"{format_count(len(p_values), 'pairs')}, the smallest corrected p value is "
-            f"{smallest_p:.3g}\n\n"
-            f"Hint: {', '.join(remedies)} or test='t' can show a difference"
-        )
-
-
-def _find_constant_differences(by_segment: Sequence[Pairs], noun: str) -> Iterator[str]:
-    """Yield a warning if differences do not vary, so that the t test cannot test them."""
-    statistics = [each.statistics for each in by_segment]
-    n = sum(int(((each.std == 0) & (each.mean != 0)).sum()) for each in statistics)
-    if n:
-        subject = f"{format_count(n, 'differences')} {'is' if n == 1 else 'are'}"
-        yield (
-            f"{subject} the same in every {name_one(noun)} of {by_segment[0].matrix.measure!r}, so "
+            f"{subject} the same in every {name_one(noun)} of {testable[0].matrix.measure!r}, so "
             "that the t test has no p value and no interval\n\n"
             "Hint: test='permutation' has a p value"
+        )
+    smallest_n = min(each.n for each in testable)
+    if noun == "clusters" and smallest_n < MIN_CLUSTERS:
+        yield (
+            f"with {smallest_n} clusters the t test finds differences too often\n\n"
+            "Hint: test='permutation' does not; nor does t with more clusters, if another "
+            "column than that of cluster= has independent units, such as the search term"
         )
 
 
@@ -606,150 +582,3 @@ def compute_tests(
         ends = {"simultaneous_low": low, "simultaneous_high": high}
         tests.append({"p_value": outcome.p, **ends, "p_corrected": p_corrected[index]})
     return tests
-
-
-# Findings, and the names of tests in sentences
-
-
-def is_significant(level: float) -> pl.Expr:
-    """Return an expression that is true for significant differences."""
-    return (pl.col("p_corrected") <= level).fill_null(value=False)
-
-
-def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
-    """Return the names of the tests in a table, such as "paired t test, Holm"; "" without tests.
-
-    With `alone`, the names of corrections are left out, since each pair is tested alone. If all
-    results are those of a single query or cluster, the text is "only one query".
-    """
-    tests = _list_tests(table)
-    if tests and (single := find_single_unit(table)) is not None:
-        return f"only one {single}"
-    # A test that needs no correction has only its own name.
-    names = [
-        TESTS[test].name
-        if alone or TESTS[test].simultaneous
-        else f"{TESTS[test].name}, {CORRECTIONS[correction].name}"
-        for test, correction in tests
-    ]
-    return "; ".join(dict.fromkeys(names))
-
-
-def _list_tests(table: pl.DataFrame) -> list[tuple[TestName, CorrectionName]]:
-    """Return the known tests in a table, each with its correction."""
-    if not {"test", "correction"} <= {*table.columns}:
-        return []
-    tests = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
-    return [row for row in tests.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
-
-
-def find_single_unit(table: pl.DataFrame) -> str | None:
-    """Return "query" or "cluster" if no row has more than one of them, else None."""
-    for column, unit in (("clusters", "cluster"), ("queries", "query")):
-        if column in table.columns and table[column].max() == 1:
-            return unit
-    return None
-
-
-def name_p(table: pl.DataFrame) -> str:
-    """Return "p" if no p value of the table was corrected, else "corrected p".
-
-    The only test of a measure is not corrected. If the table is a part of a larger one, its p value
-    is.
-    """
-    tests = _list_tests(table)
-    tested = table.drop_nulls("p_corrected")
-    is_lone = tested["measure"].is_unique().all() and "p_value" in table.columns
-    is_lone = is_lone and tested["p_value"].equals(tested["p_corrected"], check_names=False)
-    is_uncorrected = {correction for _, correction in tests} == {"none"}
-    return "p" if is_uncorrected or (tests and is_lone) else "corrected p"
-
-
-def describe_agreement(table: pl.DataFrame) -> str:
-    """Describe how the drawn intervals agree with the p values of the table."""
-    if name_p(table) != "p":
-        return "corrected as p is"
-    is_joint = any(TESTS[test].simultaneous for test, _ in _list_tests(table))
-    return "simultaneous, as p is" if is_joint else "not corrected, as p is"
-
-
-def find_rank_coverage(ranks: pl.DataFrame) -> RankCoverage:
-    """Find which intervals of ranks hold simultaneously.
-
-    `ranks` has one row per strategy, measure and segment, as `rank_strategies` returns it. Pairs of
-    a measure are corrected together, and Tukey's test covers the pairs of a segment.
-    """
-    single, tests = find_single_unit(ranks), _list_tests(ranks)
-    if single is not None or not tests:
-        return RankCoverage(single, None, None)
-    # Two strategies without segments are one pair, which needs no correction.
-    by_measure = ranks.group_by("measure").agg(
-        pl.len().alias("rows"), pl.col("strategy").n_unique()
-    )
-    is_one_pair = by_measure["rows"].max() == 2  # noqa: PLR2004
-    is_joint = all(
-        is_one_pair or TESTS[test].simultaneous or CORRECTIONS[by].bounds_any_error
-        for test, by in tests
-    )
-    if not is_joint:
-        words = {CORRECTIONS[by].words for _, by in tests}
-        return RankCoverage(None, None, ", ".join(sorted(words)))
-    has_segments = (by_measure["rows"] > by_measure["strategy"]).any()
-    families = ["measure"] if by_measure.height > 1 else []
-    families += ["segment"] if has_segments and TESTS[tests[0][0]].simultaneous else []
-    return RankCoverage(None, families, None)
-
-
-def describe_test(
-    test: TestName,
-    correction: CorrectionName,
-    baseline_index: int | None,
-    n_pairs: int,
-    single: str | None = None,
-) -> Tested:
-    """Describe in words the test that is used for all measures.
-
-    `n_pairs` is the number of pairs of each measure.
-    `single` is the unit of results that cannot be tested, since there is only one: "query".
-    """
-    return Tested(
-        test=TESTS[test].words,
-        correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
-        is_corrected=correction != "none",
-        is_joint=TESTS[test].simultaneous or CORRECTIONS[correction].is_joint,
-        baseline=baseline_index,
-        pairs=n_pairs,
-        single=single,
-    )
-
-
-def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
-    """Count the significant differences by direction, the undecided, and those not tested."""
-    sign = pl.col("difference").sign()
-    better = worse = 0
-    bests = set()
-    for rows in comparison.partition_by("measure", maintain_order=True):
-        best = find_best_of_rows(rows)
-        bests.add(best)
-        signs = rows.filter(is_significant(level)).select(sign).to_series()
-        up, down = int((signs > 0).sum()), int((signs < 0).sum())
-        better, worse = (
-            (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
-        )
-    sides = ("above", "below") if "none" in bests else ("better than", "worse than")
-    untested = comparison["p_corrected"].null_count()
-    undecided = comparison.height - better - worse - untested
-    return FindingCounts(better, worse, undecided, untested, sides)
-
-
-def find_undefeated(
-    n_strategies: int, findings: Iterable[Mapping[str, Any]], best: str
-) -> list[int]:
-    """Return the indices of strategies without a significant defeat."""
-    # A strategy is defeated if a significant difference favours the other strategy of a pair.
-    defeated = {
-        pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
-        for pair in findings
-        if pair["significant"]
-    }
-    return [place for place in range(n_strategies) if place not in defeated]

@@ -1,13 +1,10 @@
-"""Texts of a gate: a sentence for each verdict, and the message of a failed test."""
+"""Sentences of a gate, one for each verdict."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-
-import polars as pl
 
 from polars_graded._sentences import conjugate, format_count, format_short, shorten_name
 
@@ -18,8 +15,6 @@ BEYOND = "worse, perhaps by more than the margin"
 
 EFFECTIVE_CHANGED = "effective_changed"
 """Column of the effective number of weighted queries with a difference."""
-
-LINE_WIDTH = 79
 
 
 def write_sentence(
@@ -181,11 +176,3 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
 def _format_effective(number: float) -> str:
     """Return an effective number, rounded down: 24.96 is fewer than 25."""
     return f"{math.floor(10 * round(number, 6)) / 10:,g}"
-
-
-def write_failure(verdicts: pl.DataFrame) -> str:
-    """Return the sentences of verdicts, wrapped to the width of a terminal."""
-    return "\n".join(
-        textwrap.fill(sentence, LINE_WIDTH, subsequent_indent="  ", break_long_words=False)
-        for sentence in verdicts["sentence"]
-    )

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.measures import Measure
 from polars_graded._sentences import (
     capitalise,
@@ -118,9 +119,15 @@ def count_queries(facts: TitleFacts) -> list[str]:
 def title_means(facts: TitleFacts, *, pairs: int = 0) -> str:
     """Return a title such as "Mean NDCG of 3 strategies" or "Means of 3 strategies by 2 measures".
 
-    With `pairs=6`, the title contains "6 pairs" in place of the number of strategies.
+    With `pairs=6`, the title contains "6 pairs" in place of the number of strategies. The
+    strategies of similarities are pairs.
     """
-    things = format_count(*((pairs, "pairs") if pairs else (facts.strategies, "strategies")))
+    measures = [Measure.try_parse(name) for name in facts.measures]
+    are_pairs = all(
+        measure is not None and measure.function in SIMILARITIES for measure in measures
+    )
+    noun = "pairs of strategies" if are_pairs else "strategies"
+    things = format_count(*((pairs, "pairs") if pairs else (facts.strategies, noun)))
     if len(facts.measures) == 1:
         text = f"Mean {name_measure(facts.measures[0])} of {things}"
     else:

@@ -17,7 +17,6 @@ from polars_graded._sentences import (
     format_p,
     format_part,
     format_percent,
-    name_interval,
 )
 
 TextOrStrategy: TypeAlias = str | int
@@ -31,11 +30,13 @@ MAX_NAMED_STRATEGIES = 3
 
 
 class FindingCounts(NamedTuple):
-    """Numbers of differences: significant in each direction, undecided, and not tested."""
+    """Numbers of differences: significant in each direction, and all others by their kind."""
 
     better: int
     worse: int
     undecided: int
+    equal: int
+    """Number of differences that are 0 in every query."""
     untested: int
     """Number of differences without a p value, such as those that are the same in every query."""
     sides: tuple[str, str] = ("better than", "worse than")
@@ -44,19 +45,7 @@ class FindingCounts(NamedTuple):
     @property
     def n_tested(self) -> int:
         """Return the number of differences with a p value."""
-        return self.better + self.worse + self.undecided
-
-
-class RankCoverage(NamedTuple):
-    """Describe the intervals of ranks that hold together."""
-
-    single: str | None
-    """"query" or "cluster" if the results are those of a single one, which cannot be tested."""
-    families: Sequence[str] | None
-    """Intervals within these hold simultaneously, such as "measure"; empty if all do. None if the
-    intervals do not hold simultaneously, or if this is unknown."""
-    correction: str | None
-    """Words for a correction with which intervals do not hold simultaneously."""
+        return self.better + self.worse + self.undecided + self.equal
 
 
 class Tested(NamedTuple):
@@ -126,26 +115,42 @@ def compare_with_baseline(
     comparisons, `only` is None. `things` is the noun for what is counted: "comparisons" instead of
     "strategies" if there are several measures or segments.
     """
-    better, worse, undecided, untested, (up, down) = counts
-    if only is not None and untested:
-        return ["The difference of ", only, " from ", baseline, " is not tested"]
-    if only is not None and undecided:
-        return ["Undecided whether ", only, f" is {up} ", baseline]
     if only is not None:
-        return [only, f" is {up if better else down} ", baseline]
+        return _compare_only(counts, only, baseline)
+    better, worse, undecided, equal, untested, (up, down) = counts
     if not counts.n_tested:
         return [f"None of {untested:,} differences from ", baseline, " is tested"]
     if worse and not better:
         (better, up), (worse, down) = (worse, down), (better, up)
     which = format_part(better, counts.n_tested, f"tested {things}" if untested else things)
-    others = {down.split()[0]: worse, "undecided": undecided, "not tested": untested}
+    others = {
+        down.split()[0]: worse,
+        "undecided": undecided,
+        "equal in every query": equal,
+        "not tested": untested,
+    }
     if things != "strategies":
         rest = "".join(f", {words} in {n:,}" for words, n in others.items() if n)
+        rest = rest.replace("equal in every query in", "equal in")
         return [f"{capitalise(up)} ", baseline, f" in {which}{rest}"]
     rest = "".join(f", {n:,} {words}" for words, n in others.items() if n)
     are = conjugate(better or 1, "are")
     which = which if untested else which.removesuffix(" strategies")
     return [f"{capitalise(which)} {are} {up} ", baseline, rest]
+
+
+def _compare_only(
+    counts: FindingCounts, only: TextOrStrategy, baseline: TextOrStrategy
+) -> Sentence:
+    """State the finding of a single comparison."""
+    up, down = counts.sides
+    if counts.untested:
+        return ["The difference of ", only, " from ", baseline, " is not tested"]
+    if counts.equal:
+        return [only, " equals ", baseline, " in every query"]
+    if counts.undecided:
+        return ["Undecided whether ", only, f" is {up} ", baseline]
+    return [only, f" is {up if counts.better else down} ", baseline]
 
 
 def count_significant(counts: FindingCounts) -> Sentence:
@@ -156,6 +161,7 @@ def count_significant(counts: FindingCounts) -> Sentence:
     things = "tested differences" if untested else "differences"
     which = capitalise(format_part(significant, counts.n_tested, things))
     rest = f", {counts.undecided:,} undecided" if significant and counts.undecided else ""
+    rest += f", {counts.equal:,} equal in every query" if counts.equal else ""
     rest += f", {untested:,} not tested" if untested else ""
     return [f"{which} {conjugate(significant or 1, 'are')} significant{rest}"]
 
@@ -163,24 +169,6 @@ def count_significant(counts: FindingCounts) -> Sentence:
 def write_untested(unit: str) -> str:
     """Return a clause for the results of a single query or cluster."""
     return f"one {unit} cannot be tested"
-
-
-def write_rank_coverage(coverage: RankCoverage, confidence: float | None) -> str:
-    """Return what the lines of a chart of ranks show."""
-    if coverage.single is not None:
-        return f"line: all ranks, since {write_untested(coverage.single)}"
-    if coverage.correction is not None:
-        return (
-            "line: ranks that the tests do not exclude; "
-            f"{coverage.correction}, so that the lines need not hold together"
-        )
-    line = f"line: {name_interval(confidence)} of the rank"
-    if coverage.families is None:
-        return line
-    which = "all intervals"
-    if coverage.families:
-        which = f"the intervals of each {' and '.join(coverage.families)}"
-    return f"{line}; {which} are simultaneous"
 
 
 NO_FIRST = "No strategy is clearly first"

@@ -18,7 +18,7 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.measures import Measure
 from polars_graded._results.agreement import collect_grades
-from polars_graded._results.significance import is_significant, name_p
+from polars_graded._results.findings import is_significant, name_p
 from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.charts._strategies import write_finding
 

@@ -31,7 +31,7 @@ def for_print(
 
     Texts have 8 points, titles 9 points, the background is white, and the colours of strategies
     differ in lightness, so that a print in grey shows them apart. Colours that you passed as
-    `colours` or `highlight` stay. Because Altair neither layers nor concatenates charts with
+    `colours` stay. Because Altair neither layers nor concatenates charts with
     settings, call this function last. `alt.renderers` and themes of your notebook do not change.
 
     Parameters

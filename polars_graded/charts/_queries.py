@@ -145,8 +145,8 @@ def precision_histogram(
     if panel is not None and interval is not None:
         msg = f"`interval` must be None with panels, got {interval}"
         raise ValueError(msg)
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, [measure], keys, missing, grader, "ignore").only
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, [measure], passed, missing, grader, "ignore").only
     panel_columns = [] if panel is None else check_column_names("panel", panel)
     if interval is None:
         check_independence(results.rows, replace(results.keys, segments=panel_columns))
@@ -166,16 +166,16 @@ def precision_histogram(
         notes += [f"{bars.height:,} of {format_count(table.height, 'queries')} are drawn"]
     # Up to three panels are side by side.
     step = WIDTH // min(len(parts), 3) // max(part.height for part in parts)
-    has_names, names = step >= MIN_NAME_STEP, bars["query"].unique().to_list()
+    are_named, names = step >= MIN_NAME_STEP, bars["query"].unique().to_list()
     fits = all(len(name) * 6 <= step - 4 for name in names)
     axis = alt.Axis(
-        labels=has_names or order == "query",
-        ticks=has_names,
+        labels=are_named or order == "query",
+        ticks=are_named,
         labelAngle=0 if fits else -90,
         labelLimit=120,
         labelExpr=style.write_short_label(names),
-        labelOverlap="greedy" if has_names else True,
-        labelSeparation=-3 if has_names else 0,
+        labelOverlap="greedy" if are_named else True,
+        labelSeparation=-3 if are_named else 0,
         titleLimit=400,
     )
     x_title = "queries, sorted by difference"
@@ -183,9 +183,10 @@ def precision_histogram(
         x_title = ", ".join(_list_name_parts(results.keys.queries, panel_columns))
     by_position = alt.EncodingSortField("position", op="min")
     one, other = shorten_names(both, 16)
-    parts_of_title = [f"{titles.name_measure(measure)}:", f"{one} \N{MINUS SIGN}", other]
+    minuend, subtrahend = map(style.keep_together, (f"{one} \N{MINUS SIGN}", other))
+    difference = f"{titles.name_measure(measure)}: {minuend} {subtrahend}"
     height = HEIGHT if len(parts) == 1 else PANEL_HEIGHT
-    y_title = style.fill_lines(parts_of_title, height)
+    y_title = style.wrap_text(difference, height // style.LETTER_WIDTH)
     # A legend with the words "better" needs no title.
     label = f"({style.write_short_label(both)}) + ' better'"
     legend = style.build_legend(both, orient="top", title=None, labelExpr=label)
@@ -510,8 +511,8 @@ def explore(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    keys = PassedKeys(query, strategy, cluster=cluster, weights=weights)
-    results = open_results(per_query, [measure], keys, missing, grader).only
+    passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
+    results = open_results(per_query, [measure], passed, missing, grader).only
     table = _compare_queries(results, missing, measure, a, b)
     both, [measure] = chart_rows.format_names([a, b]), results.measures
     chart_rows.check_count("queries", table.height, MAX_EXPLORED_QUERIES)
@@ -568,7 +569,9 @@ def _draw_views(table: pl.DataFrame, measure: str, labels: dict[str, str]) -> li
     n, ends = table.height, style.choose_ends(pl.concat([table["value_a"], table["value_b"]]))
     x, y = (
         {
-            "title": style.fill_lines([f"{measure} of", labels[name]], limit),
+            "title": style.wrap_text(
+                f"{measure} of {style.keep_together(labels[name])}", limit // style.LETTER_WIDTH
+            ),
             **style.bound_axis(ends, titleLimit=limit + 20),
         }
         for name, limit in (("value_b", VIEW_WIDTH), ("value_a", VIEW_HEIGHT))

@@ -20,7 +20,8 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._sentences import format_count, shorten_names, titles
+from polars_graded._sentences import format_count, shorten_names
+from polars_graded._sentences.titles import name_measure
 
 TILE_WIDTH, TEXT_END, COLUMN_WIDTH = 0.5, 0.72, 0.8
 """Right ends of a tile, of the text beside it, and of the last column, as shares of the distance
@@ -36,8 +37,8 @@ MIN_TEXT_WIDTH, MIN_NUMBER_WIDTH, MIN_VALUE_WIDTH = 108, 165, 60
 """Minimum widths of a column with names on tiles, with numbers beside them, and with a horizontal
 name and a value of four decimals, in pixels."""
 
-ROW_HEIGHT, TILE_FONT_SIZE = 18, 10
-"""Height of a row of tiles, and font size of texts, in pixels."""
+ROW_HEIGHT, TILE_FONT_SIZE, TILE_LETTER_WIDTH = 18, 10, 6.2
+"""Height of a row of tiles, font size of texts, and width of a letter on a tile, in pixels."""
 
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks for which the axis shows every number."""
@@ -54,7 +55,7 @@ def rankings(
     *,
     n: int = 20,
     doc: str = DEFAULT_DOC,
-    title: str | None = None,
+    titles: str | None = None,
     query: Columns = "query",
     grade: Grade = "grade",
     by: By = "score",
@@ -109,7 +110,7 @@ def rankings(
     doc
         The column of the documents' ids, which must be unique in a ranking; by default a column
         called "doc", "product_id" or another usual name.
-    title
+    titles
         A column of titles or texts. Tiles show them instead of ids; tooltips show both.
 
     Returns
@@ -119,10 +120,9 @@ def rankings(
         `document`, a `line` or a `strategy`. A `document` has `strategy`, `rank` (null if it was
         not retrieved), `doc`, `title`, `grade` (null if it is unjudged), `relevant`, `tied`
         (whether another document has the same score), `adds` (the amount that it adds to the
-        measure, null below rank n), its `share` of the value, and for measures with a gain, its
-        `gain`. A `strategy` has its `value`. At most ten documents per strategy are drawn below the
-        horizontal line; documents in the first n of another strategy have priority. `column`, `y`
-        and `y_next` are positions.
+        measure, null below rank n) and its `share` of the value. A `strategy` has its `value`. At
+        most ten documents per strategy are drawn below the horizontal line; documents in the first
+        n of another strategy have priority. `column`, `y` and `y_next` are positions.
 
     See Also
     --------
@@ -156,7 +156,7 @@ def rankings(
         measure,
         n=n,
         doc=doc,
-        title=title,
+        titles=titles,
         query=query,
         grade=grade,
         by=by,
@@ -178,7 +178,7 @@ def draw_rankings(
     *,
     n: int,
     doc: str,
-    title: str | None,
+    titles: str | None,
     strategies: Sequence[str] = (),
     max_strategies: int | None = None,
     **options: Any,
@@ -197,7 +197,7 @@ def draw_rankings(
         parsed_measure,
         n,
         doc=doc,
-        others={} if title is None else {"title": title},
+        titles=titles,
         **options,
     )
     if strategies:
@@ -215,19 +215,19 @@ def draw_rankings(
     query = ", ".join(
         f"{name} {value}" for name, value in zip(query_columns, query_parts, strict=True)
     )
-    texts = ["query", "strategy", "doc", *(["title"] if title is not None else [])]
+    texts = ["query", "strategy", "doc", *(["title"] if titles is not None else [])]
     documents = documents.with_columns(chart_rows.build_name_column(name) for name in texts)
     heads = heads.with_columns(map(chart_rows.build_name_column, ("query", "strategy")))
     table = _build_parts(documents, heads, n)
     chart_rows.check_count("rows", table.height)
     table = table.with_columns(pl.col("^title$").str.slice(0, MAX_TITLE_LETTERS))
-    table = table.with_columns(name="doc" if title is None else "title")
+    table = table.with_columns(name="doc" if titles is None else "title")
     n_strategies = heads["strategy"].n_unique()
     grades = irrelevant, options.get("max_grade")
     layers, settings = _draw_tiles(table, *grades, grade)
     notes = []
     if settings["width"] >= MIN_NUMBER_WIDTH * n_strategies:
-        notes.append(f"+: what a document adds to {titles.name_measure(parsed_measure.name)}")
+        notes.append(f"+: what a document adds to {name_measure(parsed_measure.name)}")
     if table.filter(part="document")["grade"].has_nulls():
         notes.append("dashed: unjudged")
     if (documents["relevant"] & (documents["rank"].fill_null(n + 1) > n)).any():
@@ -240,7 +240,7 @@ def draw_rankings(
 
 def title_rankings(query: str, n: int, measure: str) -> str:
     """Return the title of the rankings of a query by n strategies."""
-    return f"{format_count(n, 'rankings')} of {query}, {titles.name_measure(measure)}"
+    return f"{format_count(n, 'rankings')} of {query}, {name_measure(measure)}"
 
 
 def _build_parts(documents: pl.DataFrame, heads: pl.DataFrame, n: int) -> pl.DataFrame:
@@ -344,10 +344,17 @@ def _draw_tiles(
     column_width = f"(item.mark.group.width / {right})"
     limit = alt.ExprRef(f"max(1, {column_width} * {TILE_WIDTH} - 8)")
     share = f"((datum.shade - {irrelevant!r}) / {highest - irrelevant!r})"
-    on_tiles = tiles.mark_text(align="left", dx=4, limit=limit, fontSize=TILE_FONT_SIZE)
-    on_tiles = on_tiles.encode(
+    # Ids often begin alike, so a long name loses its middle and not its end.
+    letters = f"max(2, floor({column_width} * {TILE_WIDTH} - 8) / {TILE_LETTER_WIDTH})"
+    ends_of_name = (
+        f"slice(datum.name, 0, floor({letters} / 2) - 1) + '…' + "
+        f"slice(datum.name, -floor({letters} / 2))"
+    )
+    shown = alt.ExprRef(f"length(datum.name) > {letters} ? {ends_of_name} : datum.name")
+    on_tiles = tiles.mark_text(
+        align="left", dx=4, limit=limit, fontSize=TILE_FONT_SIZE, text=shown
+    ).encode(
         y=alt.Y("y:Q"),
-        text=alt.Text("name:N"),
         fill=alt.FillValue(style.contrast_with_cell(share)),
         tooltip=tooltip,
     )
@@ -423,8 +430,7 @@ def _list_document_tooltips(table: pl.DataFrame, grade: str) -> list[alt.Tooltip
     tooltips: list[Any] = ["strategy:N", "rank:Q", "doc:N"]
     tooltips += ["title:N"] if "title" in table.columns else []
     tooltips += [alt.Tooltip("grade:Q", title=grade), "tied:N"]
-    gains = ["gain"] if "gain" in table.columns else []
-    tooltips += [*style.format_decimals(*gains, "adds"), alt.Tooltip("share:Q", format=".1%")]
+    tooltips += [*style.format_decimals("adds"), alt.Tooltip("share:Q", format=".1%")]
     return style.list_tooltips(*tooltips)
 
 

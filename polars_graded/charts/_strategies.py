@@ -14,16 +14,17 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.keys import collect_column_names
-from polars_graded._results.measure_values import find_best_of_rows
-from polars_graded._results.significance import (
+from polars_graded._results.findings import (
     count_directions,
+    count_untested_pairs,
     describe_agreement,
-    find_rank_coverage,
+    describe_rank_intervals,
     is_significant,
     name_p,
     name_tests,
 )
+from polars_graded._results.keys import collect_column_names
+from polars_graded._results.measure_values import find_best_of_rows
 from polars_graded._sentences import (
     format_any,
     format_part,
@@ -129,7 +130,7 @@ def strategy_bars(
     )
     layers += [points, style.draw_column(alt.Text("mean:Q", format=".4f"), 6)]
     if "group" in table.columns:
-        layers += [style.draw_column("group:N", 52), style.draw_heading(SAME_LETTER, 62)]
+        layers += [style.draw_column("group:N", 52), style.draw_heading(_head_groups(table), 62)]
     shared = alt.Encoding(
         x=style.build_means_axis("mean", style.write_mean_title(table)),
         y=style.build_names_axis("strategy", names),
@@ -191,7 +192,7 @@ def strategy_ranks(
     )
     names = chart_rows.sort_names(table.with_columns(-pl.col("rank")), "rank", "strategy")
     facts = chart_rows.collect_title_facts(table)
-    lines = verdicts.write_rank_coverage(find_rank_coverage(table), facts.confidence)
+    lines = describe_rank_intervals(table, facts.confidence)
     notes = [*titles.count_queries(facts), lines]
     base = alt.Chart().encode(y=alt.Y("strategy:N"))
     points = style.draw_dots(base, 50).encode(x=alt.X("rank:Q"))
@@ -201,7 +202,7 @@ def strategy_ranks(
         _draw_line(base, "rank_low", "rank_high"),
         points.encode(tooltip=tooltip),
         style.draw_column("group:N", 8),
-        style.draw_heading(SAME_LETTER, 18),
+        style.draw_heading(_head_groups(table), 18),
     ]
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
     ticks = style.choose_rank_ticks(max(2, last))
@@ -217,6 +218,11 @@ def strategy_ranks(
     )
     headline = _write_first(table)
     return panels.draw_forest(layers, table, panel, headline, notes, [], "shared", encoding=shared)
+
+
+def _head_groups(ranks: pl.DataFrame) -> str:
+    """Return the heading of the letters of groups."""
+    return SAME_LETTER + (" or not tested" if count_untested_pairs(ranks) else "")
 
 
 def _write_first(ranks: pl.DataFrame) -> str:
@@ -489,7 +495,7 @@ def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: fl
     # A line does not end inside of this text.
     hollow = [text for text in HOLLOW if text in table["significance"]] or [UNDECIDED]
     filled = f"● {name_p(table)} ≤ {level:g} " if table["p_corrected"].count() else ""
-    key = f"{filled}○ {' or '.join(hollow)}".replace(" ", panels.NO_BREAK)
+    key = style.keep_together(f"{filled}○ {' or '.join(hollow)}")
     return [*mark_notes, key, *shaded]
 
 

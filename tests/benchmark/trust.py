@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded import compare
-from polars_graded.trust import order_stability, power_curve, swap_rate
+from polars_graded.trust import order_stability, power_curve
 
 from .table import Row, Sizes, timed
 
@@ -27,7 +27,6 @@ STATISTICS = {
     "compare, permutation test, 10,000 resamples": (partial(compare, test="permutation"), SECONDS),
     "power_curve": (power_curve, SECONDS),
     "order_stability, 10 sizes, 1,000 samples": (order_stability, None),
-    "swap_rate, 10 sizes, 1,000 samples": (swap_rate, None),
 }
 
 
