@@ -28,6 +28,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 import polars_graded as pg
 from polars_graded._checks import check_columns, first_few, format_on_one_line
 from polars_graded._measuring.document_columns import find_document_column
+from polars_graded._measuring.measures import Measure
 from polars_graded._writing import check_writable, write_atomically
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -182,6 +183,10 @@ class Rankings:
         """Return the rows, and keywords for what no option specifies."""
         if not self.files:
             return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
+        for file in self.files:
+            if not file.exists() and Measure.try_parse(str(file)):
+                msg = f"there is no file {file}\n\nHint: --measure {file} names the measure"
+                raise FileNotFoundError(msg)
         if self.have_columns:
             return pl.concat(map(_read_rows, self.files), how="vertical_relaxed"), {}
         if _has_features(self.files[0]):
@@ -369,6 +374,9 @@ def _read_rows(file: Path) -> pl.DataFrame:
     Ids such as 001 stay as they are written: a column of whole numbers with leading zeros is text.
     """
     suffix = _find_suffix(file)
+    if suffix not in (*SEPARATORS, ".parquet"):
+        msg = f"{file} must be a .csv, .tsv or .parquet file, as the first file is"
+        raise ValueError(msg)
     try:
         if suffix == ".parquet":
             return pl.read_parquet(file)
