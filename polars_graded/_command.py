@@ -19,14 +19,14 @@ from functools import cache, partial
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import polars as pl
 import polars.selectors as cs
 from cyclopts import App, CycloptsError, Group, Parameter
 
 import polars_graded as pg
-from polars_graded._checks import check_columns, first_few, format_on_one_line
+from polars_graded._checks import MAX_SHOWN_VALUES, check_columns, first_few, format_on_one_line
 from polars_graded._measuring.document_columns import find_document_column
 from polars_graded._measuring.measures import Measure
 from polars_graded._writing import check_writable, write_atomically
@@ -196,8 +196,9 @@ class Rankings:
 
     def read_runs(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows of runs, and keywords for stacked strategies."""
-        runs = pg.read_run(self.files or [], named_by=self.named_by or "tag")
-        check_repeated(runs, ["strategy", "query", "doc"], self.files or [])
+        read = partial(pg.read_run, named_by=self.named_by or "tag")
+        runs = read(self.files or [])
+        check_repeated(runs, ["strategy", "query", "doc"], self.files or [], read)
         return runs, {"strategy": "strategy", "descending": True}
 
 
@@ -244,7 +245,7 @@ class JudgedRankings(Rankings):
     def sources(self) -> dict[str, list[Path]]:
         """Return the files that are read, by the arguments of public functions for their rows."""
         texts = self.qrels or ()
-        files = [text if Path(text).exists() else text.rpartition("=")[2] for text in texts]
+        files = [text if Path(text).exists() else text.partition("=")[2] for text in texts]
         return super().sources | {"judgments": [*map(Path, files)]}
 
     def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -260,10 +261,13 @@ class JudgedRankings(Rankings):
         if not self.files:
             msg = "--qrels needs files of runs"
             raise ValueError(msg)
-        if self.by and self.have_columns:
+        if self.by not in (None, ["score"]) and self.have_columns:
             runs, keywords = super().read_files()
-            [query, *others] = self.query or ["query"]
-            doc = self.doc or find_document_column(runs.schema, [query, *others]) or "doc"
+            if len(self.query or ()) > 1:
+                msg = f"--query must name one column with --qrels, got {' '.join(self.query or ())}"
+                raise ValueError(msg)
+            query = (self.query or ["query"])[0]
+            doc = self.doc or find_document_column(runs.schema, [query]) or "doc"
             check_columns("frame", [query, doc], runs.columns)
             runs, strategy = runs.with_columns(pl.col(query, doc).cast(pl.String)), self.strategy
         else:
@@ -272,8 +276,10 @@ class JudgedRankings(Rankings):
         has_subtopics = vars(self).get("subtopics") is not None
         judgments = {}
         for name, file in parse_names(self.qrels).items():
-            rows = pg.read_qrels(file, subtopics=has_subtopics)
-            check_repeated(rows, [each for each in rows.columns if each != "grade"], [Path(file)])
+            read = partial(pg.read_qrels, subtopics=has_subtopics)
+            rows = read(file)
+            key = [name for name in rows.columns if name != "grade"]
+            check_repeated(rows, key, [Path(file)], read)
             judgments[name] = rows.rename({"query": query, "doc": doc})
         if len(judgments) > 1:
             keywords["grade"] = [*judgments]
@@ -286,7 +292,12 @@ class JudgedRankings(Rankings):
             subtopic="subtopic" if has_subtopics else None,
             unjudged_below=self.unjudged_below,
         )
-        return joined, keywords
+        # Documents that were not retrieved have the segment, cluster and weight of their query.
+        of_queries = [*(self.segments or ()), *(self.cluster or ()), *filter(None, [self.weights])]
+        of_query = (
+            pl.col({*of_queries} & {*runs.columns} - {query}).drop_nulls().first().over(query)
+        )
+        return joined.with_columns(of_query), keywords
 
 
 @Parameter(name="*", group=RANKINGS)
@@ -382,31 +393,29 @@ def _read_rows(file: Path) -> pl.DataFrame:
             return pl.read_parquet(file)
         read = partial(pl.read_csv, file, separator=SEPARATORS[suffix])
         texts = read(infer_schema=False)
-        has_zeros = texts.select(pl.all().str.contains(r"^\s*0\d").any()).row(0, named=True)
-        types = {name: pl.String for name, is_text in has_zeros.items() if is_text}
+        zeros = texts.select(pl.all().str.contains(r"^\s*0\d+\s*$").any()).row(0, named=True)
+        types = {name: pl.String for name, has_zeros in zeros.items() if has_zeros}
         return read(infer_schema_length=None, schema_overrides=types)
     except pl.exceptions.PolarsError as error:
         msg = f"{file} cannot be read: {format_on_one_line(error)}"
         raise ValueError(msg) from None
 
 
-def check_repeated(rows: pl.DataFrame, key: Sequence[str], files: Sequence[Path]) -> None:
-    """Raise if two lines of a file have the same key, and name them."""
-    row_keys = pl.struct(key)
-    if rows.select(row_keys.hash().n_unique()).item() == rows.height:
+def check_repeated(
+    rows: pl.DataFrame, key: Sequence[str], files: Sequence[Path], read: Callable[..., pl.DataFrame]
+) -> None:
+    """Raise if a file repeats a key, and name the file. Rows of several files may share keys."""
+    if rows.select(pl.struct(key).hash().n_unique()).item() == rows.height:
         return
-    for query, doc in rows.filter(row_keys.is_duplicated()).select("query", "doc").unique().rows():
-        ids = {query.encode(), doc.encode()}
-        for file in files:
-            with _open_file(file) as lines:
-                fields = (re.split(rb"[\s,;]+", line) for line in lines)
-                numbers = [number for number, each in enumerate(fields, 1) if ids <= {*each}]
-            if len(numbers) > 1:
-                msg = (
-                    f"{file} must have each document of a query once, got {doc!r} of query "
-                    f"{query!r} in lines {first_few(numbers)}"
-                )
-                raise ValueError(msg)
+    for file in files:
+        keys = read(file).select(key)
+        repeated = keys.filter(keys.is_duplicated()).unique(maintain_order=True)
+        if repeated.height:
+            pairs = repeated.select("query", "doc").head(MAX_SHOWN_VALUES + 1).rows()
+            msg = (
+                f"{file} must have each document of a query once, got several of {first_few(pairs)}"
+            )
+            raise ValueError(msg)
 
 
 def add_query_columns(
@@ -437,26 +446,33 @@ class Evaluation:
     """Values of every query, and the rankings that were measured."""
 
     values: pl.DataFrame
-    measures: dict[str, str]
-    """Measures with one value for each query, by name."""
-    curves: list[str]
+    names: dict[str, str]
+    """All measures, by the names of their columns."""
     frame: pl.DataFrame
     keywords: dict[str, Any]
     """Keywords that describe the frame to `evaluate`."""
 
+    @property
+    def measures(self) -> dict[str, str]:
+        """Return the measures with one value for each query; raise if there are none."""
+        curves = select_curves(self.names, self.values)
+        if len(curves) == len(self.names):
+            refuse_only_curves()
+        return {name: text for name, text in self.names.items() if name not in curves}
 
-def split_measures(
-    measures: dict[str, str], values: pl.DataFrame, example: str = "ndcg@10"
-) -> tuple[dict[str, str], list[str]]:
-    """Return the measures with one value for each query, and the names of curves."""
-    curves = [name for name in measures if values.schema[name] == pl.List]
-    if [*measures] == curves:
-        msg = (
-            f"--measure must name a measure with one value per query, such as {example}, got only "
-            "curves"
-        )
-        raise ValueError(msg)
-    return {name: measures[name] for name in measures if name not in curves}, curves
+
+def select_curves(measures: Iterable[str], values: pl.DataFrame) -> list[str]:
+    """Return the names of curves, which have several values for each query."""
+    return [name for name in measures if values.schema[name] == pl.List]
+
+
+def refuse_only_curves(example: str = "ndcg@10") -> NoReturn:
+    """Raise, since no measure has one value for each query."""
+    msg = (
+        f"--measure must name a measure with one value per query, such as {example}, got only "
+        "curves"
+    )
+    raise ValueError(msg)
 
 
 def measure_rankings(rankings: MeasuredRankings, measures: Sequence[str]) -> Evaluation:
@@ -475,7 +491,7 @@ def measure_rankings(rankings: MeasuredRankings, measures: Sequence[str]) -> Eva
         raise ValueError(msg)
     values = pg.evaluate(frame, names, **keywords, fingerprint=True)
     values = add_query_columns(values, frame, rankings)
-    return Evaluation(values, *split_measures(names, values), frame, keywords)
+    return Evaluation(values, names, frame, keywords)
 
 
 # Texts and files
@@ -564,7 +580,8 @@ def write_message(
     names |= {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
     names |= {"frame": names.get("run", "the rankings"), "per_query": "the evaluation"}
     names["n"] = "the cutoff"
-    sentence, *others = str(message).replace(JOIN_CLAUSE, ", or pass --qrels").split("\n\n")
+    remedy = "" if sources.get("judgments") else ", or pass --qrels"
+    sentence, *others = str(message).replace(JOIN_CLAUSE, remedy).split("\n\n")
     hint = others[0].removeprefix("Hint: ") if others and others[0].startswith("Hint: ") else ""
     clauses = [clause for clause in hint.split("; ") if clause and not needs_python(clause)]
     text = ARGUMENT.sub(write_option, "; ".join([sentence.split("\n")[0], *clauses]))
@@ -793,7 +810,7 @@ def report(
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
     pages = [file for file in outputs if file.suffix.lower() not in RESULTS]
     for page in pages:
-        pg.report(results.values, page, results.measures, *results.curves, **keywords)
+        pg.report(results.values, page, results.names, **keywords)
     write_outputs([file for file in outputs if file not in pages], results.values)
     print_text(f"Report: {', '.join(map(str, outputs))}")
 
@@ -823,7 +840,9 @@ def similarity(
     frame, keywords = rankings.read(pg.similarity)
     values = pg.similarity(frame, measures, baseline=baseline, **keywords)
     values = add_query_columns(values, frame, rankings)
-    measures, _ = split_measures(measures, values, "overlap@10")
+    measures = {name: measures[name] for name in {**measures} if values.schema[name] != pl.List}
+    if not measures:
+        refuse_only_curves("overlap@10")
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
     options = keys | {"missing": "drop"}
@@ -842,7 +861,7 @@ def fuse(
     normalise: str = "min_max",
     weights: Annotated[list[float] | None, Parameter(consume_multiple=True)] = None,
     k: float = 60,
-    output: Annotated[list[Path], Parameter(name=("--output", "-o"), consume_multiple=True)],
+    output: Outputs = None,
 ) -> None:
     """Fuse the scores of several strategies into one score per document.
 
@@ -859,6 +878,9 @@ def fuse(
     output
         Files to write: .csv or .parquet for the rows with a column fused, .run for a run of TREC.
     """
+    if not output:
+        msg = "fuse needs a file to write: --output fused.run or --output fused.parquet"
+        raise ValueError(msg)
     check_outputs(output, rankings.sources, ".run", *RESULTS)
     frame, keywords = rankings.read(pg.fuse)
     query, strategy = rankings.keys["query"], rankings.keys["strategy"]

@@ -270,12 +270,34 @@ def test_a_fused_table_is_evaluated_as_the_error_says(command):
     assert column(out, "ap") == column(command("evaluate", "fused.run", *measured)[0], "ap")
 
 
-def test_a_repeated_document_is_named_by_its_lines(command):
+def test_a_repeated_document_is_named_by_its_file(command):
     lines = Path("main.run").read_text().splitlines()
     Path("twice.run").write_text("\n".join([*lines, "", lines[2]]) + "\n")
-    _, err = command("evaluate", "--qrels", "qrels.txt", "twice.run", status=2)
-    place = "got 'd2' of query 'q0' in lines 3, 8002"
-    assert f"twice.run must have each document of a query once, {place}" in err
+    _, err = command("evaluate", "--qrels", "qrels.txt", "loss.run", "twice.run", status=2)
+    got = "got several of ('q0', 'd2')"
+    assert f"twice.run must have each document of a query once, {got}" in err
+
+
+def test_columns_of_queries_hold_for_judged_documents_that_a_table_lacks(command):
+    rows = pl.read_csv("rows.csv").with_columns(
+        query=pl.format("q{}", "query"),
+        doc=pl.format("d{}", pl.col("doc").cast(pl.String).str.strip_chars("d")),
+    )
+    lands = pl.when(pl.col("query").str.ends_with("1")).then(pl.lit("de")).otherwise(pl.lit("at"))
+    rows.filter(pl.int_range(pl.len()) % 7 > 0).drop("grade").with_columns(land=lands).write_csv(
+        "scores.csv"
+    )
+    call = ("--qrels", "qrels.txt", "scores.csv", "--by", "main", "--measure", "ap")
+    out, _ = command("evaluate", *call, "--segments", "land")
+    assert [row[0] for row in cells(out)[1:]] == ["at", "de"]
+    _, err = command("evaluate", "--qrels", "qrels.txt", "scores.csv", "--by", "score", status=2)
+    assert "scores.csv" in err  # a run, which has no column of scores
+
+
+def test_curves_alone_are_written_and_drawn(command):
+    command("evaluate", "rows.csv", "--by", "main", "--measure", "dcg_curve@3", status=2)
+    command("report", "rows.csv", "--by", "main", "--measure", "dcg_curve@3", "-o", "curves.html")
+    assert "DCG" in Path("curves.html").read_text(encoding="utf-8")
 
 
 def test_ids_of_each_side_are_shown_if_no_query_is_common(command):
@@ -499,7 +521,7 @@ WRONG = {
     "pass judgments as --qrels, or the column of grades as --grade": ("evaluate", "main.run"),
     "got files without rows": ("evaluate", "--qrels", "qrels.txt", "blank.run"),
     "must have its own name": ("evaluate", *("--qrels", "qrels.txt") * 2, "main.run"),
-    "qrels.run must have each document of a query once, got 'd1' of query 'q1' in lines 1, 2": (
+    "qrels.run must have each document of a query once, got several of ('q1', 'd1')": (
         *("evaluate", "--qrels", "qrels.run", "main.run"),
     ),
     "--grade names the column, or pass --qrels": (
@@ -522,7 +544,20 @@ WRONG = {
     "--segments names the column": (*OF_WEIGHTS[:-1], "--segments", "traffic"),
     "did you mean 'query'?": (*OF_WEIGHTS[:-1], "--cluster", "quer"),
     "'grade' must have one value per query": (*OF_WEIGHTS, "grade"),
-    "--output": ("fuse", "rows.csv", "--by", "main", "loss"),
+    "fuse needs a file to write: --output": ("fuse", "rows.csv", "--by", "main", "loss"),
+    "--query must name one column with --qrels": (
+        *(
+            "evaluate",
+            "--qrels",
+            "qrels.txt",
+            "rows.csv",
+            "--by",
+            "main",
+            "--query",
+            "query",
+            "doc",
+        ),
+    ),
 }
 
 

@@ -312,3 +312,14 @@ def test_ids_between_tabs_keep_their_blanks(read, text):
     assert rows.select("query", "doc").row(0) == ("new york", "the big apple")
     if "0.5" in text:
         assert rows["strategy"].to_list() == ["run"]  # a word, as in trec_eval
+
+
+def test_a_comment_hides_no_row_behind_a_return():
+    content = b"# c\rq1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\n"
+    with pytest.raises(ValueError, match=r"line 1: a line ends in"):
+        read_run(io.BytesIO(content))
+
+
+def test_only_blanks_separate_the_fields_of_a_table_of_blanks():
+    content = b"query  doc score \nq1 a\x0bb   2\n"
+    assert read_run(io.BytesIO(content)).row(0)[:2] == ("q1", "a\x0bb")

@@ -437,3 +437,14 @@ def test_runs_may_have_different_categories():
     }
     texts = join_judgments({"x": SMALL_RUN, "y": SMALL_RUN}, SMALL_JUDGMENTS)
     assert_frame_equal(join_judgments(runs, SMALL_JUDGMENTS), texts)
+
+
+def test_runs_without_rows_have_names_and_a_column_of_null_names_no_strategy():
+    with pytest.warns(DataWarning.missing, match="'a' lacks 1 of 1"):
+        empty = join_judgments({"a": {}, "b": {}}, {"q": {"d": 1}}, strategy="strategy")
+    assert empty["strategy"].to_list() == ["a", "b"]
+    run = pl.DataFrame({"query": "q", "doc": ["d", "e"], "score": [2.0, 1.0]})
+    unnamed = run.with_columns(strategy=pl.lit(None, pl.String))
+    judgments = pl.DataFrame({"query": ["q"], "doc": ["d"], "grade": [1]})
+    joined = join_judgments(unnamed, judgments)
+    assert joined.drop("strategy").equals(join_judgments(run, judgments))

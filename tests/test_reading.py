@@ -354,8 +354,7 @@ def replaced(raw: bytes) -> str:
 
 
 def has_return(raw: bytes) -> bool:
-    line = raw.rstrip(b"\r").strip(b" \t")
-    return b"\r" in line and not line.startswith(b"#")
+    return b"\r" in raw.rstrip(b"\r").strip(b" \t")
 
 
 def parsed_at(read, lines, *, at_tabs):

@@ -105,6 +105,19 @@ def test_ties_are_told_of_all_queries_in_which_a_measure_of_columns_changes():
     )
     assert told(in_the_set, "popularity@2", popularity="share") == (0, 1)
     assert told(in_the_set, "popularity@1", popularity="share") == (1, 1)
+    of_labels = in_the_set.with_columns(subtopic=pl.Series([["x", "y"], ["y", "x"], []]))
+    assert told(of_labels, "alpha_ndcg@3", subtopics="subtopic") == (0, 1)
+    others = of_labels.with_columns(subtopic=pl.Series([["x"], ["y"], []]))
+    assert told(others, "alpha_ndcg@3", subtopics="subtopic") == (1, 1)
+    assert told(
+        in_the_set.with_columns(grade=pl.Series([0, 3, 1])), "popularity@2", popularity="grade"
+    ) == (0, 1)
+
+
+def test_ties_are_told_of_measures_whose_value_may_fall():
+    query = {"query": 1, "grade": [1, 1, 1, 0, 0], "score": [2, 2, 1, 1, 1]}
+    assert told(pl.DataFrame(query), "ap(over=retrieved)@4") == (1, 1)
+    assert told(pl.DataFrame({**query, "grade": [0, 0, 1, 1, 1]}), "ap(over=retrieved)@4") == (0, 1)
 
 
 @pytest.mark.parametrize("ties", [None, "order"])

@@ -212,7 +212,7 @@ def _find_fields(columns: Iterable[str], line_format: LineFormat) -> dict[str, s
 def _read_table(content: bytes, separator: str) -> pl.DataFrame:
     """Return the columns below a header, as texts."""
     if separator == " ":  # any number of blanks and tabs
-        content = b"\n".join(b" ".join(line.split()) for line in content.split(b"\n"))
+        content = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", content))
     quote = '"' if separator in ",;" else None
     table = pl.read_csv(content, separator=separator, quote_char=quote, infer_schema=False)
     texts = pl.all().str.strip_chars(" ")
@@ -368,12 +368,11 @@ def split_lines(file: str, content: bytes) -> pl.DataFrame:
     lines = lines.with_columns(
         pl.col("number").cast(pl.Int64), pl.col("line").str.strip_chars(" \t")
     )
-    lines = lines.filter(pl.col("line") != "", ~pl.col("line").str.starts_with("#"))
     with_return = lines.filter(pl.col("line").str.contains("\r", literal=True))
     if with_return.height:
         sentence = r"a line ends in \n or \r\n, got \r within it"
         refuse_line(file, *with_return.select("number", pl.lit(sentence), "line").row(0))
-    return lines
+    return lines.filter(pl.col("line") != "", ~pl.col("line").str.starts_with("#"))
 
 
 def refuse_line(file: str, number: int, sentence: str, line: str, hint: str = "") -> NoReturn:

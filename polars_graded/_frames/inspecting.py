@@ -20,6 +20,7 @@ from polars_graded._frames.ranking_checks import group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import in_order
 from polars_graded._frames.values import Gathered
+from polars_graded._measuring.computing import N_FIRST
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import measure_one, rank_rows
@@ -165,7 +166,7 @@ def overview(
         .join(notes.table, on=[*columns_of_notes.values()], nulls_equal=True, maintain_order="left")
         .rename({notes.strategy: STRATEGY_KEY})
     )
-    is_retrieved, n_first = pl.col("retrieved") > 0, pl.col("retrieved").clip(upper_bound=10)
+    is_retrieved, n_first = pl.col("retrieved") > 0, pl.col("retrieved").clip(upper_bound=N_FIRST)
     counts = queries.group_by(STRATEGY_KEY, maintain_order=True).agg(
         queries=pl.len(),
         least=pl.col("retrieved").min(),

@@ -204,7 +204,10 @@ def join_judgments(
         rows = rows.collect(engine="streaming") if isinstance(rows, pl.LazyFrame) else rows
         judged = judgments.lazy().select(cs.by_name(columns, require_all=False)).collect()
         check_key_columns(judged, "judgments", [query, doc])
-        check_key_columns(rows, "run", key)
+        is_unnamed = (
+            is_single and strategy is not None and rows[strategy].null_count() == rows.height
+        )
+        check_key_columns(rows, "run", [query, doc] if is_unnamed else key)
         judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
         if strategy is None:
             # The nulls are Boolean, since Polars groups by a Boolean column fast.

@@ -31,7 +31,12 @@ def build_run_table(
     The second result is the column of strategies, or None for one run if no column was passed. The
     third has the names in a mapping of strategies, some of which may have no rows.
     """
-    if not isinstance(run, Mapping) or maps_queries(run):
+    names_runs = isinstance(run, Mapping) and not maps_queries(run)
+    if isinstance(run, Mapping) and all(
+        isinstance(each, Mapping) and not each for each in run.values()
+    ):
+        names_runs = strategy is not None  # all queries, or all runs, are empty
+    if not names_runs:
         table = build_table("run", run, query, doc, "score", strategy, is_run=True)
         return table, strategy, []
     strategy = "strategy" if strategy is None else strategy

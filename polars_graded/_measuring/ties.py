@@ -137,18 +137,22 @@ Compute: TypeAlias = Callable[[Queries], Floats | Ragged]
 def find_dependence_on_ties(measures: Iterable[tuple[Measure, Compute]], queries: Queries) -> Mask:
     """Return the mask of queries for which the order of tied documents changes a value.
 
-    The value of a measure never gets worse when a document moves above a worse one, unless the
-    measure `may_fall`. The order "worst document first" then gives the worst value, and "best
-    document first" the best. For measures of further columns, such as popularity, no order gives a
-    bound. They count as dependent if tied documents differ at ranks that the measure uses.
+    The value of most measures never gets worse when a document moves above a worse one. The order
+    "worst document first" then gives the worst value, and "best document first" the best. For
+    measures that `may_fall` or use further columns, such as popularity, no order gives a bound.
+    They count as dependent if tied documents differ at ranks that the measure uses.
     """
     is_dependent = np.zeros(len(queries.ranked.lengths), bool)
     undecided = queries.with_differing_tied_grades
     # Measures of whole lists come first, because they decide most queries.
     for measure, compute in sorted(measures, key=lambda each: each[0].n is not None):
-        if inputs := measure.definition.inputs:
+        definition = measure.definition
+        if definition.inputs or measure.may_fall:
             is_dependent |= queries.mask_differing_ties(
-                inputs, measure.ranked_depth, depends_on_set=measure.definition.ignores_order
+                definition.inputs,
+                measure.ranked_depth,
+                with_grades=definition.needs_grades,
+                depends_on_set=definition.ignores_order,
             )
         elif undecided is not None:
             worst, is_unusable = _compute_usable(compute, undecided.pessimistic)

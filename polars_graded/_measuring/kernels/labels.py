@@ -49,6 +49,16 @@ class Labels:
         position = np.repeat(np.arange(len(documents)), lengths)
         return position, self.codes[list_rows(self.offsets, documents)]
 
+    def differ(self, documents: Integers, others: Integers) -> Mask:
+        """Return the mask of pairs of documents whose labels differ."""
+        lengths = np.diff(self.offsets)
+        differ: Mask = lengths[documents] != lengths[others]
+        alike = np.flatnonzero(~differ)
+        position, codes = self.find(documents[alike])
+        _, other_codes = self.find(others[alike])
+        differ[alike[position[codes != other_codes]]] = True
+        return differ
+
     @cached_property
     def keys(self) -> Integers:
         """Return one number per pair of a document and its label, ascending.
@@ -93,6 +103,11 @@ class Vectors:
     """One row per document; zeros for a document without a vector."""
     norms: Floats
     """Euclidean length of each vector; 0 for a vector of zeros."""
+
+    def differ(self, documents: Integers, others: Integers) -> Mask:
+        """Return the mask of pairs of documents whose vectors differ."""
+        differ: Mask = (self.values[documents] != self.values[others]).any(axis=1)
+        return differ
 
     def mask_missing(self, documents: Integers) -> Mask:
         """Return the mask of documents that have no vector or a vector of zeros."""

@@ -347,18 +347,29 @@ class Queries:
         The lists of these queries are at full depth, and all other queries have empty lists. The
         result is None if no query has tied documents that differ.
         """
-        differ = self.mask_differing_ties()
-        if self.full is None or not differ.any():
+        if self.full is None:
+            return None
+        tied = self.full.tied_with_previous
+        grades = np.nan_to_num(self.full.ranked.values, nan=-np.inf)  # so that two NaN are equal
+        differs = np.zeros(len(grades), bool)
+        differs[tied] = grades[tied] != grades[tied - 1]
+        differ = self.full.ranked.count(differs) > 0
+        if not differ.any():
             return None
         return replace(self.full, judgments=self.judgments, inputs={}).keep_queries(differ)
 
     def mask_differing_ties(
-        self, names: Iterable[str] = (), depth: int | None = None, *, depends_on_set: bool = False
+        self,
+        names: Iterable[str],
+        depth: int | None,
+        *,
+        with_grades: bool = True,
+        depends_on_set: bool = False,
     ) -> Mask:
         """Return the mask of queries in which tied documents differ.
 
-        Two documents differ if they have different grades, or different values of an input in
-        `names`; those of labels and vectors are always different. Two nulls are equal.
+        Two documents differ if they have different values of an input in `names`, or, unless
+        `with_grades` is False, different relevance. Two nulls are equal.
 
         With `depth`, tie groups whose first rank is greater than `depth` do not count.
         `depends_on_set` means that a measure depends only on the set of the first `depth`
@@ -368,17 +379,25 @@ class Queries:
         full = self.full
         if full is None or (depends_on_set and depth is None):
             return np.zeros(len(self.ranked.lengths), bool)
-        differs = np.zeros(len(full.ranked.values), bool)
-        for column in (full.ranked, *(full.inputs[name] for name in names)):
-            values = np.nan_to_num(column.values, nan=-np.inf)  # so that two NaN are equal
-            differs |= column.of(values).compare_with_previous(np.not_equal)
-        differs &= full.tie_groups.compare_with_previous(np.equal)
+        tied = full.tied_with_previous
+        relevance = full.relevance(full.ranked.values)
+        differs = (relevance[tied] != relevance[tied - 1]) & with_grades
+        for name in names:
+            values = np.nan_to_num(full.inputs[name].values, nan=-np.inf)
+            one, other = values[tied], values[tied - 1]
+            if name in self.judgments.labels:
+                table = self.judgments.labels[name]
+                differs |= table.differ(one.astype(np.int64), other.astype(np.int64))
+            else:
+                differs |= one != other
+        counts = np.zeros(len(full.ranked.values), bool)
+        counts[tied] = differs
         if depth is not None:
             first_rank = full.ranked.position[full.tie_starts]
             last_rank = first_rank + full.tie_sizes - 1
-            counts = (first_rank <= depth) & ((last_rank > depth) | (not depends_on_set))
-            differs &= repeat_each(counts, full.tie_sizes)
-        return full.ranked.count(differs) > 0
+            matters = (first_rank <= depth) & ((last_rank > depth) | (not depends_on_set))
+            counts &= repeat_each(matters, full.tie_sizes)
+        return full.ranked.count(counts) > 0
 
     def keep_queries(self, chosen: Mask) -> Queries:
         """Return the queries, with empty lists for queries that are not chosen."""
@@ -399,6 +418,11 @@ class Queries:
         if not len(self.tie_groups.values):
             return np.arange(len(self.ranked.values))
         return np.flatnonzero(~self.tie_groups.compare_with_previous(np.equal))
+
+    @cached_property
+    def tied_with_previous(self) -> Integers:
+        """Return the indices of documents that are tied with the previous document."""
+        return np.flatnonzero(self.tie_groups.compare_with_previous(np.equal))
 
     @cached_property
     def tie_sizes(self) -> Integers:
