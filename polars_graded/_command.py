@@ -176,6 +176,10 @@ class Rankings:
             passed["ties"] = (
                 ties if is_tool_with_column else self.ties[0] if len(ties) == 1 else self.ties
             )
+        for file in self.files or ():
+            if not file.exists() and Measure.try_parse(str(file)):
+                msg = f"there is no file {file}\n\nHint: --measure {file} names the measure"
+                raise FileNotFoundError(msg)
         frame, keywords = self.read_files()
         return frame, select_keywords(function, keywords | passed)
 
@@ -183,10 +187,6 @@ class Rankings:
         """Return the rows, and keywords for what no option specifies."""
         if not self.files:
             return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
-        for file in self.files:
-            if not file.exists() and Measure.try_parse(str(file)):
-                msg = f"there is no file {file}\n\nHint: --measure {file} names the measure"
-                raise FileNotFoundError(msg)
         if self.have_columns:
             return pl.concat(map(_read_rows, self.files), how="vertical_relaxed"), {}
         if _has_features(self.files[0]):
@@ -386,7 +386,10 @@ def _read_rows(file: Path) -> pl.DataFrame:
     """
     suffix = _find_suffix(file)
     if suffix not in (*SEPARATORS, ".parquet"):
-        msg = f"{file} must be a .csv, .tsv or .parquet file, as the first file is"
+        msg = (
+            f"{file} must be a .csv, .tsv or .parquet file, as the first file is\n\n"
+            f"Hint: judgments are passed as --qrels {file}"
+        )
         raise ValueError(msg)
     try:
         if suffix == ".parquet":
@@ -509,6 +512,9 @@ PYTHON_CODE = re.compile(r"[\w\]]\(|\bpl\.|\w=|\{''")
 JOIN_CLAUSE = ", which join_judgments(run, judgments) adds to a run"
 """End of a hint of a function, in place of which the command has the option --qrels."""
 
+OF_JUDGMENTS = "the line has the format of judgments"
+"""Beginning of a hint of readers, which then name `read_qrels`."""
+
 OTHER_NAMES = {"grader": "grade"}
 """Options by the names of arguments that differ from them."""
 
@@ -579,9 +585,11 @@ def write_message(
     sources = {} if rankings is None else rankings.sources
     names |= {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
     names |= {"frame": names.get("run", "the rankings"), "per_query": "the evaluation"}
-    names["n"] = "the cutoff"
+    names |= {"n": "the cutoff", "paths": "files"}
     remedy = "" if sources.get("judgments") else ", or pass --qrels"
-    sentence, *others = str(message).replace(JOIN_CLAUSE, remedy).split("\n\n")
+    text = str(message).replace(JOIN_CLAUSE, remedy)
+    text = text.replace(f"{OF_JUDGMENTS}; read_qrels(paths)", f"{OF_JUDGMENTS}; --qrels FILE")
+    sentence, *others = text.split("\n\n")
     hint = others[0].removeprefix("Hint: ") if others and others[0].startswith("Hint: ") else ""
     clauses = [clause for clause in hint.split("; ") if clause and not needs_python(clause)]
     text = ARGUMENT.sub(write_option, "; ".join([sentence.split("\n")[0], *clauses]))

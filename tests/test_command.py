@@ -515,6 +515,8 @@ WRONG = {
     ": absent.csv": ("evaluate", "absent.csv"),
     "there is no file ap@2; --measure ap@2 names": ("evaluate", "rows.csv", "ap@2", "--by", "main"),
     "main.run must be a .csv, .tsv or .parquet file": ("evaluate", "rows.csv", "main.run"),
+    "; --qrels FILE reads such lines": ("evaluate", "main.run", "qrels.txt"),
+    "there is no file ap; --measure ap": ("evaluate", "ap", "--qrels", "qrels.txt", "main.run"),
     "No such file or directory: absent/v.csv": ("evaluate", "-o", "absent/v.csv"),
     "must not be an input": ("evaluate", "rows.csv", "--by", "main", "-o", "rows.csv"),
     "has no column 'score'": ("evaluate", "rows.csv"),
