@@ -155,6 +155,7 @@ def split_by_grader(
         return {None: rows}
     if (nulls := rows[keys.grader].null_count()) or rows.is_empty():
         got = f"{format_count(nulls, 'nulls')} in {format_count(rows.height, 'rows')}"
+        got = "no rows" if rows.is_empty() else got
         msg = (
             f"column {keys.grader!r} of `per_query` must hold the name of a grader in each row, "
             f"got {got}"
@@ -229,8 +230,10 @@ def find_measures(
     chosen = [name for name in requested if name in numbers] or own
     curves = [name for name in requested if name in curves] or curves
     if not chosen and not curves:
-        example = f"{{{(numbers or ['seconds'])[0]!r}: 'highest'}}"
-        hint = f"{HINT} pass each column with its best value, such as {example}"
+        hint = ""
+        if numbers:
+            example = f"{{{numbers[0]!r}: 'highest'}}"
+            hint = f"{HINT} pass each column with its best value, such as {example}"
         got = ", ".join(map(repr, numbers or schema))
         msg = (
             "`per_query` must have a column with the name of a measure, unless `measures` names "
