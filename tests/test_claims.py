@@ -393,6 +393,18 @@ def test_strategies_that_are_equal_in_every_query_are_not_undecided():
     assert title == "b equals a in every query (paired t test)"
 
 
+@pytest.mark.parametrize(
+    ("strategies", "baseline", "words"),
+    [("ab", "a", "b equals a in"), ("abc", "a", ", 1 equal in"), ("abc", None, ", 1 equal in")],
+)
+def test_strategies_that_differ_only_in_a_query_of_weight_0(strategies, baseline, words):
+    values = {"a": [0.1, 0.2, 0.3, 0.4], "b": [0.5, 0.2, 0.3, 0.4], "c": [0.1, 0.2, 0.5, 0.7]}
+    frame = frame_of({name: values[name] for name in strategies})
+    weighted = frame.with_columns(weight=pl.col("query").clip(0, 1))
+    chart = charts.comparison_forest(compare(weighted, baseline=baseline, weights="weight"))
+    assert f"{words} every weighted query" in said(chart)
+
+
 @pytest.mark.filterwarnings("ignore:.* the same in every query")
 def test_ranks_say_which_differences_were_not_tested():
     """The differences from b are a quarter in every query, and a and c are equal."""

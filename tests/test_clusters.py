@@ -214,6 +214,10 @@ def test_wrong_clusters_are_refused_everywhere(name):
         ValueError, match="each query must have one cluster, got several in 'group'"
     ):
         function(apart, cluster="group", **KEYS)
+    with pytest.raises(
+        ValueError, match="each query must have one cluster, got several in 'group' for"
+    ):
+        function(apart.with_columns(often=1), cluster="group", weights="often", **KEYS)
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'terms'"):
         function(results, cluster="terms", **KEYS)
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 import scipy.stats
 from book_tables import table_after
-from polars.testing import assert_frame_equal
+from polars.testing import assert_frame_equal, assert_series_equal
 
 from polars_graded import compare, evaluate, gate
 from polars_graded._results.gating import PASSING_VERDICTS
@@ -277,8 +277,11 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
         ValueError, match="`baseline` must have queries in common with `per_query`, got none"
     ):
         gate(new, baseline=old.with_columns(pl.col("query") + "x"))
-    with pytest.raises(ValueError, match=r"in common .* got none: none in `per_query`"):
+    with pytest.raises(ValueError, match=r"in common .* got none: no rows in `per_query`"):
         gate(new.clear(), baseline=old)
+    now, then, keys = new.with_columns(day=0), old.head(24).with_columns(day=0), ["query", "day"]
+    with pytest.raises(ValueError, match=r"of `per_query` \('024', 0\)\n\nHint"):
+        gate(now, baseline=then, query=keys, cluster=keys)
 
 
 @pytest.mark.parametrize("measure", ["ndcg@5", "e_measure@5"])
@@ -385,6 +388,23 @@ def test_ids_of_another_type_are_refused():
         gate(new, baseline=halves)
     narrow = old.with_columns(pl.col("query").cast(pl.Int8))
     assert gate(new, baseline=narrow)["queries"].item() == 30
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "dtype"),
+    [
+        (pl.Int64, pl.Int32, pl.Int64),
+        (pl.UInt8, pl.Int16, pl.Int64),
+        (pl.Int32, pl.UInt64, pl.Int128),
+        (pl.Int64, pl.String, pl.String),
+    ],
+)
+def test_segments_that_are_integers_of_another_width_stay_numbers(now, then, dtype):
+    frame = per_query(np.random.default_rng(1), 30).with_columns(size=pl.col("query") % 3 * 5)
+    old, new = (frame.filter(strategy=name) for name in ("main", "new"))
+    sizes = gate(new.cast({"size": now}), baseline=old.cast({"size": then}), segments="size")
+    expected = ["0", "10", "5"] if dtype == pl.String else [0, 5, 10]
+    assert_series_equal(sizes["size"], pl.Series("size", expected, dtype))
 
 
 @pytest.mark.parametrize(

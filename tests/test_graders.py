@@ -65,6 +65,11 @@ def test_what_is_worked_out_of_results_is_that_of_each_grader(call):
     assert every.columns[0] == "grader"
 
 
+def test_results_of_graders_without_rows_are_refused():
+    with pytest.raises(ValueError, match="the name of a grader in each row, got no rows"):
+        pg.summarise(evaluated().clear())
+
+
 def test_the_order_of_strategies_under_each_grader_is_correlated():
     """As of two measures: the graders' values of the queries that both judged, side by side."""
     frame = FRAME.with_columns(third=pl.col("bm25") * pl.col("ours"), fourth=-pl.col("ours"))

@@ -164,6 +164,8 @@ def test_frames_that_are_none(call):
         call({"ap": []})
     with pytest.raises(ValueError, match=r"must have a column with .* got 'strategy'"):
         call(FRAME.drop("ap"))
+    with pytest.raises(ValueError, match="got 'strategy', 'query'\n\nHint: `per_query` is what"):
+        call(FRAME.select("strategy", pl.col("query").cast(pl.String)))
     with pytest.raises(
         ValueError, match=r"have each query once, but 15 occur several times: query 0 of 's0', "
     ):

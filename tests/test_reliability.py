@@ -206,6 +206,14 @@ def test_ap_correlation_is_that_of_similarity_by_hand():
     assert of_lists["tau_ap"].item() == close(2 / 3 * (0 / 1 + 1 / 2 + 3 / 3) - 1)
 
 
+def test_ap_correlation_of_a_measure_whose_lowest_value_is_best_by_hand():
+    frame = orders(ap=[0.2, 0.6, 0.9]).with_columns(e_measure=1 - pl.col("ap"))
+    best_first = pl.when(best="lowest").then(-pl.col("mean")).otherwise("mean")
+    lists = summarise(frame).select("measure", doc="strategy", query=pl.lit("all"), mean=best_first)
+    of_lists = similarity(lists, "tau_ap", by="mean", strategy="measure")
+    assert of_lists["tau_ap"].item() == 1
+
+
 def test_correlation_is_null_where_there_is_no_order():
     for frame in (
         orders(x=[1, 1, 1], y=[1, 1, 1]),

@@ -138,6 +138,14 @@ def test_segments_may_be_columns_of_the_query_but_not_all_of_them():
             summarise(frame, query=query, segments=segments)
 
 
+def test_segments_may_be_structs():
+    frame = segmented([4, 5])
+    structs = frame.with_columns(pl.struct("country", device=pl.lit("phone")).alias("country"))
+    found, expected = (summarise(each, segments="country") for each in (structs, frame))
+    countries = pl.col("country").struct.field("country").alias("country")
+    assert_frame_equal(found.with_columns(countries), expected)
+
+
 def test_no_queries_have_no_means_in_segments():
     frame = segmented([4, 4])
     found = summarise(frame.clear(), segments="country")

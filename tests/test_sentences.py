@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import altair as alt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_graded import _sentences
+from polars_graded._drawing.panels import add_title
+from polars_graded._sentences.titles import TitleFacts, title_means
 
 SAID = [
     (_sentences.shorten_name("two\n lines"), "two lines"),
@@ -56,3 +59,22 @@ def test_shortened_names_are_as_different_as_the_names(names, most):
     short = _sentences.shorten_names(names, most)
     assert len({*short}) == len({*lines})
     assert short == lines or max(map(len, lines)) > most
+
+
+def test_means_of_no_measures_are_not_those_of_pairs():
+    assert title_means(TitleFacts([], 3, 0, [9])) == "Means of 3 strategies by 0 measures"
+
+
+WORDS = st.lists(st.text("ab-.", min_size=1, max_size=30), min_size=1, max_size=9).map(" ".join)
+"""Words of texts, with as many as fit into a line and more."""
+
+
+@given(st.lists(WORDS | WORDS.map("({})".format), min_size=1, max_size=9).map(" ".join))
+def test_no_line_of_a_title_breaks_inside_of_parentheses(text):
+    chart = alt.Chart()
+    add_title(chart, text, [text])
+    title = chart.title.to_dict()
+    lines = title["text"] if isinstance(title["text"], list) else [title["text"]]
+    for each in (lines, title["subtitle"]):
+        assert " ".join(each) == text
+        assert all(line.count("(") == line.count(")") for line in each)

@@ -371,6 +371,20 @@ def test_it_is_told_where_no_p_value_can_be_small_enough(test, correction, n, k)
     assert said == (found > 0.05)
 
 
+@pytest.mark.parametrize(
+    ("n", "k", "resamples", "remedies"),
+    [
+        (3, 2, 10_000, "more queries"),
+        (6, 3, 10_000, "more queries, fewer pairs"),
+        (40, 2, 15, "more resamples"),
+        (40, 3, 30, "more resamples, fewer pairs"),
+    ],
+)
+def test_a_hint_for_larger_p_values_names_only_what_helps(n, k, resamples, remedies):
+    [message] = told(drawn(n, k), test="permutation", resamples=resamples)
+    assert message.endswith(f"\n\nHint: {remedies} or test='t' can show a difference")
+
+
 def test_differences_that_do_not_vary_are_told_and_the_hint_leads_to_a_p_value():
     rows = [(name, query, value) for name, value in (("a", 0.5), ("b", 0.6)) for query in range(30)]
     frame = pl.DataFrame(rows, schema=["strategy", "query", "ap"], orient="row")

@@ -263,7 +263,10 @@ def compare_coverage(
         own, others = queries[name], queries[other]
         lost = own.join(others, on=on, how="anti", nulls_equal=True, maintain_order="left")
         if lost.height == own.height:
-            got = (f"{first_few(each.rows())} in `{key}`" for key, each in queries.items())
+            got = (
+                f"{'no rows' if each.is_empty() else first_few(each.rows())} in `{key}`"
+                for key, each in queries.items()
+            )
             msg = (
                 "`baseline` must have queries in common with `per_query`, got none: "
                 f"{' and '.join(got)}"
@@ -271,18 +274,28 @@ def compare_coverage(
             raise ValueError(msg)
         if lost.height:
             count = f"{lost.height:,} of the {format_count(own.height, 'queries')}"
-            text = f"`{other}` lacks {count} of `{name}` ({first_few(lost.rows())})"
-            yield Mismatch("missing", text)
+            few = first_few(lost.rows())
+            few = few if lost.width > 1 else f"({few})"  # several keys of a query have parentheses
+            yield Mismatch("missing", f"`{other}` lacks {count} of `{name}` {few}")
 
 
 def unify_keys(
     rows: pl.DataFrame, older: pl.DataFrame, key_columns: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Cast key columns to text if they have another type in the other results.
+    """Cast key columns to one type if they have another type in the other results.
 
-    In a CSV file, all keys are text.
+    Integers become Int64, or Int128 if one of them is UInt64. All others become text, since all
+    keys in a CSV file are text.
     """
-    casts = [
-        pl.col(key).cast(pl.String) for key in key_columns if rows.schema[key] != older.schema[key]
-    ]
+    types = {key: (rows.schema[key], older.schema[key]) for key in key_columns}
+    casts = [pl.col(key).cast(_find_common_type(*both)) for key, both in types.items()]
     return rows.with_columns(casts), older.with_columns(casts)
+
+
+def _find_common_type(now: pl.DataType, then: pl.DataType) -> pl.DataType:
+    """Return the type to which `unify_keys` casts a key column."""
+    if now == then:
+        return now
+    if now.is_integer() and then.is_integer():
+        return pl.Int128() if pl.UInt64 in (now, then) else pl.Int64()
+    return pl.String()

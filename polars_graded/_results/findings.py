@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from polars_graded._results.measure_values import find_best_of_rows
+from polars_graded._results.results import EFFECTIVE
 from polars_graded._results.significance import CORRECTIONS, TESTS, CorrectionName, TestName
 from polars_graded._sentences import format_count, name_interval
 from polars_graded._sentences.verdicts import FindingCounts, Tested, write_untested
@@ -159,7 +160,9 @@ def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
     sides = ("above", "below") if "none" in bests else ("better than", "worse than")
     untested = comparison["p_corrected"].null_count()
     undecided = comparison.height - better - worse - equal - untested
-    return FindingCounts(better, worse, undecided, equal, untested, sides)
+    # Queries of weight 0 are left out, and may differ.
+    query = "weighted query" if EFFECTIVE in comparison.columns else "query"
+    return FindingCounts(better, worse, undecided, equal, untested, sides, query)
 
 
 def find_undefeated(

@@ -223,8 +223,8 @@ def check_keys(schema: pl.Schema, keys: Keys, requested: Collection[str] = ()) -
             raise ColumnNotFoundError(describe_missing_column("per_query", name, schema, argument))
         check_column_name(argument or "measures", name)
     for name in (*key_columns, *list_columns(keys.grader)):
-        is_query = name in keys.queries and isinstance(schema[name], pl.Struct)
-        if not is_query and (schema[name].is_nested() or schema[name] == pl.Object):
+        is_struct = name in keys.identity and isinstance(schema[name], pl.Struct)
+        if not is_struct and (schema[name].is_nested() or schema[name] == pl.Object):
             msg = (
                 f"column {name!r} must hold single values that distinguish rows, got {schema[name]}"
             )
@@ -280,17 +280,19 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
             raise TypeError(msg)
         units = units.with_columns(rows[keys.weights].cast(pl.Float64).alias(WEIGHT))
     units = units.unique().sort(*segments, query)
-    is_repeated = units.select(identity.columns).is_duplicated()
-    if is_repeated.any():
-        unclear = units.filter(is_repeated).to_series().unique().sort()
-        nouns = [name.partition(" ")[0] for name in list_unit_columns(units)]
-        msg = (
-            f"each query must have one {' and one '.join(nouns)}, got several in "
-            f"{', '.join(map(repr, keys.unit_columns))} for "
-            f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
-            "Hint: query=[...] distinguishes queries of several segments that have one name"
-        )
-        raise ValueError(msg)
+    names_by_column = {CLUSTER: clusters, WEIGHT: list_columns(keys.weights)}
+    for column in list_unit_columns(units):
+        distinct = units.select(*identity.columns, column).unique()
+        is_repeated = distinct.select(identity.columns).is_duplicated()
+        if is_repeated.any():
+            unclear = distinct.filter(is_repeated).to_series().unique().sort()
+            msg = (
+                f"each query must have one {column.partition(' ')[0]}, got several in "
+                f"{', '.join(map(repr, names_by_column[column]))} for "
+                f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
+                "Hint: query=[...] distinguishes queries of several segments that have one name"
+            )
+            raise ValueError(msg)
     if clusters:
         is_null = pl.all_horizontal(pl.col(CLUSTER).struct.field(clusters).is_null())
         if n_nulls := units.filter(is_null).height:

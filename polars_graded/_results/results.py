@@ -97,7 +97,8 @@ class ResultsByGrader:
                 "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
             )
             raise ValueError(msg)
-        return self.by_name[check_choice(argument, grader, map(str, self.by_name))]
+        name = str(grader) if isinstance(grader, int) else grader  # numbers may name graders
+        return self.by_name[check_choice(argument, name, map(str, self.by_name))]
 
     @property
     def only(self) -> Results:
@@ -137,7 +138,7 @@ def open_results(
         }
     )
     if grader is not None:
-        by_grader = ResultsByGrader({grader: by_grader.get(grader)})
+        by_grader = ResultsByGrader({str(grader): by_grader.get(grader)})
     for results in by_grader.by_name.values():
         check_independence(results.rows, keys, dependence)
     return by_grader
@@ -155,6 +156,7 @@ def split_by_grader(
         return {None: rows}
     if (nulls := rows[keys.grader].null_count()) or rows.is_empty():
         got = f"{format_count(nulls, 'nulls')} in {format_count(rows.height, 'rows')}"
+        got = "no rows" if rows.is_empty() else got
         msg = (
             f"column {keys.grader!r} of `per_query` must hold the name of a grader in each row, "
             f"got {got}"
@@ -229,8 +231,10 @@ def find_measures(
     chosen = [name for name in requested if name in numbers] or own
     curves = [name for name in requested if name in curves] or curves
     if not chosen and not curves:
-        example = f"{{{(numbers or ['seconds'])[0]!r}: 'highest'}}"
-        hint = f"{HINT} pass each column with its best value, such as {example}"
+        hint = ""
+        if numbers:
+            example = f"{{{numbers[0]!r}: 'highest'}}"
+            hint = f"{HINT} pass each column with its best value, such as {example}"
         got = ", ".join(map(repr, numbers or schema))
         msg = (
             "`per_query` must have a column with the name of a measure, unless `measures` names "

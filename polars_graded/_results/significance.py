@@ -319,12 +319,17 @@ def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[s
         p_values = np.repeat(min_p, [len(each) for each in testable])
         smallest_p = correct_p_values(options.correction, p_values).min()
         if smallest_p > options.level:
+            n = max(each.n for each in testable)
+            # With so few units, there are fewer changes of sign than resamples.
+            remedies = [f"more {noun}" if 2**n < options.resamples else "more resamples"]
+            # Without a correction, the smallest p value is that of a single pair.
+            remedies += ["fewer pairs"] if min(min_p) <= options.level else []
             yield (
                 "no difference, however large, can be expected to be significant at "
-                f"{options.level:.3g}: with {max(each.n for each in testable)} {noun}, "
-                f"{options.resamples} resamples and {format_count(len(p_values), 'pairs')}, the "
-                f"smallest corrected p value is {smallest_p:.3g}\n\n"
-                f"Hint: more {noun}, more resamples, fewer pairs or test='t' can show a difference"
+                f"{options.level:.3g}: with {n} {noun}, {options.resamples} resamples and "
+                f"{format_count(len(p_values), 'pairs')}, the smallest corrected p value is "
+                f"{smallest_p:.3g}\n\n"
+                f"Hint: {', '.join(remedies)} or test='t' can show a difference"
             )
         return
     statistics = [each.statistics for each in testable]

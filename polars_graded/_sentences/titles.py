@@ -123,7 +123,7 @@ def title_means(facts: TitleFacts, *, pairs: int = 0) -> str:
     strategies of similarities are pairs.
     """
     measures = [Measure.try_parse(name) for name in facts.measures]
-    are_pairs = all(
+    are_pairs = bool(measures) and all(
         measure is not None and measure.function in SIMILARITIES for measure in measures
     )
     noun = "pairs of strategies" if are_pairs else "strategies"

@@ -41,6 +41,8 @@ class FindingCounts(NamedTuple):
     """Number of differences without a p value, such as those that are the same in every query."""
     sides: tuple[str, str] = ("better than", "worse than")
     """Names of the two directions."""
+    query: str = "query"
+    """Name of a query that is compared; "weighted query" with weights."""
 
     @property
     def n_tested(self) -> int:
@@ -117,22 +119,23 @@ def compare_with_baseline(
     """
     if only is not None:
         return _compare_only(counts, only, baseline)
-    better, worse, undecided, equal, untested, (up, down) = counts
+    better, worse, undecided, equal, untested, (up, down), query = counts
     if not counts.n_tested:
         return [f"None of {untested:,} differences from ", baseline, " is tested"]
     if worse and not better:
         (better, up), (worse, down) = (worse, down), (better, up)
     which = format_part(better, counts.n_tested, f"tested {things}" if untested else things)
+    side = down.split()[0]
+    if things != "strategies":
+        others = {side: worse, "undecided": undecided, "equal": equal, "not tested": untested}
+        rest = "".join(f", {words} in {n:,}" for words, n in others.items() if n)
+        return [f"{capitalise(up)} ", baseline, f" in {which}{rest}"]
     others = {
-        down.split()[0]: worse,
+        side: worse,
         "undecided": undecided,
-        "equal in every query": equal,
+        f"equal in every {query}": equal,
         "not tested": untested,
     }
-    if things != "strategies":
-        rest = "".join(f", {words} in {n:,}" for words, n in others.items() if n)
-        rest = rest.replace("equal in every query in", "equal in")
-        return [f"{capitalise(up)} ", baseline, f" in {which}{rest}"]
     rest = "".join(f", {n:,} {words}" for words, n in others.items() if n)
     are = conjugate(better or 1, "are")
     which = which if untested else which.removesuffix(" strategies")
@@ -147,7 +150,7 @@ def _compare_only(
     if counts.untested:
         return ["The difference of ", only, " from ", baseline, " is not tested"]
     if counts.equal:
-        return [only, " equals ", baseline, " in every query"]
+        return [only, " equals ", baseline, f" in every {counts.query}"]
     if counts.undecided:
         return ["Undecided whether ", only, f" is {up} ", baseline]
     return [only, f" is {up if counts.better else down} ", baseline]
@@ -161,7 +164,7 @@ def count_significant(counts: FindingCounts) -> Sentence:
     things = "tested differences" if untested else "differences"
     which = capitalise(format_part(significant, counts.n_tested, things))
     rest = f", {counts.undecided:,} undecided" if significant and counts.undecided else ""
-    rest += f", {counts.equal:,} equal in every query" if counts.equal else ""
+    rest += f", {counts.equal:,} equal in every {counts.query}" if counts.equal else ""
     rest += f", {untested:,} not tested" if untested else ""
     return [f"{which} {conjugate(significant or 1, 'are')} significant{rest}"]
 
