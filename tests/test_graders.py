@@ -175,3 +175,12 @@ def test_a_query_with_a_value_of_another_measure_is_judged():
     )
     found = pg.summarise(frame, "ap", missing="zero")
     assert found.select("grader", "queries", "mean").rows() == [("p", 2, 0.25), ("m", 2, 0.75)]
+
+
+def test_a_number_selects_a_grader_whom_it_names():
+    values = evaluated("ndcg").with_columns(
+        pl.col("grader").replace_strict({"people": 1, "model": 2})
+    )
+    for number, name in ((1, "people"), (2, "model")):
+        found = pg.summarise(values, grader=number)
+        assert found.equals(pg.summarise(evaluated("ndcg"), grader=name))

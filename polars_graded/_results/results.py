@@ -89,7 +89,7 @@ class ResultsByGrader:
         """
         return self.stack(lambda results: pl.concat(map(function, results.list_matrices())))
 
-    def get(self, grader: str, argument: str = "grader") -> Results:
+    def get(self, grader: str | int, argument: str = "grader") -> Results:
         """Return the results of a grader; raise if there are none."""
         if None in self.by_name:
             msg = (
