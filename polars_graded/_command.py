@@ -846,6 +846,9 @@ def similarity(
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
     measures, keys = parse_names(measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
+    if rankings.strategy is None and "strategy" in keywords and frame["strategy"].n_unique() == 1:
+        msg = f"similarity needs runs of several strategies, got only {frame['strategy'][0]!r}"
+        raise ValueError(msg)
     values = pg.similarity(frame, measures, baseline=baseline, **keywords)
     values = add_query_columns(values, frame, rankings)
     measures = {name: measures[name] for name in {**measures} if values.schema[name] != pl.List}

@@ -529,6 +529,7 @@ WRONG = {
     "--grade names the column, or pass --qrels": (
         *("similarity", "main.run", "loss.run", "--measure", "relevant_entered@3"),
     ),
+    "needs runs of several strategies, got only 'main'": ("similarity", "main.run"),
     "--qrels needs files of runs": ("evaluate", "--qrels", "qrels.txt"),
     "Unknown option: --max-grade": ("similarity", "rows.csv", "--max-grade", "3"),
     "must name files, got the folder 'folder'; 'folder/*'": ("evaluate", "folder"),
