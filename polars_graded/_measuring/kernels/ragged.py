@@ -335,7 +335,7 @@ class Ragged:
 
     def count(self, mask: Mask) -> Integers:
         """Return the number of values in each list where `mask` is true."""
-        return np.diff(self.find_true(mask)[1])
+        return self.lengths if mask.all() else np.diff(self.find_true(mask)[1])
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
         """Return the number of true values of `mask` so far in each list.
