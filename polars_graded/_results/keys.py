@@ -136,7 +136,7 @@ class PassedKeys:
         others |= {GRADER, *requested}
         candidates = [name for name in {**schema} if name not in others]
         candidates = [name for name in candidates if can_be_key(name, schema[name])]
-        if self.query is None and strategy is not None and strategy in schema:
+        if candidates and self.query is None and strategy is not None and strategy in schema:
             fixed = [strategy, *list_columns(grader)]
             # A column with one value per strategy describes it, such as `a` and `b` of a pair.
             n_fixed = rows.n_unique(fixed)
