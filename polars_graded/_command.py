@@ -19,7 +19,7 @@ from functools import cache, partial
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 import polars as pl
 import polars.selectors as cs
@@ -458,24 +458,23 @@ class Evaluation:
     @property
     def measures(self) -> dict[str, str]:
         """Return the measures with one value for each query; raise if there are none."""
-        curves = select_curves(self.names, self.values)
-        if len(curves) == len(self.names):
-            refuse_only_curves()
-        return {name: text for name, text in self.names.items() if name not in curves}
+        return drop_curves(self.names, self.values)
 
 
-def select_curves(measures: Iterable[str], values: pl.DataFrame) -> list[str]:
-    """Return the names of curves, which have several values for each query."""
-    return [name for name in measures if values.schema[name] == pl.List]
-
-
-def refuse_only_curves(example: str = "ndcg@10") -> NoReturn:
-    """Raise, since no measure has one value for each query."""
-    msg = (
-        f"--measure must name a measure with one value per query, such as {example}, got only "
-        "curves"
-    )
-    raise ValueError(msg)
+def drop_curves(
+    measures: dict[str, str], values: pl.DataFrame, example: str = "ndcg@10"
+) -> dict[str, str]:
+    """Return the measures with one value for each query; raise if there are none."""
+    scalar_measures = {
+        name: text for name, text in measures.items() if values.schema[name] != pl.List
+    }
+    if not scalar_measures:
+        msg = (
+            f"--measure must name a measure with one value per query, such as {example}, got only "
+            "curves"
+        )
+        raise ValueError(msg)
+    return scalar_measures
 
 
 def measure_rankings(rankings: MeasuredRankings, measures: Sequence[str]) -> Evaluation:
@@ -851,9 +850,7 @@ def similarity(
         raise ValueError(msg)
     values = pg.similarity(frame, measures, baseline=baseline, **keywords)
     values = add_query_columns(values, frame, rankings)
-    measures = {name: measures[name] for name in {**measures} if values.schema[name] != pl.List}
-    if not measures:
-        refuse_only_curves("overlap@10")
+    measures = drop_curves(measures, values, "overlap@10")
     # Pairs are not compared with each other, so the means of a pair are over its own queries.
     pairs = values.partition_by(keys["strategy"], maintain_order=True)
     options = keys | {"missing": "drop"}

@@ -430,17 +430,17 @@ def warn_of_unmatched(
     answers: pl.DataFrame, joined: pl.DataFrame, missed: pl.DataFrame, query: str, doc: str
 ) -> None:
     """Warn if no retrieved document is judged in more than half of the answered queries."""
-    found = answers.group_by(query).agg(pl.col(N_RETRIEVED, N_FOUND).sum())
-    found = found.filter(pl.col(N_RETRIEVED) > 0)
-    n_unmatched = found.filter(pl.col(N_FOUND) == 0).height
-    if 2 * n_unmatched <= found.height:
+    counts = answers.group_by(query).agg(pl.col(N_RETRIEVED, N_FOUND).sum())
+    counts = counts.filter(pl.col(N_RETRIEVED) > 0)
+    n_unmatched = counts.filter(pl.col(N_FOUND) == 0).height
+    if 2 * n_unmatched <= counts.height:
         return
-    n_retrieved, n_found = int(found[N_RETRIEVED].sum()), int(found[N_FOUND].sum())
+    n_retrieved, n_found = int(counts[N_RETRIEVED].sum()), int(counts[N_FOUND].sum())
     unjudged = joined.lazy().filter(pl.col(ROW_NUMBER).is_null()).select(doc).first().collect()
     warn_the_caller(
         DataWarning.ids,
-        f"in {n_unmatched} of {found.height} queries no retrieved document is judged; {n_found} of "
-        f"{n_retrieved} retrieved documents are judged ({n_found / n_retrieved:.1%})\n\n"
+        f"in {n_unmatched} of {counts.height} queries no retrieved document is judged; {n_found} "
+        f"of {n_retrieved} retrieved documents are judged ({n_found / n_retrieved:.1%})\n\n"
         f"Hint: check that {doc!r} means the same in `run` ({unjudged.item()!r}) and `judgments` "
         f"({missed[doc][0]!r}); overview(frame) counts retrieved and judged documents",
     )

@@ -165,9 +165,9 @@ class Part:
         column = self.request.ties.document
         return None if column is None else self.groups.frame.get_column(column)
 
-    def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
+    def make_constant(self, value: object) -> pl.Series:
         """Return a column that repeats one value for all queries."""
-        return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n_groups)
+        return pl.Series([value]).new_from_index(0, self.groups.n_groups)
 
     def build_strategy_values(self, name: str, computed: Computed) -> StrategyValues:
         """Return the values and the notes of a strategy."""

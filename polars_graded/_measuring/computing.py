@@ -158,20 +158,20 @@ class Computation:
             )
 
     @cached_property
-    def kernels(self) -> list[tuple[Measure, Compute]]:
+    def value_functions(self) -> list[tuple[Measure, Compute]]:
         """Return each measure with the function that computes its values."""
-        kernels: list[tuple[Measure, Compute]] = []
+        functions: list[tuple[Measure, Compute]] = []
         for measure, arguments in zip(self.measures, self.arguments, strict=True):
             undefined = measure.find_undefined(self.ranking.scale)
             fill_value = np.nan if undefined is None else undefined  # NaN stands for null
             compute = partial(_compute_values, measure, arguments, fill_value)
-            kernels.append((measure, compute))
-        return kernels
+            functions.append((measure, compute))
+        return functions
 
     def _measure(self, queries: Queries) -> list[Floats | Ragged]:
         """Return the values of each measure for one strategy."""
         queries.check_grades_within_scale()
-        return [compute(queries) for _, compute in self.kernels]
+        return [compute(queries) for _, compute in self.value_functions]
 
     def _take_notes(
         self, documents: DocumentLists, columns: Mapping[Lists, Ragged], queries: Queries
@@ -189,7 +189,7 @@ class Computation:
             "judged_of_first_ten": first.count(~np.isnan(first.values)),
             "n_relevant": judgments.n_relevant(None),
         }
-        checked = [pair for pair in self.kernels if pair[0] in self.tie_checked]
+        checked = [pair for pair in self.value_functions if pair[0] in self.tie_checked]
         return {
             **{name: count.astype(np.uint32) for name, count in counts.items()},
             "sum_of_relevant": judgments.relevant.sum(judgments.relevant.values),

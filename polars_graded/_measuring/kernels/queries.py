@@ -349,11 +349,9 @@ class Queries:
         """
         if self.full is None:
             return None
-        tied = self.full.tied_with_previous
         grades = np.nan_to_num(self.full.ranked.values, nan=-np.inf)  # so that two NaN are equal
-        differs = np.zeros(len(grades), bool)
-        differs[tied] = grades[tied] != grades[tied - 1]
-        differ = self.full.ranked.count(differs) > 0
+        differs = self.full.ranked.of(grades).compare_with_previous(np.not_equal)
+        differ = self.full.ranked.count(differs & self.full.is_tied_with_previous) > 0
         if not differ.any():
             return None
         return replace(self.full, judgments=self.judgments, inputs={}).keep_queries(differ)
@@ -379,7 +377,7 @@ class Queries:
         full = self.full
         if full is None or (depends_on_set and depth is None):
             return np.zeros(len(self.ranked.lengths), bool)
-        tied = full.tied_with_previous
+        tied = np.flatnonzero(full.is_tied_with_previous)
         relevance = full.relevance(full.ranked.values)
         differs = (relevance[tied] != relevance[tied - 1]) & with_grades
         for name in names:
@@ -417,12 +415,12 @@ class Queries:
         """Return the index of the first document of each tie group."""
         if not len(self.tie_groups.values):
             return np.arange(len(self.ranked.values))
-        return np.flatnonzero(~self.tie_groups.compare_with_previous(np.equal))
+        return np.flatnonzero(~self.is_tied_with_previous)
 
     @cached_property
-    def tied_with_previous(self) -> Integers:
-        """Return the indices of documents that are tied with the previous document."""
-        return np.flatnonzero(self.tie_groups.compare_with_previous(np.equal))
+    def is_tied_with_previous(self) -> Mask:
+        """Return the mask of documents that are tied with the previous document."""
+        return self.tie_groups.compare_with_previous(np.equal)
 
     @cached_property
     def tie_sizes(self) -> Integers:
