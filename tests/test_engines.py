@@ -38,11 +38,6 @@ ROWS_OF_QUERIES = ROWS_OF_QUERIES.select(
 ).sample(fraction=1, shuffle=True, seed=1)
 BOTH = {"by": ["score", "an.other `score`"], "ties": "doc"}
 ALL = BOTH | FURTHER_COLUMNS
-STACKED = pl.concat(
-    ROWS_OF_QUERIES.with_columns(score=pl.col("score") * sign, run=pl.lit(name))
-    for name, sign in (("b", 1), ("a", -1))
-)
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # of queries that are odd, and those of engines
 
 
@@ -166,30 +161,17 @@ def test_every_measure_has_the_same_values_from_spark(spark, expected):
     assert_same_columns(in_order(from_spark(evaluate(rows, NAMED, **ALL))), expected)
 
 
-PAIRS = ["rbo", "kendall_tau", "jaccard@3", "overlap_curve@3", "relevant_entered@3"]
-UNANSWERED = STACKED.filter((pl.col("run") == "a") | ~pl.col("query").str.ends_with("5"))
-COMPARED = [(ROWS_OF_QUERIES, BOTH), (UNANSWERED, {"strategy": "run", "ties": "doc"})]
-
-
-def check_similarity(rows, collect, frame, options):
-    """Compare with the similarity of the local frame; some queries lack a stacked strategy."""
-    found = collect(similarity(rows, *PAIRS, **options))
-    expected = similarity(frame, *PAIRS, **options)
-    assert found.columns == expected.columns
-    assert_frame_equal(in_order(found, "a", "b"), in_order(expected, "a", "b"))
-
-
-@in_spark
-@pytest.mark.parametrize(("frame", "options"), COMPARED, ids=["columns", "stacked"])
-def test_similarity_from_spark(spark, frame, options):
-    check_similarity(spark.createDataFrame(frame.to_arrow()), from_spark, frame, options)
+def check_results(rows):
+    """Compare results of rows of an engine with those of the local rows."""
+    values, local = (evaluate(each, "ap", **BOTH) for each in (rows, ROWS_OF_QUERIES))
+    assert_frame_equal(summarise(values, "ap"), summarise(local, "ap"), check_row_order=False)
+    found, expected = (similarity(each, "rbo", **BOTH) for each in (rows, ROWS_OF_QUERIES))
+    assert_frame_equal(found, expected, check_row_order=False)
 
 
 @in_spark
 def test_results_of_spark_are_collected(spark):
-    values = evaluate(spark.createDataFrame(ROWS_OF_QUERIES.to_arrow()), "ap", **BOTH)
-    expected = summarise(evaluate(ROWS_OF_QUERIES, "ap", **BOTH), "ap")
-    assert_frame_equal(summarise(values, "ap"), expected, check_row_order=False)
+    check_results(spark.createDataFrame(ROWS_OF_QUERIES.to_arrow()))
 
 
 @in_spark
@@ -307,16 +289,8 @@ def test_every_measure_has_the_same_values_from_ray(ray_data, expected):
 
 
 @in_ray
-@pytest.mark.parametrize(("frame", "options"), COMPARED, ids=["columns", "stacked"])
-def test_similarity_from_ray(ray_data, frame, options):
-    check_similarity(ray_data.from_arrow(frame.to_arrow()), from_ray, frame, options)
-
-
-@in_ray
 def test_results_of_ray_are_collected(ray_data):
-    values = evaluate(ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow()), "ap", **BOTH)
-    expected = summarise(evaluate(ROWS_OF_QUERIES, "ap", **BOTH), "ap")
-    assert_frame_equal(summarise(values, "ap"), expected, check_row_order=False)
+    check_results(ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow()))
 
 
 @in_ray

@@ -95,7 +95,7 @@ LEAVES = {
     "fuse": ["_frames.fusing"],
     "gate": ["_results.gating", "_results.baselines", "_sentences.gates"],
     "report": ["_report"],
-    "similarity": ["_frames.similarities"],
+    "similarity": ["_frames.similarities", "_measuring.kernels.list_similarity"],
 }
 """Modules and packages that could be deleted with their tests and their page, and without another
 change but their names in `LISTS`."""

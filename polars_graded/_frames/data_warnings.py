@@ -6,11 +6,11 @@ A note has one value per strategy and query, or is about all grades. The data ra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -22,9 +22,6 @@ from polars_graded._measuring.computing import DEPENDS_ON_TIES, N_FIRST
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR
 from polars_graded._measuring.measures import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-TIED_PAIR = TEMPORARY_NAME_TEMPLATE.format("depends on ties")
-"""Name of a column beside the values of pairs: True if these depend on the order of ties."""
 
 SUMMARIES: Mapping[str, pl.Expr] = {
     "queries": pl.len(),
@@ -92,8 +89,19 @@ class Notes:
     table: pl.DataFrame
     """Strategy and query, named by `TEMPORARY_NAME_TEMPLATE`, and the notes."""
     grades: Mapping[str, Any]
-    values: pl.DataFrame = field(default_factory=pl.DataFrame)
-    """The values of all queries, once they have been computed."""
+
+    @classmethod
+    def of(
+        cls, request: Request, tables: Iterable[pl.DataFrame], grades: Iterable[pl.DataFrame]
+    ) -> Notes:
+        """Return the notes of all parts: tables of rankings, and results of `note_grades`."""
+        notes_of_grades = pl.concat(grades).select(
+            pl.col(LOWEST).min(),
+            pl.col(HIGHEST).max(),
+            pl.col(HALVES).all(),
+            pl.col(BELOW_ZERO).sum(),
+        )
+        return cls(request, pl.concat(tables), notes_of_grades.row(0, named=True))
 
     @property
     def strategy(self) -> str:
@@ -423,24 +431,11 @@ class Notes:
             f"{self.n_queries} queries ({', '.join(most_tied)}), and {decision}\n\nHint: {hint}"
         )
 
-    def find_tied_pairs(self) -> Iterator[str]:
-        """Yield a sentence if the order of tied documents may change similarities."""
-        names = [each.name for each in self.request.order_dependent_measures]
-        if not names or TIED_PAIR not in self.values.columns:
-            return
-        tied = self.values.filter(TIED_PAIR)
-        column = self.request.ties.document
-        decider = "the order of rows" if column is None else f"column {column!r}"
-        if n := tied.select(self.request.query).n_unique():
-            yield (
-                f"{decider} orders documents with the same score in {n} of {self.n_queries} "
-                f"queries, and {', '.join(names)} may depend on this order\n\n"
-                f"Hint: ties={column or 'order'!r} confirms this order; rbo, overlap and "
-                "average_overlap do not depend on it"
-            )
 
+WarningRule: TypeAlias = tuple[type[DataWarning], Callable[[Notes], Iterator[str]]]
+"""A kind of warnings, and the function that yields their sentences."""
 
-WARNING_RULES = (
+WARNING_RULES: Sequence[WarningRule] = (
     (DataWarning.nulls, Notes.find_null_keys),
     (DataWarning.scale, Notes.find_unlike_scales),
     (DataWarning.scale, Notes.find_stars),
@@ -453,21 +448,15 @@ WARNING_RULES = (
     (DataWarning.unjudged, Notes.find_condensed_positives),
     (DataWarning.unjudged, Notes.find_low_judged_share),
     (DataWarning.ties, Notes.find_decisive_ties),
-    (DataWarning.ties, Notes.find_tied_pairs),
 )
-"""Kinds of warnings and the functions that yield their sentences, in the order in which
-the warnings are issued."""
+"""Rules in the order in which their warnings are issued."""
 
 
-def warn_of_notes(notes: Notes, values: pl.DataFrame) -> None:
-    """Issue all warnings that follow from the notes and values.
-
-    Kinds of warnings in `unused_warnings` are left out, since they do not concern the result.
-    """
+def warn_of_notes(notes: Notes, rules: Iterable[WarningRule] = WARNING_RULES) -> None:
+    """Issue the warnings that follow from the notes by some rules."""
     request = notes.request
-    notes = replace(notes, values=values)
     prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
-    for kind, find_sentences in WARNING_RULES:
+    for kind, find_sentences in rules:
         if kind not in request.unused_warnings:
             for sentence in find_sentences(notes):
                 warn_the_caller(kind, prefix + sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
@@ -21,7 +21,7 @@ from polars_graded._frames.rows import (
     scan_frames,
 )
 from polars_graded._frames.tables import GRADER
-from polars_graded._frames.values import finish_requests, gather
+from polars_graded._frames.values import Gathered
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
@@ -180,38 +180,20 @@ def evaluate(
         reference=reference,
         fingerprint=fingerprint,
     )
-    values: pl.DataFrame | pl.LazyFrame = measure_frame(
-        make_requests, frame, consecutive=consecutive
-    )
-    return values
-
-
-def measure_frame(
-    make_requests: Callable[[pl.DataFrame | pl.LazyFrame], Sequence[Request]],
-    frame: Any,
-    *,
-    consecutive: bool,
-) -> Any:
-    """Measure any frame; `make_requests` returns its request for each grader.
-
-    The result is a LazyFrame for a LazyFrame, a frame of the engine for one of an engine, such as
-    Spark, and a DataFrame for any other frame.
-    """
-    __tracebackhide__ = True
     check_flag("consecutive", consecutive)
     if isinstance(frame, pl.LazyFrame):
         return measure_lazily(make_requests(frame), frame, consecutive=consecutive)
     if isinstance(frame, pl.DataFrame):
         return measure_eagerly(make_requests(frame), frame)
     engine: Any = find_engine(frame)
-    requests = [*make_requests(pl.LazyFrame(schema=engine.read_schema(frame)))]
-    fingerprint = requests[0].fingerprint
     for name, value in (("consecutive", consecutive), ("fingerprint", fingerprint)):
         if value not in (None, False):
             msg = f"`{name}` must not be passed for frames of Spark and the like, got {value!r}"
             raise ValueError(msg)
+    requests = make_requests(pl.LazyFrame(schema=engine.read_schema(frame)))
     of_graders = [engine.evaluate_rows(request, frame) for request in requests]
-    return reduce(lambda one, other: one.union(other), of_graders)
+    values: pl.DataFrame | pl.LazyFrame = reduce(lambda one, other: one.union(other), of_graders)
+    return values
 
 
 def measure_eagerly(
@@ -228,13 +210,13 @@ def measure_eagerly(
     lack strategies.
     """
     first = requests[0]
-    directions, gathered = Directions(first), [gather(each) for each in requests]
+    directions, gathered = Directions(first), [Gathered(each) for each in requests]
     collectors: list[Collector] = [directions, Duplicates(requests), *gathered]
     for groups in group_rows(requests, frame, consecutive=consecutive):
         for each in collectors:
             each.add(groups)
     directions.check(are_all=is_whole_frame)
-    result = finish_requests(gathered)
+    result = pl.concat(each.finish() for each in gathered)
     if isinstance(frame, pl.LazyFrame):
         keys = [*([] if first.grader is None else [GRADER]), *first.result_keys]
         check_queries_are_together(result, keys)
@@ -246,13 +228,13 @@ def measure_lazily(
 ) -> pl.LazyFrame:
     """Return a LazyFrame that measures `frame` when it is collected.
 
-    Only the measures that the caller selects are computed. A filter that uses only `part_keys` is
-    applied before measuring.
+    Only the measures that the caller selects are computed. A filter that uses only `ranking_keys`
+    is applied before measuring.
     """
 
     def read_values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
         rows = frame
-        if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
+        if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].ranking_keys}:
             rows = frame.filter(wanted)
         selected = [_select_columns(each, columns) for each in requests]
         yield measure_eagerly(

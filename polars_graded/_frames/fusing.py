@@ -71,13 +71,11 @@ def _count_lists(scores: Sequence[pl.Expr]) -> pl.Expr:
     return pl.sum_horizontal(score.is_not_null() for score in scores)
 
 
-class FusionRequest(Request):
-    """Checked arguments of a `fuse` call."""
-
-    stacked_hint = (
-        "frame.pivot('strategy', index=['query', 'doc'], values='score') gives each strategy a "
-        "column of scores"
-    )
+PIVOT_HINT = (
+    "frame.pivot('strategy', index=['query', 'doc'], values='score') gives each strategy a column "
+    "of scores"
+)
+"""Remedy for strategies in the rows of a frame, which `fuse` does not take."""
 
 
 @returns_lazy_for_lazy
@@ -187,9 +185,10 @@ def fuse(
     │ 1     ┆ z   ┆ null ┆ 0.4   ┆ 3.0   │
     └───────┴─────┴──────┴───────┴───────┘
     """
-    request = FusionRequest.of(
+    request = Request.of(
         frame,
         ["n_relevant"],
+        stacked_hint=PIVOT_HINT,
         grade=NO_GRADE,
         by=by,
         query=query,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import polars as pl
 
@@ -58,15 +58,14 @@ of judged documents, and the settings."""
 
 RECORDS = (JUDGMENTS, DOCUMENTS, SETTINGS)
 
+STACKED_HINT = "pass strategy='strategy', or drop the column"
+"""Remedy for several strategies that would be ranked as one."""
+
 
 @dataclass(frozen=True)
 class Request:
     """Checked arguments of an `evaluate` call."""
 
-    stacked_hint: ClassVar[str] = "pass strategy='strategy', or drop the column"
-    """Remedy for several strategies that would be ranked as one."""
-    definitions: ClassVar[Mapping[str, Definition]] = DEFINITIONS
-    """Definitions of the measures that a call can request, by name."""
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
     by: Mapping[str, tuple[str, ...]]
@@ -110,6 +109,8 @@ class Request:
         frame: pl.DataFrame | pl.LazyFrame,
         measures: Sequence[Measures],
         *,
+        among: Mapping[str, Definition] = DEFINITIONS,
+        stacked_hint: str = STACKED_HINT,
         query: Columns = "query",
         grade: Grade = "grade",
         by: By = "score",
@@ -127,7 +128,8 @@ class Request:
     ) -> Self:
         """Check the arguments of `evaluate` for a frame, and return their request.
 
-        `inputs` are the columns of `DOCUMENT_INPUTS`. Columns that no argument names, such as that
+        `among` has the definitions of the measures that the call can request, and `inputs` the
+        columns of `DOCUMENT_INPUTS`. Columns that no argument names, such as that
         of documents, are found in the frame. Raise if a column is missing or the frame does not
         fit.
         """
@@ -147,7 +149,7 @@ class Request:
             strategies = add_direction(strategies, stacked_directions, strategy, computed)
         scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
         finds_document = isinstance(doc, str) and doc == DEFAULT_DOC
-        chosen = parse_measures(measures, cls.definitions)
+        chosen = parse_measures(measures, among)
         columns = parse_inputs(computed, **inputs)
         request = cls(
             chosen,
@@ -172,7 +174,7 @@ class Request:
         check_measures([*chosen.values()], request.unsorted_ranking, columns)
         request.check_names()
         request.check_schema(schema)
-        request.check_not_stacked(frame)
+        request.check_not_stacked(frame, stacked_hint)
         return request.with_document_column(schema).with_fingerprint(schema)
 
     @classmethod
@@ -229,16 +231,6 @@ class Request:
     def ranking_keys(self) -> list[str]:
         """The columns whose values identify a ranking."""
         return [*self.query] if self.strategy is None else [self.strategy, *self.query]
-
-    @property
-    def part_keys(self) -> list[str]:
-        """The columns whose values identify rows that are measured together."""
-        return self.ranking_keys
-
-    @property
-    def copied_keys(self) -> dict[str, str]:
-        """Map each key column of the result to its source column in the frame."""
-        return {name: name for name in self.ranking_keys}
 
     @property
     def result_keys(self) -> list[str]:
@@ -437,7 +429,7 @@ class Request:
                 raise TypeError(msg)
             check_score(f"score {first!r}", schema[first])
 
-    def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
+    def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame, hint: str) -> None:
         """Raise if several strategies would be ranked as one.
 
         This concerns a column "strategy" that is no key, grade or sort column of the request. In an
@@ -457,7 +449,7 @@ class Request:
                 "has a column 'strategy' that no argument names; its strategies would be ranked as "
                 "one"
             )
-        msg = f"`frame` {problem}\n\nHint: {self.stacked_hint}"
+        msg = f"`frame` {problem}\n\nHint: {hint}"
         raise ValueError(msg)
 
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:

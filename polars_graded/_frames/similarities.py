@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_column
-from polars_graded._door import find_engine
+from polars_graded._checks import check_choice, check_column
 from polars_graded._frames.arguments import (
     NO_GRADE,
     By,
@@ -22,23 +20,95 @@ from polars_graded._frames.arguments import (
     Measures,
     parse_measures,
 )
-from polars_graded._frames.data_warnings import TIED_PAIR
-from polars_graded._frames.evaluating import measure_frame
+from polars_graded._frames.data_warnings import Notes, note_grades, warn_of_notes
+from polars_graded._frames.ranking_checks import Duplicates, group_rankings
 from polars_graded._frames.request import Request
-from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import find_pairs, in_order
-from polars_graded._frames.values import Gathered, Part, StrategyValues, gather
-from polars_graded._measuring.computing import DEPENDS_ON_TIES, ChunkValues, Computation, Computed
-from polars_graded._measuring.definitions import SIMILARITIES, Definition
+from polars_graded._frames.values import list_documents
+from polars_graded._measuring.computing import ChunkValues, Computation, Computed
+from polars_graded._measuring.definitions import (
+    ALL_RANKS,
+    CURVE_TYPE,
+    THRESHOLD,
+    Definition,
+    Option,
+    make_number_option,
+)
 from polars_graded._measuring.document_columns import DEFAULT_DOC
-from polars_graded._measuring.documents import DocumentLists
-from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
+from polars_graded._measuring.documents import DocumentLists, check_grades
+from polars_graded._measuring.kernels import list_similarity
+from polars_graded._measuring.kernels.list_similarity import (
+    TIE_VARIANTS,
+    ListPair,
+    RankedLists,
+    find_span,
+)
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
-from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
-from polars_graded._measuring.list_columns import Lists
-from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.keywords import checks_call
+from polars_graded._measuring.list_columns import Lists, run_in_chunks
+from polars_graded._measuring.measures import ALL_DEFINITIONS
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._warnings import DataWarning
+from polars_graded._warnings import DataWarning, warn_the_caller
+
+__all__ = ["similarity"]
+
+# Measures of two rankings
+
+
+def _define_similarity(
+    kernel: Callable[..., Any], *options: Mapping[str, Option], **properties: Any
+) -> Definition:
+    """Return the definition of a measure of two rankings.
+
+    By default, the measure needs no grades.
+    """
+    merged = {name: option for each in options for name, option in each.items()}
+    properties = {"needs_grades": False} | properties
+    return Definition(kernel, merged, **properties, needs_relevant=False, best="none")
+
+
+IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
+VARIANT = {"ties": Option("a", partial(check_choice, among=TIE_VARIANTS))}
+PERSISTENCE = {"p": make_number_option(0.9, above=0, below=1)}
+WITHOUT_CUTOFF: Mapping[str, Any] = {"has_cutoff": False}
+RELEVANT_COUNT: Mapping[str, Any] = {
+    "dtype": pl.UInt32(),
+    "needs_grades": True,
+    "is_symmetric": False,
+    "is_bounded": False,
+}
+CORRELATION: Mapping[str, Any] = {**WITHOUT_CUTOFF, "is_bounded": False}
+
+SIMILARITIES: Mapping[str, Definition] = {
+    "overlap": _define_similarity(list_similarity.overlap, VARIANT),
+    "jaccard": _define_similarity(list_similarity.jaccard, IN_ORDER),
+    "average_overlap": _define_similarity(list_similarity.average_overlap, VARIANT),
+    "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
+    "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
+    "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
+    "kendall_tau": _define_similarity(
+        list_similarity.kendall_tau, **CORRELATION, compares_ties=True
+    ),
+    "tau_ap": _define_similarity(
+        list_similarity.tau_ap, IN_ORDER, **CORRELATION, is_symmetric=False
+    ),
+    "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
+    "max_displacement": _define_similarity(
+        list_similarity.max_displacement, IN_ORDER, depth=ALL_RANKS, is_bounded=False
+    ),
+    "relevant_entered": _define_similarity(
+        list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT
+    ),
+    "relevant_left": _define_similarity(list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT),
+    "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **WITHOUT_CUTOFF),
+    "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=CURVE_TYPE),
+}
+"""Measures of two rankings of the same query."""
+
+ALL_DEFINITIONS.update(SIMILARITIES)
+
+# Pairs of strategies
 
 PAIR_COLUMNS = ("a", "b")
 """Columns of the two strategies in a result."""
@@ -48,271 +118,22 @@ STRATEGIES_HINT = (
     "stacked strategies"
 )
 
-PAIR_INDEX = TEMPORARY_NAME_TEMPLATE.format("index of a pair")
+QUERY_ROW = TEMPORARY_NAME_TEMPLATE.format("row of the query")
 
-UNUSED_NOTES = (
-    *("retrieved", "retrieved_and_judged", "judged_of_first_ten", "maximum_grade"),
-    DEPENDS_ON_TIES,
+HAS_TIES = "has_ties"
+"""Name of a note: true if one or both strategies have tied documents."""
+
+RULES_OF_SIMILARITIES = (
+    (DataWarning.nulls, Notes.find_null_keys),
+    (DataWarning.scale, Notes.find_stars),
+    (DataWarning.scale, Notes.find_grades_below_zero),
+    (DataWarning.ties, Notes.find_ties_by_grade),
+    (DataWarning.unjudged, Notes.find_unjudged_queries),
 )
-"""Notes that matter to no warning about similarities."""
+"""Warnings about the rows of a frame that concern similarities."""
 
 
-@dataclass(frozen=True)
-class PairRequest(Request):
-    """Checked arguments of a `similarity` call."""
-
-    definitions: ClassVar[Mapping[str, Definition]] = SIMILARITIES
-    strategies: pl.Series = field(default_factory=pl.Series)
-    """The names of all strategies; none if the frame has no rows."""
-    pairs: Integers = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))
-    """The indices of the first strategies of pairs, and of the second; none without strategies."""
-
-    def check_names(self) -> None:
-        """Raise if result columns share a name."""
-        super().check_names()
-        if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR_COLUMNS]:
-            msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
-            raise ValueError(msg)
-
-    @property
-    def part_keys(self) -> list[str]:
-        """Return the query columns: all rows of a query are measured together."""
-        return [*self.query]
-
-    @property
-    def copied_keys(self) -> dict[str, str]:
-        """Map each key column of the result to its source column in the frame."""
-        pair = {} if self.strategy is None else dict.fromkeys(PAIR_COLUMNS, self.strategy)
-        return {**pair, **{name: name for name in self.query}}
-
-    @property
-    def unused_warnings(self) -> set[type[DataWarning]]:
-        """The kinds of warnings that do not apply.
-
-        The result has a row for each pair and query, so no query can be missing.
-        """
-        return {*super().unused_warnings, DataWarning.missing}
-
-    def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
-        """Return the schema of the result for the schema of a frame."""
-        keys = super().build_schema(schema)
-        pair = dict.fromkeys(PAIR_COLUMNS, keys.pop(self.strategy_key))
-        return pl.Schema({self.strategy_key: pl.String(), **pair, **keys})
-
-    def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with the document column found in a frame.
-
-        Raise if strategies are stacked and there is no such column.
-        """
-        request = super().with_document_column(schema)
-        if request.strategy is not None and request.document is None:
-            msg = "`doc` must name the column of documents if strategies are stacked, got none"
-            raise ValueError(msg)
-        return request
-
-    @property
-    def named_pairs(self) -> pl.DataFrame:
-        """The index and the name of each pair, and the names of its strategies."""
-        names = pl.DataFrame(
-            self.strategies.gather(indices).alias(name)
-            for indices, name in zip(self.pairs, PAIR_COLUMNS, strict=True)
-        )
-        pair = pl.format("{} and {}", *PAIR_COLUMNS).alias(self.strategy_key)
-        return names.select(pair, *PAIR_COLUMNS).with_row_index(PAIR_INDEX)
-
-
-@dataclass(frozen=True)
-class PairComputation(Computation):
-    """Similarities of pairs of strategies.
-
-    The result marks the queries in which one or both strategies have tied documents. If
-    `tie_checked` is empty and no measure needs ties, no query is marked.
-    """
-
-    pairs: Integers
-    """The indices of the first strategies of pairs, and of the second."""
-
-    def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
-        """Return the values of each pair of strategies for the queries of a chunk."""
-        columns = dict(zip(self.lists, chunk, strict=True))
-        judgments = self.find_judgments(columns)
-        first, n = find_span([each.inputs["number"] for each in judgments.values()])
-        ranked = [RankedLists.of(each, first, n) for each in self.rank(columns, judgments)]
-        return [self._compare(ranked[a], ranked[b]) for a, b in self.pairs.T]
-
-    @property
-    def values_per_query(self) -> int:
-        """Return the number of values that each query has at least in memory.
-
-        A chunk holds the rankings of all strategies: the more strategies there are, the fewer
-        queries it may have.
-        """
-        n_rows = sum(len(documents.grades.flat) for documents in self.strategies)
-        n_queries = max(1, len(self.strategies[0].grades))
-        return max(super().values_per_query, n_rows // (2 * n_queries))
-
-    def _compare(self, one: RankedLists, other: RankedLists) -> ChunkValues:
-        """Return the values of one pair, and note the queries with ties."""
-        pair = ListPair(one, other)
-        values = [
-            measure.definition.kernel(pair, **options)
-            for measure, options in zip(self.measures, self.arguments, strict=True)
-        ]
-        return values, {DEPENDS_ON_TIES: one.has_ties | other.has_ties}
-
-
-@dataclass(frozen=True)
-class PairPart(Part):
-    """Hold a frame and the request for similarities of rankings.
-
-    For each of its queries, the frame has the rows of all strategies.
-    """
-
-    request: PairRequest
-
-    @cached_property
-    def queries(self) -> pl.DataFrame:
-        """Return all queries, one row each."""
-        return self.groups.keys.select(self.request.query).unique(maintain_order=True)
-
-    @cached_property
-    def query_numbers(self) -> Integers:
-        """Return for each ranking the row of its query in `queries`."""
-        queries = self.queries.with_row_index(PAIR_INDEX)
-        keys = self.groups.keys.join(
-            queries, on=self.request.query, nulls_equal=True, maintain_order="left"
-        )
-        return keys[PAIR_INDEX].to_numpy()
-
-    @cached_property
-    def numbers(self) -> Lists:
-        """Number the documents so that strategies can be compared by number.
-
-        A document of a query has the same number for all strategies. Numbers of different queries
-        do not mix: query 0 may have the numbers 0 to 9, and query 1 the numbers 10 to 14.
-        """
-        groups = self.groups
-        if self.request.strategy is None:
-            return Lists(pl.int_range(groups.frame.height, eager=True), groups.offsets)
-        documents = groups.frame.get_column(self.request.document or "")
-        if nulls := documents.null_count():
-            msg = (
-                f"doc {documents.name!r} must not be null to match stacked strategies, got {nulls} "
-                "nulls"
-            )
-            raise ValueError(msg)
-        queries = np.repeat(self.query_numbers, np.diff(groups.offsets))
-        table = pl.DataFrame({"query": queries, "doc": documents})
-        numbers = table.select(pl.struct("query", "doc").rank("dense") - 1).to_series()
-        return Lists(numbers, groups.offsets)
-
-    @cached_property
-    def grades(self) -> Lists:
-        """Return the grades, or document numbers if no measure needs grades.
-
-        `DocumentLists` requires a column of grades. If no measure reads this column, any numbers
-        will do.
-        """
-        return super().grades if self.request.is_graded else self.numbers
-
-    @property
-    def tie_documents(self) -> pl.Series | None:
-        """Return the column of documents if it breaks ties, or None.
-
-        It is None if no measure depends on the order of tied documents and `ties` names no tool.
-        """
-        needs_order = self.request.ties.tool or self.request.order_dependent_measures
-        return super().tie_documents if needs_order else None
-
-    def measure_rankings(self) -> Iterator[StrategyValues]:
-        """Yield the values of all pairs with the first strategy, and the notes of each."""
-        names = [*self.request.by]
-        values = self.build_pair_values(self.compute(names) if self.request.pairs.size else [])
-        n_judged = pl.Series(self.grades.count(self.grades.flat.is_not_null()))
-        nothing = dict.fromkeys(UNUSED_NOTES, self.make_constant(0))
-        for name in names:
-            notes = self.build_notes(name, {**nothing, "judged": n_judged})
-            yield StrategyValues(name, values, notes)
-            values = values.clear()
-
-    @property
-    def ranked_inputs(self) -> Mapping[str, Lists]:
-        """Return the number that identifies each document."""
-        return {"number": self.numbers}
-
-    def make_computation(
-        self, ranking: Ranking, documents: Sequence[DocumentLists]
-    ) -> PairComputation:
-        """Return the computation of all measures for the pairs of strategies."""
-        lists = documents if self.request.strategy is None else [*self._split(documents[0])]
-        checked = self.request.order_dependent_measures
-        return PairComputation.of(
-            [*self.measures.values()], ranking, lists, checked, pairs=self.request.pairs
-        )
-
-    def _split(self, documents: DocumentLists) -> Iterator[DocumentLists]:
-        """Yield the documents of each stacked strategy, one list per query."""
-        of_rankings = self.groups.keys.get_column(self.request.strategy or "")
-        for strategy in self.request.strategies:
-            rankings = (of_rankings == strategy).arg_true().to_numpy()
-            ranking_of_query = np.full(self.queries.height, -1)
-            ranking_of_query[self.query_numbers[rankings]] = rankings
-            yield documents.select(ranking_of_query)
-
-    def build_pair_values(self, computed: Sequence[Computed]) -> pl.DataFrame:
-        """Return the values of each pair and query."""
-        measures = self.request.measures
-        dtypes = {column: measure.definition.dtype for column, measure in measures.items()}
-        dtypes = {PAIR_INDEX: pl.UInt32(), **self.queries.schema, **dtypes}
-        tables = [pl.DataFrame(schema={**dtypes, TIED_PAIR: pl.Boolean})]
-        for index, values in enumerate(computed):
-            tables.append(
-                self.queries.select(
-                    pl.lit(index, pl.UInt32).alias(PAIR_INDEX), pl.all()
-                ).with_columns(
-                    **dict(zip(measures, values.columns, strict=True)),
-                    **{TIED_PAIR: values.notes[DEPENDS_ON_TIES]},
-                )
-            )
-        return pl.concat(tables)
-
-
-class GatheredPairs(Gathered):
-    """Values of pairs, collected part by part."""
-
-    request: PairRequest
-    part = PairPart
-
-    def sort_values(self) -> pl.DataFrame:
-        """Return the values of all queries, sorted by pair and query."""
-        values = pl.concat(each.values for each in chain(*self.measured.values())).sort(
-            self.request.query
-        )
-        pairs = self.request.named_pairs
-        return pairs.join(values, on=PAIR_INDEX, maintain_order="left_right").drop(PAIR_INDEX)
-
-
-def _find_strategies(frame: Any, column: str) -> pl.Series:
-    """Return the names of stacked strategies in a frame of any kind."""
-    engine = find_engine(frame)
-    if engine is None:
-        rows = frame.lazy().select(column).unique().collect(engine="streaming")
-        names = in_order(rows.to_series())
-    else:
-        names = in_order(engine.find_distinct(frame, column))
-    if names.null_count():
-        msg = f"strategy {column!r} must not be null"
-        raise ValueError(msg)
-    return names
-
-
-@gather.register
-def _(request: PairRequest) -> GatheredPairs:
-    return GatheredPairs(request)
-
-
-@returns_lazy_for_lazy
-@partial(checks_call, keeps=find_engine)
+@checks_call
 def similarity(
     frame: Any,
     *measures: Measures,
@@ -326,8 +147,7 @@ def similarity(
     doc: str | None = DEFAULT_DOC,
     irrelevant: float = 0.0,
     relevant_from: float | None = None,
-    consecutive: bool = False,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.DataFrame:
     """Compare the rankings of pairs of strategies, without grades.
 
     This shows what a new ranker changes before anybody judges a document. A null score means that a
@@ -338,14 +158,13 @@ def similarity(
     Parameters
     ----------
     frame
-        Any data frame, as for `evaluate`. A LazyFrame, Spark frame or Ray dataset returns the same
-        kind.
+        Any data frame, as for `evaluate`. The rows of a LazyFrame, a Spark frame or a Ray dataset
+        are collected.
     *measures
         Names of measures (see Notes), lists of them, or mappings from names of columns to measures.
     query, by, strategy, descending
         As for `evaluate`. Either `by` names the score columns of at least two strategies, or
-        `strategy` names the column of strategies, which is read at the call, also from a
-        LazyFrame. The frame then needs documents.
+        `strategy` names the column of strategies. The frame then needs documents.
     grade, irrelevant, relevant_from
         The column of grades, the irrelevant grade and the lowest relevant grade, as for `evaluate`.
         Only `relevant_entered` and `relevant_left` use them.
@@ -356,12 +175,10 @@ def similarity(
         unless `rbo(ties=order)` is passed, and `kendall_tau` and `spearman` correct for ties.
     doc
         The column of documents, as for `evaluate`.
-    consecutive
-        As for `evaluate`.
 
     Returns
     -------
-    DataFrame or LazyFrame
+    DataFrame
         One row per pair and query: the name of the pair, such as `"ours and bm25"`, in the column
         of strategies; the two strategies `a` and `b` (the baseline, if there is one); the query;
         and one column per measure (Float64; a list for `overlap_curve`; UInt32 for counts).
@@ -434,32 +251,219 @@ def similarity(
     needs_grades = any(measure.definition.needs_grades for measure in chosen)
     if needs_grades:
         check_column("grade", grade)
-    given = grade if needs_grades else NO_GRADE
-
-    def make_requests(rows: pl.DataFrame | pl.LazyFrame) -> list[PairRequest]:
-        request = PairRequest.of(
-            rows,
-            measures,
-            grade=given,
-            query=query,
-            by=by,
-            strategy=strategy,
-            ties=ties,
-            descending=descending,
-            doc=doc,
-            irrelevant=irrelevant,
-            relevant_from=relevant_from,
-        )
-        strategies = pl.Series([*request.by])
-        if strategy is not None:
-            strategies = _find_strategies(frame, strategy)
-        request = replace(request, strategies=strategies)
-        if len(strategies):
-            pairs = np.stack(find_pairs(strategies, baseline, hint=STRATEGIES_HINT))
-            request = replace(request, pairs=pairs)
-        return [request]
-
-    values: pl.DataFrame | pl.LazyFrame = measure_frame(
-        make_requests, frame, consecutive=consecutive
+    request = Request.of(
+        frame,
+        measures,
+        among=SIMILARITIES,
+        grade=grade if needs_grades else NO_GRADE,
+        query=query,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+        irrelevant=irrelevant,
+        relevant_from=relevant_from,
     )
-    return values
+    _check_request(request)
+    if not (request.ties.tool or request.order_dependent_measures):
+        # No measure depends on the order of tied documents, so no column needs to break ties.
+        request = replace(request, ties=replace(request.ties, document=None))
+    rows = request.add_computed_columns(frame.lazy().select(request.needed_columns).collect())
+    groups = group_rankings(request, rows)
+    Duplicates([request]).add(groups)
+    rankings = Rankings(request, groups)
+    pairs = rankings.find_pairs(baseline)
+    computed = rankings.compare(pairs) if pairs.size else []
+    rankings.warn(computed)
+    return rankings.build_table(pairs, computed)
+
+
+def _check_request(request: Request) -> None:
+    """Raise if result columns share a name, or if stacked strategies lack documents."""
+    names = (*request.result_keys, *request.measures)
+    if taken := [name for name in names if name in PAIR_COLUMNS]:
+        msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
+        raise ValueError(msg)
+    if request.strategy is not None and request.document is None:
+        msg = "`doc` must name the column of documents if strategies are stacked, got none"
+        raise ValueError(msg)
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """Rankings of all strategies, to be compared in pairs."""
+
+    request: Request
+    groups: Groups
+    """The rows of each query, or of each strategy and query if strategies are stacked."""
+
+    @cached_property
+    def strategies(self) -> pl.Series:
+        """Return the names of all strategies; none if strategies are stacked in no rows."""
+        column = self.request.strategy
+        if column is None:
+            return pl.Series([*self.request.by])
+        names = in_order(self.groups.keys.get_column(column))
+        if names.null_count():
+            msg = f"strategy {column!r} must not be null"
+            raise ValueError(msg)
+        return names
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """Return all queries, one row each."""
+        return self.groups.keys.select(self.request.query).unique(maintain_order=True)
+
+    @cached_property
+    def query_numbers(self) -> Integers:
+        """Return for each group the row of its query in `queries`."""
+        queries = self.queries.with_row_index(QUERY_ROW)
+        keys = self.groups.keys.join(
+            queries, on=self.request.query, nulls_equal=True, maintain_order="left"
+        )
+        return keys[QUERY_ROW].to_numpy()
+
+    @cached_property
+    def numbers(self) -> Lists:
+        """Number the documents so that strategies can be compared by number.
+
+        A document of a query has the same number for all strategies. Numbers of different queries
+        do not mix: query 0 may have the numbers 0 to 9, and query 1 the numbers 10 to 14.
+        """
+        groups = self.groups
+        if self.request.strategy is None:
+            return Lists(pl.int_range(groups.frame.height, eager=True), groups.offsets)
+        documents = groups.frame.get_column(self.request.document or "")
+        if nulls := documents.null_count():
+            msg = (
+                f"doc {documents.name!r} must not be null to match stacked strategies, got {nulls} "
+                "nulls"
+            )
+            raise ValueError(msg)
+        queries = np.repeat(self.query_numbers, groups.lengths)
+        table = pl.DataFrame({"query": queries, "doc": documents})
+        numbers = table.select(pl.struct("query", "doc").rank("dense") - 1).to_series()
+        return Lists(numbers, groups.offsets)
+
+    @cached_property
+    def grades(self) -> Lists:
+        """Return the grades, or document numbers if no measure needs grades.
+
+        `DocumentLists` requires a column of grades. If no measure reads this column, any numbers
+        will do.
+        """
+        if not self.request.is_graded:
+            return self.numbers
+        grades = self.groups.lists(self.request.grade)
+        check_grades(self.request.unsorted_ranking, grades)
+        return grades
+
+    def list_documents(self) -> list[DocumentLists]:
+        """Return the documents of each strategy, one list per query."""
+        by_name = [
+            list_documents(self.request, self.groups, name, self.grades, {"number": self.numbers})
+            for name in self.request.by
+        ]
+        if self.request.strategy is None:
+            return by_name
+        [documents], of_groups = by_name, self.groups.keys.get_column(self.request.strategy)
+        by_strategy = []
+        for strategy in self.strategies:
+            groups = (of_groups == strategy).arg_true().to_numpy()
+            group_of_query = np.full(self.queries.height, -1)
+            group_of_query[self.query_numbers[groups]] = groups
+            by_strategy.append(documents.select(group_of_query))
+        return by_strategy
+
+    def find_pairs(self, baseline: Any) -> Integers:
+        """Return the indices of the first strategies of pairs, and of the second."""
+        if self.strategies.is_empty():
+            return np.zeros((2, 0), np.int64)
+        return np.stack(find_pairs(self.strategies, baseline, hint=STRATEGIES_HINT))
+
+    def compare(self, pairs: Integers) -> list[Computed]:
+        """Return the values of each pair of strategies."""
+        request, measures = self.request, [*self.request.measures.values()]
+        documents = self.list_documents()
+        ranking, checked = request.unsorted_ranking, request.order_dependent_measures
+        computation = Computation.of(measures, ranking, documents, checked)
+        # A chunk holds the rankings of all strategies: the more strategies there are, the fewer
+        # queries it may have.
+        n_rows = sum(len(each.grades.flat) for each in documents)
+        chunks = run_in_chunks(
+            computation.lists,
+            partial(_compare_in_chunk, computation, pairs),
+            values_per_query=max(
+                computation.values_per_query, n_rows // (2 * max(1, self.queries.height))
+            ),
+        )
+        return [Computed(measures, each) for each in zip(*chunks, strict=True)]
+
+    def warn(self, computed: Sequence[Computed]) -> None:
+        """Warn of null keys, of grades, and of tied documents whose order decides."""
+        request, groups = self.request, self.groups
+        keys = [pl.col(key).alias(TEMPORARY_NAME_TEMPLATE.format(key)) for key in request.query]
+        strategy = pl.lit(next(iter(request.by)))
+        if request.strategy is not None:
+            strategy = pl.col(request.strategy)
+        notes = groups.keys.select(
+            strategy.alias(TEMPORARY_NAME_TEMPLATE.format(request.strategy_key)),
+            *keys,
+            rows=pl.Series(groups.lengths),
+            judged=pl.Series(self.grades.count(self.grades.flat.is_not_null())),
+        )
+        grades = note_grades(groups.frame.get_column(request.grade))
+        warn_of_notes(Notes.of(request, [notes], [grades]), RULES_OF_SIMILARITIES)
+        names = [measure.name for measure in request.order_dependent_measures]
+        has_ties = [each.notes[HAS_TIES] for each in computed if names]
+        n = int(pl.DataFrame(has_ties).max_horizontal().sum()) if has_ties else 0
+        if n:
+            column = request.ties.document
+            decider = "the order of rows" if column is None else f"column {column!r}"
+            sentence = (
+                f"{decider} orders documents with the same score in {n} of {self.queries.height} "
+                f"queries, and {', '.join(names)} may depend on this order\n\n"
+                f"Hint: ties={column or 'order'!r} confirms this order; rbo, overlap and "
+                "average_overlap do not depend on it"
+            )
+            warn_the_caller(DataWarning.ties, sentence)
+
+    def build_table(self, pairs: Integers, computed: Sequence[Computed]) -> pl.DataFrame:
+        """Return the values with their keys, sorted by pair and query."""
+        request, queries, names = self.request, self.queries, self.strategies
+        order = queries.select(pl.arg_sort_by(request.query)).to_series()
+        keys = {request.strategy_key: pl.String(), **dict.fromkeys(PAIR_COLUMNS, names.dtype)}
+        types = {name: measure.definition.dtype for name, measure in request.measures.items()}
+        tables = [pl.DataFrame(schema={**keys, **queries.schema, **types})]
+        for a, b, values in zip(*pairs, computed, strict=True):
+            both = [names[[i]].alias(name) for i, name in zip((a, b), PAIR_COLUMNS, strict=True)]
+            pair = pl.DataFrame(both).select(
+                pl.format("{} and {}", *PAIR_COLUMNS).alias(request.strategy_key), *PAIR_COLUMNS
+            )
+            columns = [
+                column.alias(name)
+                for name, column in zip(request.measures, values.columns, strict=True)
+            ]
+            table = queries.hstack(columns)[order]
+            tables.append(pair[[0] * table.height].hstack(table))
+        return pl.concat(tables)
+
+
+def _compare_in_chunk(
+    computation: Computation, pairs: Integers, *chunk: Ragged
+) -> list[ChunkValues]:
+    """Return the values of each pair of strategies for the queries of a chunk."""
+    columns = dict(zip(computation.lists, chunk, strict=True))
+    judgments = computation.find_judgments(columns)
+    first, n = find_span([each.inputs["number"] for each in judgments.values()])
+    ranked = [RankedLists.of(each, first, n) for each in computation.rank(columns, judgments)]
+    values_of_pairs: list[ChunkValues] = []
+    for a, b in pairs.T:
+        pair = ListPair(ranked[a], ranked[b])
+        values = [
+            measure.definition.kernel(pair, **options)
+            for measure, options in zip(computation.measures, computation.arguments, strict=True)
+        ]
+        values_of_pairs.append((values, {HAS_TIES: pair.a.has_ties | pair.b.has_ties}))
+    return values_of_pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,7 @@ ChunkValues: TypeAlias = tuple[list[Floats | Ragged], ChunkNotes]
 """The values of each measure for the queries of a chunk, and notes about these queries."""
 
 DEPENDS_ON_TIES = "depends_on_ties"
-"""Name of a note: true if the order of tied documents changes a value. For a pair of strategies, it
-is true if one or both have tied documents."""
+"""Name of a note: true if the order of tied documents changes a value."""
 
 N_FIRST = 10
 """Number of first documents whose judgments are noted."""
@@ -85,15 +84,14 @@ class Computation:
         ranking: Ranking,
         strategies: Sequence[DocumentLists],
         tie_checked: Sequence[Measure] | None = None,
-        **others: Any,
-    ) -> Self:
+    ) -> Computation:
         """Return a computation whose arguments have the precision of the grades."""
         if not (tie_checked or any(measure.needs_ties for measure in measures)):
             strategies = [replace(documents, tie_groups=None) for documents in strategies]
         round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
         ranking = replace(ranking, scale=ranking.scale.rounded(round_grade))
         arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
-        return cls(measures, ranking, arguments, strategies, tie_checked, **others)
+        return cls(measures, ranking, arguments, strategies, tie_checked)
 
     def run(self) -> list[Computed]:
         """Return the values of each strategy."""

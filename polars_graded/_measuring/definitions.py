@@ -21,7 +21,6 @@ from polars_graded._checks import (
 from polars_graded._measuring.kernels import (
     average_precision,
     known_items,
-    list_similarity,
     precision,
     recommendations,
     subtopics,
@@ -38,7 +37,6 @@ from polars_graded._measuring.kernels.cumulated_gain import (
     ndcg_curve,
 )
 from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
-from polars_graded._measuring.kernels.list_similarity import TIE_VARIANTS
 from polars_graded._measuring.kernels.queries import MAX_RELEVANCE, STRICT_TIE_RULES, TIE_RULES
 
 Best: TypeAlias = Literal["highest", "lowest", "none"]
@@ -266,7 +264,7 @@ class Definition:
     def averages_ties(self) -> bool:
         """Return whether the kernel can average over all orders of tied documents.
 
-        The result is valid only for measures in `DEFINITIONS`, not in `SIMILARITIES`.
+        The result is valid only for measures in `DEFINITIONS`.
         """
         return "ties" in self.options and self.options["ties"] is not TIE_ORDER["ties"]
 
@@ -354,24 +352,24 @@ def _make_over_option(*divisors: str) -> dict[str, Option]:
     return {"over": Option(divisors[0], partial(check_choice, among=divisors))}
 
 
-def _make_number_option(default: float, **bounds: float) -> Option:
+def make_number_option(default: float, **bounds: float) -> Option:
     return Option(default, partial(check_number, **bounds))
 
 
-BETA = {"beta": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
-ALPHA = {"alpha": _make_number_option(0.5, at_least=0, at_most=1)}
-PATIENCE = {"beta": _make_number_option(0.5, above=0, below=1)}
+BETA = {"beta": make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
+ALPHA = {"alpha": make_number_option(0.5, at_least=0, at_most=1)}
+PATIENCE = {"beta": make_number_option(0.5, above=0, below=1)}
 MAX_TARGET = 1e6
 """Maximum target of a user. Sums of inverse squares of much larger numbers lose their digits."""
 
-TARGET = {"target": _make_number_option(1.0, at_least=1 / MAX_TARGET, at_most=MAX_TARGET)}
+TARGET = {"target": make_number_option(1.0, at_least=1 / MAX_TARGET, at_most=MAX_TARGET)}
 CURVE_TYPE = pl.List(pl.Float64)
 COMPLEMENT_OF_F: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
 """Properties of E, which is 1 - F: the lowest value is best, and fill values are 1 minus those of
 F."""
 UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
 NORMALISED: Mapping[str, Any] = {"gain_function": compute_normalised_gains}
-B_OPTION = {"b": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
+B_OPTION = {"b": make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 
 
 DEFINITIONS: Mapping[str, Definition] = {
@@ -444,7 +442,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "rbp": Definition(
         user_models.rbp,
         {
-            "p": _make_number_option(0.8, above=0, below=1),
+            "p": make_number_option(0.8, above=0, below=1),
             "graded": Option(default=False, check=check_flag),
         }
         | THRESHOLD
@@ -454,7 +452,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "q_measure": Definition(
         user_models.q_measure,
         {
-            "beta": _make_number_option(1.0, at_least=0, at_most=1e4),
+            "beta": make_number_option(1.0, at_least=0, at_most=1e4),
             "gain": Option("linear", _check_gain, is_of_grades=True),
         }
         | _make_over_option("relevant", "cutoff")
@@ -468,7 +466,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "insq": Definition(user_models.insq, TARGET | TIE_ORDER, is_of_a_scale=True, is_sum=True),
     "inst": Definition(
         user_models.inst,
-        {"target": _make_number_option(1.0, at_least=0.5, at_most=MAX_TARGET)} | TIE_ORDER,
+        {"target": make_number_option(1.0, at_least=0.5, at_most=MAX_TARGET)} | TIE_ORDER,
         is_of_a_scale=True,
         may_fall=True,
     ),
@@ -483,7 +481,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "nerr10": Definition(
         user_models.nerr10,
-        {"p": _make_number_option(0.9, above=0, below=1)} | TIE_ORDER,
+        {"p": make_number_option(0.9, above=0, below=1)} | TIE_ORDER,
         is_of_a_scale=True,
         may_fall=True,
     ),
@@ -491,7 +489,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "compat": _define_without_cutoff(
         user_models.compat,
         {
-            "p": _make_number_option(0.95, above=0, below=1),
+            "p": make_number_option(0.95, above=0, below=1),
             "normalised": Option(default=True, check=check_flag),
         }
         | TIE_ORDER,
@@ -566,54 +564,3 @@ DEFINITIONS: Mapping[str, Definition] = {
         partial(ndcg_curve, **NORMALISED), GAIN | DISCOUNT | TIES, dtype=CURVE_TYPE
     ),
 }
-
-
-def _define_similarity(
-    kernel: Callable[..., Any], *options: Mapping[str, Option], **properties: Any
-) -> Definition:
-    """Return the definition of a measure of two rankings.
-
-    By default, the measure needs no grades.
-    """
-    merged = {name: option for each in options for name, option in each.items()}
-    properties = {"needs_grades": False} | properties
-    return Definition(kernel, merged, **properties, needs_relevant=False, best="none")
-
-
-IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
-VARIANT = {"ties": Option("a", partial(check_choice, among=TIE_VARIANTS))}
-PERSISTENCE = {"p": _make_number_option(0.9, above=0, below=1)}
-WITHOUT_CUTOFF: Mapping[str, Any] = {"has_cutoff": False}
-RELEVANT_COUNT: Mapping[str, Any] = {
-    "dtype": pl.UInt32(),
-    "needs_grades": True,
-    "is_symmetric": False,
-    "is_bounded": False,
-}
-CORRELATION: Mapping[str, Any] = {**WITHOUT_CUTOFF, "is_bounded": False}
-
-SIMILARITIES: Mapping[str, Definition] = {
-    "overlap": _define_similarity(list_similarity.overlap, VARIANT),
-    "jaccard": _define_similarity(list_similarity.jaccard, IN_ORDER),
-    "average_overlap": _define_similarity(list_similarity.average_overlap, VARIANT),
-    "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
-    "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
-    "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
-    "kendall_tau": _define_similarity(
-        list_similarity.kendall_tau, **CORRELATION, compares_ties=True
-    ),
-    "tau_ap": _define_similarity(
-        list_similarity.tau_ap, IN_ORDER, **CORRELATION, is_symmetric=False
-    ),
-    "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
-    "max_displacement": _define_similarity(
-        list_similarity.max_displacement, IN_ORDER, depth=ALL_RANKS, is_bounded=False
-    ),
-    "relevant_entered": _define_similarity(
-        list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT
-    ),
-    "relevant_left": _define_similarity(list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT),
-    "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **WITHOUT_CUTOFF),
-    "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=CURVE_TYPE),
-}
-"""Measures of two rankings of the same query."""

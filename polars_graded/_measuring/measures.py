@@ -11,12 +11,7 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import check_whole_number, did_you_mean, nearest
-from polars_graded._measuring.definitions import (
-    DEFINITIONS,
-    MAX_CURVE_VALUES,
-    SIMILARITIES,
-    Definition,
-)
+from polars_graded._measuring.definitions import DEFINITIONS, MAX_CURVE_VALUES, Definition
 from polars_graded._measuring.foreign_names import (
     explain_foreign_name,
     find_own_measures,
@@ -26,8 +21,9 @@ from polars_graded._measuring.kernels.precision import list_recall_levels
 from polars_graded._measuring.keywords import hint_at_option
 from polars_graded._measuring.scale import Scale
 
-ALL_DEFINITIONS: Mapping[str, Definition] = {**DEFINITIONS, **SIMILARITIES}
-"""Definitions of all measures: those of one ranking and those of two."""
+ALL_DEFINITIONS: dict[str, Definition] = {**DEFINITIONS}
+"""Definitions of the measures of one ranking. The module `similarities` adds those of two rankings
+when it is imported, so that all functions of results know their names."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +205,7 @@ def _make_unknown_error(
         return ValueError(
             f"{text!r} is a measure of {rankings}\n\nHint: pg.{call}(frame, {text!r}, ...)"
         )
-    if among is SIMILARITIES:
+    if among is not DEFINITIONS:
         hint = did_you_mean(function, among)
         return ValueError(f"there is no measure {text!r}; there are {_list_measures(among)}{hint}")
     if definitions := find_own_measures(text, DEFINITIONS):

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from polars_graded._measuring.definitions import SIMILARITIES
+from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.measures import Measure
 from polars_graded._sentences import (
     capitalise,
@@ -124,7 +124,7 @@ def title_means(facts: TitleFacts, *, pairs: int = 0) -> str:
     """
     measures = [Measure.try_parse(name) for name in facts.measures]
     are_pairs = bool(measures) and all(
-        measure is not None and measure.function in SIMILARITIES for measure in measures
+        measure is not None and measure.function not in DEFINITIONS for measure in measures
     )
     noun = "pairs of strategies" if are_pairs else "strategies"
     things = format_count(*((pairs, "pairs") if pairs else (facts.strategies, noun)))

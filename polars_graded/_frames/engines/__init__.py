@@ -1,8 +1,7 @@
 """Engines that spread a frame over many machines.
 
-An engine is a module with three functions. `read_schema(frame)` returns the columns with the data
-types of Polars. `find_distinct(frame, column)` returns the distinct values of a column.
-`evaluate_rows(request, frame)` returns the values as a frame of the engine:
+An engine is a module with two functions. `read_schema(frame)` returns the columns with the data
+types of Polars. `evaluate_rows(request, frame)` returns the values as a frame of the engine:
 
 - `arrow.build_result_schema` checks the request and returns the schema of the result;
 - all rows of a query go into the same bucket, with the columns `request.needed_columns` in this

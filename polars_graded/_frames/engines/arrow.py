@@ -87,10 +87,7 @@ def _build_arrow_schema(request: Request, given: pa.Schema) -> pa.Schema:
         pl.UInt32(): pa.int64(),
         pl.List(pl.Float64): pa.list_(pa.float64()),
     }
-    copied = request.copied_keys
     return pa.schema(
-        given.field(copied[name]).with_name(name)
-        if name in copied
-        else pa.field(name, types[dtype])
+        given.field(name) if name in request.ranking_keys else pa.field(name, types[dtype])
         for name, dtype in request.build_schema(convert_schema(given)).items()
     )

@@ -18,11 +18,6 @@ def read_schema(dataset: Any) -> pl.Schema:
     return convert_schema(_find_arrow_schema(dataset))
 
 
-def find_distinct(dataset: Any, column: str) -> pl.Series:
-    """Return the distinct values of a column."""
-    return pl.Series(column, dataset.unique(column))
-
-
 def evaluate_rows(request: Request, dataset: Any) -> Any:
     """Return a dataset of the values, one row per strategy and query.
 

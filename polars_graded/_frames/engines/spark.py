@@ -18,11 +18,6 @@ def read_schema(frame: Any) -> pl.Schema:
     return convert_schema(_read_arrow_schema(frame))
 
 
-def find_distinct(frame: Any, column: str) -> pl.Series:
-    """Return the distinct values of a column."""
-    return pl.DataFrame(frame.select(_quote_name(column)).distinct().toArrow()).to_series()
-
-
 def evaluate_rows(request: Request, frame: Any) -> Any:
     """Return a Spark frame with a row of values per strategy and query.
 
