@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections import Counter
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polars_graded._frames import records
 from polars_graded._measuring.kernels.queries import divide_by_ideal
 from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
 
@@ -83,51 +81,6 @@ def test_levels_are_counted(lists):
         assert found == Counter(own)
     reached = [[sum(v >= level for v in own) for level in levels.values] for own in lists]
     assert levels.n_reaching.T.tolist() == reached
-
-
-SPLITMIX64 = (
-    6457827717110365317,
-    3203168211198807973,
-    9817491932198370423,
-    4593380528125082431,
-    16408922859458223821,
-)
-"""The first numbers that Vigna's generator splitmix64.c gives for the seed 1234567."""
-
-
-def mixed_by_hand(number: int) -> int:
-    """The finaliser of SplitMix64 in whole numbers of Python."""
-    z = (number + 0x9E3779B97F4A7C15) % 2**64
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-    return z ^ z >> 31
-
-
-def test_numbers_are_mixed_as_splitmix64_does():
-    steps = np.uint64(1234567) + np.arange(5, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    assert tuple(records.mix_bits(steps).tolist()) == SPLITMIX64
-    assert tuple(map(mixed_by_hand, steps.tolist())) == SPLITMIX64
-
-
-@given(st.lists(st.tuples(st.binary(max_size=9), st.floats(-9, 9)), max_size=5))
-@example([(b"", 0.0), (b"d1", -0.0), (b"d1\0", 1.0), (b"", 2.0)])
-def test_fingerprints_of_judgments_stay_as_they_were_saved(judgments):
-    """Results of another day have fingerprints too: each byte and one, times a random factor."""
-    texts, grades = [text for text, _ in judgments], [grade for _, grade in judgments]
-    characters = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    hashes = records.hash_texts(characters, np.array([*map(len, texts)], dtype=np.int64))
-    by_hand = [
-        mixed_by_hand(sum((byte + 1) * mixed_by_hand(i) for i, byte in enumerate(text)) % 2**64)
-        for text in texts
-    ]
-    assert hashes.tolist() == by_hand
-    hashed_grades = records.hash_grades(np.array(grades, dtype=np.float64))
-    found = records.combine_hashes(hashes, hashed_grades)
-    bits = [struct.unpack("<Q", struct.pack("<d", grade + 0.0))[0] for grade in grades]
-    assert found.tolist() == [
-        mixed_by_hand(text ^ mixed_by_hand(grade))
-        for text, grade in zip(by_hand, bits, strict=True)
-    ]
 
 
 def test_more_than_the_ideal_is_an_error_and_rounding_is_not():
