@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
-from polars_graded._checks import check_flag
+from polars_graded._checks import check_flag, first_few
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
 from polars_graded._frames.ranking_checks import Directions, Duplicates
 from polars_graded._frames.request import SETTINGS, Request
-from polars_graded._frames.rows import (
-    Collector,
-    check_queries_are_together,
-    group_rows,
-    scan_frames,
-)
+from polars_graded._frames.rows import Groups, add_computed_columns, read_whole_queries, scan_frames
 from polars_graded._frames.tables import GRADER
 from polars_graded._frames.values import Gathered
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -181,10 +176,10 @@ def evaluate(
         fingerprint=fingerprint,
     )
     check_flag("consecutive", consecutive)
-    if isinstance(frame, pl.LazyFrame):
-        return measure_lazily(make_requests(frame), frame, consecutive=consecutive)
     if isinstance(frame, pl.DataFrame):
         return measure_eagerly(make_requests(frame), frame)
+    if isinstance(frame, pl.LazyFrame):
+        return measure_lazily(make_requests(frame), frame, consecutive=consecutive)
     engine: Any = find_engine(frame)
     for name, value in (("consecutive", consecutive), ("fingerprint", fingerprint)):
         if value not in (None, False):
@@ -194,6 +189,13 @@ def evaluate(
     of_graders = [engine.evaluate_rows(request, frame) for request in requests]
     values: pl.DataFrame | pl.LazyFrame = reduce(lambda one, other: one.union(other), of_graders)
     return values
+
+
+class Collector(Protocol):
+    """Object that collects facts or values, part by part."""
+
+    def add(self, groups: Groups) -> None:
+        """Add a part of whole queries."""
 
 
 def measure_eagerly(
@@ -212,15 +214,54 @@ def measure_eagerly(
     first = requests[0]
     directions, gathered = Directions(first), [Gathered(each) for each in requests]
     collectors: list[Collector] = [directions, Duplicates(requests), *gathered]
-    for groups in group_rows(requests, frame, consecutive=consecutive):
+    for groups in _group_rows(requests, frame, consecutive=consecutive):
         for each in collectors:
             each.add(groups)
     directions.check(are_all=is_whole_frame)
     result = pl.concat(each.finish() for each in gathered)
     if isinstance(frame, pl.LazyFrame):
         keys = [*([] if first.grader is None else [GRADER]), *first.result_keys]
-        check_queries_are_together(result, keys)
+        _check_queries_are_together(result, keys)
     return result
+
+
+def _group_rows(
+    requests: Sequence[Request], frame: pl.DataFrame | pl.LazyFrame, *, consecutive: bool
+) -> Iterator[Groups]:
+    """Yield the rows of a frame, grouped by ranking, in parts of whole queries.
+
+    The requests differ in their graders, but not in the columns that identify a ranking. There is
+    one part, unless the rows of each query of a LazyFrame are `consecutive`.
+    """
+    first = requests[0]
+    columns = [*dict.fromkeys(name for each in requests for name in each.document_columns)]
+    computed = {name: expr for each in requests for name, expr in each.computed.items()}
+    parts: Iterable[Any] = [frame]
+    if isinstance(frame, pl.LazyFrame):
+        needed = dict.fromkeys(name for each in requests for name in each.needed_columns)
+        parts = [frame.select(*needed)]
+        if consecutive:
+            parts = read_whole_queries(parts[0], first.query)
+    for part in parts:
+        rows = add_computed_columns(part, computed, first.ranking_keys)
+        yield Groups.of(rows, first.ranking_keys, columns)
+
+
+def _check_queries_are_together(values: pl.DataFrame, keys: Sequence[str]) -> None:
+    """Raise if the rows of a query were apart, so that it has several rows of values."""
+    # Counting the values of one column takes much less memory than comparing whole keys.
+    varying = [key for key in keys if values.get_column(key).n_unique() > 1]
+    if values.height <= 1 or (varying and values.select(varying).n_unique() == values.height):
+        return
+    scattered = values.select(keys).filter(pl.struct(keys).is_duplicated())
+    if scattered.height:
+        scattered = scattered.unique(maintain_order=True)
+        msg = (
+            "`consecutive` and `set_sorted` need rows of each query that are consecutive, got "
+            f"{scattered.height} of {values.select(keys).n_unique()} queries in several places: "
+            f"{first_few(scattered.rows())}\n\nHint: leave them out, or sort the rows by query"
+        )
+        raise ValueError(msg)
 
 
 def measure_lazily(

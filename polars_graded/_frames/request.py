@@ -35,6 +35,7 @@ from polars_graded._frames.arguments import (
     select_scores,
     selects_columns,
 )
+from polars_graded._frames.rows import FrameT, add_computed_columns
 from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
@@ -45,7 +46,6 @@ from polars_graded._measuring.scale import Scale, Undefined
 from polars_graded._measuring.ties import Ties, TiesArgument
 from polars_graded._warnings import DataWarning
 
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Values = TypeVar("Values", pl.Expr, pl.Series)
 
 
@@ -380,14 +380,8 @@ class Request:
         return columns[-1] if is_text and columns[-1] not in self.ranking_keys else None
 
     def add_computed_columns(self, frame: FrameT) -> FrameT:
-        """Return the frame with computed columns.
-
-        Each expression is evaluated within each ranking, with all of its rows.
-        """
-        return frame.with_columns(
-            (expr if expr.meta.is_literal() else expr.over(self.ranking_keys)).alias(name)
-            for name, expr in self.computed.items()
-        )
+        """Return the frame with computed columns, each evaluated within each ranking."""
+        return add_computed_columns(frame, self.computed, self.ranking_keys)
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise if a column is missing or of the wrong type."""

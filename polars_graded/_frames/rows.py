@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 from polars.io.plugins import register_io_source
 
-from polars_graded._checks import first_few
-from polars_graded._frames.request import Request
 from polars_graded._measuring.kernels.ragged import Integers, list_rows, offsets_of
 from polars_graded._measuring.list_columns import Lists
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 """Pattern of the names of temporary columns; no column of a frame has such a name."""
@@ -29,6 +29,16 @@ Below the limit, runs are grouped by their keys, and not rows.
 
 FIRST_ROWS = 1 << 16
 """Number of rows at the beginning of a frame that show whether it may be unsorted."""
+
+
+def add_computed_columns(
+    frame: FrameT, computed: Mapping[str, pl.Expr], keys: Sequence[str]
+) -> FrameT:
+    """Return the frame with computed columns, each evaluated within all rows with equal keys."""
+    return frame.with_columns(
+        (expr if expr.meta.is_literal() else expr.over(keys)).alias(name)
+        for name, expr in computed.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -128,35 +138,6 @@ class Groups:
         return pl.Series(results, nan_to_null=True)
 
 
-class Collector(Protocol):
-    """Object that collects facts or values, part by part."""
-
-    def add(self, groups: Groups) -> None:
-        """Add a part of whole queries."""
-
-
-def group_rows(
-    requests: Sequence[Request], frame: pl.DataFrame | pl.LazyFrame, *, consecutive: bool
-) -> Iterator[Groups]:
-    """Yield the rows of a frame, grouped by ranking, in parts of whole queries.
-
-    The requests differ in their graders, but not in the columns that identify a ranking. There is
-    one part, unless the rows of each query of a LazyFrame are `consecutive`.
-    """
-    first = requests[0]
-    columns = [*dict.fromkeys(name for each in requests for name in each.document_columns)]
-    computed = {name: expr for each in requests for name, expr in each.computed.items()}
-    parts: Iterable[Any] = [frame]
-    if isinstance(frame, pl.LazyFrame):
-        needed = dict.fromkeys(name for each in requests for name in each.needed_columns)
-        parts = [frame.select(*needed)]
-        if consecutive:
-            parts = read_whole_queries(parts[0], first.query)
-    for part in parts:
-        rows = replace(first, computed=computed).add_computed_columns(part)
-        yield Groups.of(rows, first.ranking_keys, columns)
-
-
 def _find_long_runs(keys: pl.DataFrame) -> Integers | None:
     """Return the rows at which runs begin, or None if runs are short and keys are not sorted.
 
@@ -219,7 +200,7 @@ def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl
     """Yield batches that end where a query ends.
 
     The rows of a query must be consecutive. This function does not notice a query whose rows are in
-    two batches, so the caller checks the result with `check_queries_are_together`.
+    two batches, so the caller must check the result.
     """
     held = [frame.head(0).collect()]
     for batch in read_batches(frame):
@@ -229,23 +210,6 @@ def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl
             held = []
         held.append(batch.slice(start))
     yield pl.concat(held)
-
-
-def check_queries_are_together(values: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise if the rows of a query were apart, so that it has several rows of values."""
-    # Counting the values of one column takes much less memory than comparing whole keys.
-    varying = [key for key in keys if values.get_column(key).n_unique() > 1]
-    if values.height <= 1 or (varying and values.select(varying).n_unique() == values.height):
-        return
-    scattered = values.select(keys).filter(pl.struct(keys).is_duplicated())
-    if scattered.height:
-        scattered = scattered.unique(maintain_order=True)
-        msg = (
-            "`consecutive` and `set_sorted` need rows of each query that are consecutive, got "
-            f"{scattered.height} of {values.select(keys).n_unique()} queries in several places: "
-            f"{first_few(scattered.rows())}\n\nHint: leave them out, or sort the rows by query"
-        )
-        raise ValueError(msg)
 
 
 ReadParts: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
