@@ -390,8 +390,7 @@ class Graded:
         ----------
         control_points
             Pairs (score, relevance) that replace the points above and all other parameters: at
-            least two, with increasing scores and relevance from 0 to 1. Pass one list for all
-            queries, or a column or expression of lists, of which the first of a query counts.
+            least two, with increasing scores and relevance from 0 to 1.
         whisker
             Number, at least 0, that decides which scores are outliers: those that exceed the upper
             hinge by more than `whisker` times the distance between the hinges.

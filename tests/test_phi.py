@@ -394,61 +394,6 @@ def test_queries_do_not_mix_in_any_direction(queries, whisker):
         assert_close(frame.select(expr.over("query"))["score"].to_list(), want)
 
 
-# Control points of each query's own
-
-OWN = {1: [(0, 0), (4, 1)], 2: [(0, 1), (2, 0), (4, 0.5)], 3: None}
-
-
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        pl.List(pl.List(pl.Float64)),
-        pl.List(pl.Array(pl.Float64, 2)),
-        pl.List(pl.Struct({"score": pl.Float64, "relevance": pl.Float64})),
-    ],
-    ids=["lists", "arrays", "structs"],
-)
-@ENGINES
-def test_control_points_of_a_column_differ_by_query(dtype, engine):
-    def pairs(points):
-        if points is None or not isinstance(dtype.inner, pl.Struct):
-            return points
-        return [{"score": x, "relevance": y} for x, y in points]
-
-    keys = [1, 2, 3, 1, 2]
-    frame = pl.DataFrame(
-        {"query": keys, "s": [1.0, 1, 1, 9, 3], "p": [pairs(OWN[key]) for key in keys]},
-        schema_overrides={"p": dtype},
-    )
-    expr = pl.col("s").graded.phi_relevance("p").over("query")
-    if engine == "eager":
-        found = frame.with_columns(expr)
-    else:
-        found = frame.lazy().with_columns(expr).collect(engine=engine)
-    of_2 = PchipInterpolator([0, 2, 4], [1, 0, 0.5])([1, 3]).tolist()
-    assert_close(found["s"].to_list(), [0.25, of_2[0], None, 1, of_2[1]])
-    points = phi_control_points(frame, "s", query="query", control_points="p")
-    assert points.rows() == [(key, *point) for key in (1, 2) for point in OWN[key]]
-    curve = phi_curve(frame, "s", query="query", points=3, control_points=pl.col("p"))
-    assert curve["query"].to_list() == [1] * 3 + [2] * 3
-    assert_close(curve["relevance"].to_list()[:3], [0.25, 1, 1])
-
-
-@pytest.mark.parametrize(
-    ("points", "error", "sentence"),
-    [
-        ([[(0, 0), (1, 1)], [(1, 0), (1, 1)]], ValueError, "got others in 1 of 2 queries"),
-        ([[(0, 0)], [(0, 0), (1, 2)]], ValueError, "got others in 2 of 2 queries"),
-        ([[1.0, 2.0], [1.0, 2.0]], TypeError, "got lists of Float64"),
-        ([1.0, 2.0], TypeError, "lists of pairs, got Float64"),
-    ],
-)
-def test_control_points_of_a_column_are_checked_when_the_query_runs(points, error, sentence):
-    frame = pl.DataFrame({"query": [1, 2], "s": [1.0, 2.0], "p": points})
-    with pytest.raises(error, match=f"control points 'p' must be .*{sentence}"):
-        frame.select(phi_relevance(pl.col("s"), "p").over("query"))
-
-
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [

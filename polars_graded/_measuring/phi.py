@@ -8,7 +8,6 @@ piecewise cubic Hermite interpolating polynomial (PCHIP).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -17,7 +16,6 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
-    check_column,
     check_column_names,
     check_columns,
     check_increasing,
@@ -30,7 +28,6 @@ from polars_graded._measuring.kernels.phi import (
     interpolate,
     make_box_plot_points,
     make_equal_steps,
-    read_own_points,
     repeat_points,
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
@@ -40,10 +37,10 @@ from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtyp
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 
-ControlPoints: TypeAlias = "Sequence[tuple[float, float]] | str | pl.Expr"
-PAIR_LENGTH = 2
-"""Length of a control point, which is a score and its relevance."""
+ControlPoints: TypeAlias = "Sequence[tuple[float, float]]"
 Direction: TypeAlias = Literal["high", "low", "both"]
+PointFunction: TypeAlias = Callable[[Ragged], Points]
+"""Function that returns the control points of queries, given their ascending scores."""
 
 
 def phi_relevance(
@@ -56,11 +53,11 @@ def phi_relevance(
     undefined: float | None = None,
 ) -> pl.Expr:
     """Return φ of every score of a query; see `Graded.phi_relevance`."""
-    source = _PointSource.of(control_points, whisker, floor, direction)
-    compute = partial(_compute_relevance, source=source, undefined=undefined)
+    points_of = _choose_points(control_points, whisker, floor, direction)
+    compute = partial(_compute_relevance, points_of=points_of, undefined=undefined)
     rule = f"score {expr.meta.output_name(raise_if_undetermined=False)!r} must be a number"
     lists = pl.map_batches(
-        [expr.implode(), *source.implode_points()],
+        [expr.implode()],
         compute,
         is_elementwise=True,
         return_dtype=plan_dtype(pl.List(pl.Float64()), [(expr, rule, NUMERIC_TYPES)]),
@@ -123,8 +120,8 @@ def phi_control_points(
     │ 100.0      ┆ 1.0       │
     └────────────┴───────────┘
     """
-    source = _PointSource.of(control_points, whisker, floor, direction)
-    return _tabulate(frame, score, query, source, source.points_of)
+    points_of = _choose_points(control_points, whisker, floor, direction)
+    return _tabulate(frame, score, query, points_of)
 
 
 @checks_call
@@ -177,33 +174,32 @@ def phi_curve(
     └────────────┴───────────┘
     """
     n_points = check_whole_number("points", points, at_least=2)
-    source = _PointSource.of(control_points, whisker, floor, direction)
+    points_of = _choose_points(control_points, whisker, floor, direction)
 
-    def compute(ascending: Ragged, *own: Ragged) -> Points:
-        control = source.points_of(ascending, *own)
+    def compute(ascending: Ragged) -> Points:
+        control = points_of(ascending)
         is_defined = np.repeat(control.scores.lengths > 0, ascending.lengths)
         scores = make_equal_steps(ascending.keep(is_defined), n_points)
         return Points(scores, interpolate(control, scores))
 
-    return _tabulate(frame, score, query, source, compute)
+    return _tabulate(frame, score, query, compute)
 
 
 # Conversion of expressions and frames to lists of scores, and back.
 
 
 def _compute_relevance(
-    columns: Sequence[pl.Series], source: _PointSource, undefined: float | None
+    columns: Sequence[pl.Series], points_of: PointFunction, undefined: float | None
 ) -> pl.Series:
     """Return φ of every score, one list per query.
 
     If the score is null, the value is null. If φ is undefined, the value is the argument
     `undefined`, where None means null.
     """
-    scores, *points = columns
-    lists = [_read_scores(scores), *map(Lists.of, source.read_points(points))]
+    [column] = columns
 
-    def compute(scores: Ragged, *own: Ragged) -> Floats:
-        points = source.points_of(scores.sort_ascending(), *own)
+    def compute(scores: Ragged) -> Floats:
+        points = points_of(scores.sort_ascending())
         relevance = np.full_like(scores.values, np.nan)
         is_score = ~np.isnan(scores.values)
         is_defined = np.repeat(points.scores.lengths > 0, scores.lengths)
@@ -212,8 +208,8 @@ def _compute_relevance(
             relevance[is_score & ~is_defined] = undefined
         return relevance
 
-    relevance = np.concatenate(run_in_chunks(lists, compute))
-    return make_list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
+    relevance = np.concatenate(run_in_chunks([_read_scores(column)], compute))
+    return make_list_column(pl.Series(relevance, nan_to_null=True), column.list.len())
 
 
 def _read_scores(column: pl.Series) -> Lists:
@@ -235,8 +231,7 @@ def _tabulate(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
     query: str | Sequence[str] | None,
-    source: _PointSource,
-    compute: Callable[..., Points],
+    compute: PointFunction,
 ) -> pl.DataFrame:
     """Return the points that `compute` returns per query, one row per point."""
     keys = [] if query is None else check_column_names("query", query)
@@ -248,16 +243,13 @@ def _tabulate(
     if "relevance" in columns:
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)
-    imploded = [pl.col(score).implode().alias("scores")]
-    imploded += [points.alias("points") for points in source.implode_points()]
-    struct = pl.struct(imploded).alias(score)
+    rows = frame.lazy()
     if keys:
-        queries = frame.lazy().group_by(keys, maintain_order=True).agg(struct).collect()
+        queries = rows.group_by(keys, maintain_order=True).agg(score).collect()
     else:
-        queries = frame.lazy().select(struct).collect()
-    scores, *points = queries.get_column(score).struct.unnest().get_columns()
-    lists = [_read_scores(scores.alias(score)), *map(Lists.of, source.read_points(points))]
-    chunks = run_in_chunks(lists, lambda scores, *own: compute(scores.sort_ascending(), *own))
+        queries = rows.select(pl.col(score).implode()).collect()
+    lists = _read_scores(queries.get_column(score))
+    chunks = run_in_chunks([lists], lambda scores: compute(scores.sort_ascending()))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(
@@ -272,87 +264,20 @@ def _tabulate(
 # Control points.
 
 
-@dataclass(frozen=True)
-class _PointSource:
-    """Source of control points: a column, fixed points, or a box plot."""
-
-    points_of: Callable[..., Points]
-    """Function that returns the control points. Its first argument is the ascending scores. If the
-    points are in a column, two more arguments are the scores and the relevance of these points."""
-    column: pl.Expr | None = None
-    """Column of control points, if there is one."""
-
-    @classmethod
-    def of(
-        cls,
-        control_points: ControlPoints | None,
-        whisker: float,
-        floor: float | None,
-        direction: Direction,
-    ) -> _PointSource:
-        """Return the source of control points for arguments of `phi_relevance`."""
-        factor = check_number("whisker", whisker, at_least=0)
-        lowest = None if floor is None else check_number("floor", floor)
-        check_choice("direction", direction, get_args(Direction))
-        if lowest is not None and direction != "high":
-            msg = f"`floor` is for direction 'high' only, got direction {direction!r}"
-            raise ValueError(msg)
-        if control_points is None:
-            box = partial(make_box_plot_points, whisker=factor, floor=lowest, direction=direction)
-            return cls(box)
-        if isinstance(control_points, str | pl.Expr):
-            return cls(read_own_points, check_column("control_points", control_points))
-        scores, relevance = _check_control_points(control_points)
-        return cls(partial(repeat_points, scores=scores, relevance=relevance))
-
-    def implode_points(self) -> list[pl.Expr]:
-        """Return the expression of control points, if any, in a list."""
-        return [] if self.column is None else [self.column.head(1).implode()]
-
-    def read_points(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
-        """Return the scores and the relevance of the control points in the column."""
-        return [] if self.column is None else _check_own_points(columns[0])
-
-
-def _check_own_points(column: pl.Series) -> list[pl.Series]:
-    """Return the scores and the relevance of each query's points, checked."""
-    points = column.explode(empty_as_null=True)
-    inner = getattr(points.dtype, "inner", None)
-    if not isinstance(points.dtype, pl.List | pl.Array) or inner is None:
-        msg = f"control points {column.name!r} must be lists of pairs, got {points.dtype}"
-        raise TypeError(msg)
-    pairs = pl.DataFrame({"pair": points.cast(pl.List(inner))})
-    pair = pl.element()
-    if isinstance(inner, pl.Struct) and len(inner.fields) == PAIR_LENGTH:
-        parts = [pair.struct.field(field.name) for field in inner.fields]
-    elif isinstance(inner, pl.List):
-        parts = [pair.list.get(index, null_on_oob=True) for index in range(PAIR_LENGTH)]
-    elif isinstance(inner, pl.Array) and inner.size == PAIR_LENGTH:
-        parts = [pair.arr.get(index) for index in range(PAIR_LENGTH)]
-    else:
-        msg = f"control points {column.name!r} must be lists of pairs, got lists of {inner}"
-        raise TypeError(msg)
-    scores, relevance = pairs.select(
-        pl.col("pair").list.eval(part.cast(pl.Float64)).alias(name)
-        for name, part in zip(("score", "relevance"), parts, strict=True)
-    ).get_columns()
-    are_increasing = scores.list.eval(pl.element().diff().drop_nulls() > 0).list.all()
-    are_finite = scores.list.eval(pl.element().is_finite().fill_null(value=False)).list.all()
-    is_share = pl.element().is_between(0, 1).fill_null(value=False)
-    is_usable = (
-        (scores.list.len() > 1)
-        & are_increasing
-        & are_finite
-        & relevance.list.eval(is_share).list.all()
-    ).fill_null(value=True)
-    if not is_usable.all():
-        msg = (
-            f"control points {column.name!r} must be at least two pairs (score, relevance) with "
-            f"increasing scores and a relevance from 0 to 1, got others in {(~is_usable).sum()} of "
-            f"{len(is_usable)} queries"
-        )
+def _choose_points(
+    control_points: ControlPoints | None, whisker: float, floor: float | None, direction: Direction
+) -> PointFunction:
+    """Return the function that computes control points for arguments of `phi_relevance`."""
+    factor = check_number("whisker", whisker, at_least=0)
+    lowest = None if floor is None else check_number("floor", floor)
+    check_choice("direction", direction, get_args(Direction))
+    if lowest is not None and direction != "high":
+        msg = f"`floor` is for direction 'high' only, got direction {direction!r}"
         raise ValueError(msg)
-    return [scores, relevance]
+    if control_points is None:
+        return partial(make_box_plot_points, whisker=factor, floor=lowest, direction=direction)
+    scores, relevance = _check_control_points(control_points)
+    return partial(repeat_points, scores=scores, relevance=relevance)
 
 
 def _check_control_points(control_points: Any) -> tuple[Floats, Floats]:

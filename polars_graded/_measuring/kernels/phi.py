@@ -44,11 +44,6 @@ def repeat_points(ascending: Ragged, scores: Floats, relevance: Floats) -> Point
     )
 
 
-def read_own_points(_ascending: Ragged, scores: Ragged, relevance: Ragged) -> Points:
-    """Return control points that were read from a column, one list per query."""
-    return Points(scores, relevance.values)
-
-
 def make_box_plot_points(
     ascending: Ragged, whisker: float, floor: float | None, direction: str
 ) -> Points:
