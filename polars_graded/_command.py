@@ -26,7 +26,14 @@ import polars.selectors as cs
 from cyclopts import App, CycloptsError, Group, Parameter
 
 import polars_graded as pg
-from polars_graded._checks import MAX_SHOWN_VALUES, check_columns, first_few, format_on_one_line
+from polars_graded._checks import (
+    MAX_SHOWN_VALUES,
+    check_choice,
+    check_columns,
+    first_few,
+    format_on_one_line,
+)
+from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import find_document_column
 from polars_graded._measuring.measures import Measure
 from polars_graded._writing import check_writable, write_atomically
@@ -75,6 +82,12 @@ Measures = Annotated[list[str], Parameter(consume_multiple=True, show_default=" 
 Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consume_multiple=True)]
 """Type of the option for files to write, whose suffixes decide what they contain."""
 
+HELP_OF_COLUMNS = (
+    "The columns that measures need, by other names if necessary, as in known=seen. With --qrels, "
+    "subtopics are the second field of its lines. There are "
+    + "; ".join(f"{name}, {each.meaning}" for name, each in DOCUMENT_INPUTS.items())
+    + "."
+)
 
 # Options
 
@@ -157,6 +170,11 @@ class Rankings:
         return {"run": self.files or []}
 
     @property
+    def inputs(self) -> dict[str, str]:
+        """Return the columns that measures need, by keywords of `evaluate`."""
+        return {}
+
+    @property
     def have_columns(self) -> bool:
         """Return whether the first file is a table of rows."""
         return _find_suffix((self.files or [Path()])[0]) in (*SEPARATORS, ".parquet")
@@ -164,6 +182,7 @@ class Rankings:
     def read(self, function: Callable[..., Any]) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, and the keywords that describe them to a public function."""
         passed = {name: value for name, value in vars(self).items() if value is not None}
+        passed |= self.inputs
         for name in {"undefined_as", "doc"} & {*passed}:
             passed[name] = None if passed[name] in ("none", "None") else passed[name]
         if self.by:
@@ -273,7 +292,7 @@ class JudgedRankings(Rankings):
         else:
             runs, keywords = self.read_runs()
             runs, query, doc, strategy = runs.drop("rank"), "query", "doc", "strategy"
-        has_subtopics = vars(self).get("subtopics") is not None
+        has_subtopics = "subtopics" in self.inputs
         judgments = {}
         for name, file in parse_names(self.qrels).items():
             read = partial(pg.read_qrels, subtopics=has_subtopics)
@@ -312,17 +331,13 @@ class MeasuredRankings(JudgedRankings):
     for roc_auc and pairwise_accuracy. With none, means leave the query out."""
     condensed: bool | None = None
     """Drop unjudged documents from the rankings."""
-    known: str | None = None
-    """The column that is true for documents that the user knew, for coverage_ratio and others."""
-    subtopics: str | None = None
-    """The column of subtopics, for measures of diversity. With --qrels, pass subtopics: they are
-    the second field of each line of the judgments."""
-    popularity: str | None = None
-    """The column of the popularity of documents, for popularity and novelty."""
-    features: str | None = None
-    """The column of vectors or categories, for diversity."""
-    reference: str | None = None
-    """The column of the ranks of a reference, or true for expected documents, for serendipity."""
+    columns: Annotated[Texts, Parameter(consume_multiple=True, help=HELP_OF_COLUMNS)] = None
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Return the columns that measures need, by keywords of `evaluate`."""
+        columns = parse_names(self.columns or ())
+        return {check_choice("columns", name, DOCUMENT_INPUTS): columns[name] for name in columns}
 
 
 def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:
@@ -581,6 +596,8 @@ def write_message(
         return bool(PYTHON_CODE.search(re.sub("'[^']*'", "''", rest)))
 
     names = {option[2:].replace("-", "_"): option for option in options}
+    if "--columns" in options:
+        names |= {name: f"--columns {name}" for name in DOCUMENT_INPUTS}
     sources = {} if rankings is None else rankings.sources
     names |= {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
     names |= {"frame": names.get("run", "the rankings"), "per_query": "the evaluation"}

@@ -629,7 +629,7 @@ def test_a_hint_about_grades_below_zero_is_an_option_that_works(command):
         assert_values("values.csv", pg.evaluate(judged, "judged@10", "ap", by="main", ties="doc"))
 
 
-OPTIONS_OF_MEASURES = {"--max-grade", "--condensed", "--known", "--subtopics", "--undefined-as"}
+OPTIONS_OF_MEASURES = {"--max-grade", "--condensed", "--columns", "--undefined-as"}
 
 
 @pytest.mark.parametrize(
@@ -645,6 +645,32 @@ def test_the_help_lists_only_options_that_the_subcommand_takes(subcommand, refus
     assert not listed & refused
     for option in refused:
         assert "Unknown option" in command(subcommand, "main.run", option, "1", status=2)[1]
+
+
+def test_columns_of_documents_are_named_by_one_option(command):
+    rows = pl.read_parquet("rows.parquet").with_columns(
+        seen=pl.col("query") % 2 == 0,
+        popularity=1 / (1 + pl.col("doc").cast(pl.String).str.len_bytes()),
+    )
+    rows.write_parquet("further.parquet")
+    measures = ("coverage_ratio", "novelty@5")
+    call = ("further.parquet", "--by", "main", "--ties", "doc", "--measure", *measures)
+    command("evaluate", *call, "--columns", "known=seen", "popularity", "-o", "values.csv")
+    columns = {"known": "seen", "popularity": "popularity"}
+    assert_values("values.csv", pg.evaluate(rows, *measures, by="main", ties="doc", **columns))
+    _, err = command("evaluate", *call, "--columns", "popularity", status=2)
+    assert "coverage_ratio needs --columns known, a column that is true for" in err
+    _, err = command("evaluate", *call, "--columns", "knwn=seen", status=2)
+    assert "got 'knwn'; did you mean 'known'?" in err
+    Path("diverse.txt").write_text(
+        "1 car d1 2\n1 cat d1 0\n1 cat d7 1\n2 map d2 1\n", encoding="utf-8"
+    )
+    Path("diverse.run").write_text(
+        "1 Q0 d1 1 2 a\n1 Q0 d7 2 1 a\n2 Q0 d3 1 1 a\n", encoding="utf-8"
+    )
+    call = ("diverse.run", "--qrels", "diverse.txt", "--columns", "subtopics")
+    out, _ = command("evaluate", *call, "--measure", "subtopic_recall@1")
+    assert column(out, "subtopic_recall@1") == [0.25]  # one of two subtopics of query 1, none of 2
 
 
 def test_a_table_of_weighted_means_says_so(command):
