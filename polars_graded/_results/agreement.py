@@ -158,13 +158,13 @@ def agreement(
     frame = frame.lazy().collect()
     grades = Grades.of(collect_grades(frame, grader_columns, query, doc), grader_columns)
     check_independence(frame, Keys(query), remedy=". Intervals may be too short")
-    places = range(len(grades.graders))
-    pairs = [*combinations(places, 2)]
+    n_graders = len(grades.graders)
+    pairs = [*combinations(range(n_graders), 2)]
     if trusted is not None:
         first = grades.graders.index(check_choice("trusted", trusted, grades.graders))
-        pairs = [(first, other) for other in places if other != first]
+        pairs = [(first, other) for other in range(n_graders) if other != first]
     rows = [row for i, j in pairs for row in grades.compare_pair(i, j, level)]
-    if len(places) > 2:  # noqa: PLR2004
+    if n_graders > 2:  # noqa: PLR2004
         rows += grades.compare_all(level)
     return make_table(rows)
 

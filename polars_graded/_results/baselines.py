@@ -91,8 +91,8 @@ def _pair_with_results(
     new_names, older_names = strategies.cast(rows.schema[name]), order_strategies(older[name])
     _check_same_names(new_names, older_names)
     is_only = len(older_names) == 1
-    places = [0 if is_only else find_index(older_names, each) for each in new_names]
-    baselines = older_names[places].alias("baseline")
+    indices = [0 if is_only else find_index(older_names, each) for each in new_names]
+    baselines = older_names[indices].alias("baseline")
     older = older.filter(pl.col(name).is_in(baselines.implode()))
     conditions = compare_conditions(rows, older, results)
     queries = compare_coverage(rows, older, keys.queries)

@@ -156,8 +156,8 @@ def _measure_shares(counts: Integers) -> dict[str, float | None]:
         return dict.fromkeys(("catalogue_coverage", "gini_index", "entropy"))
     p = counts[counts > 0] / total
     # Items that are not recommended have the lowest numbers j, and add 0 to the sum.
-    place = np.arange(n_items - len(p) + 1, n_items + 1)
-    gini = ((2 * place - n_items - 1) * np.sort(p)).sum() / max(n_items - 1, 1)
+    j = np.arange(n_items - len(p) + 1, n_items + 1)
+    gini = ((2 * j - n_items - 1) * np.sort(p)).sum() / max(n_items - 1, 1)
     return {
         "catalogue_coverage": len(p) / n_items,
         "gini_index": float(gini) if n_items > 1 else None,

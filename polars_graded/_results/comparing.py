@@ -30,8 +30,8 @@ from polars_graded._results.measure_values import (
     compute_mean_intervals,
     compute_weighted_medians,
     divide,
-    find_places,
     name_pairs,
+    rank_densely,
 )
 from polars_graded._results.results import (
     ALL_QUERIES,
@@ -431,7 +431,7 @@ def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
         difference=difference,
         winner=results.strategies.gather(winner),
     )
-    return table.sort(find_places(table["difference"]), descending=True, maintain_order=True)
+    return table.sort(rank_densely(table["difference"]), descending=True, maintain_order=True)
 
 
 # From arrays to a frame
@@ -658,11 +658,13 @@ def compute_interactions(
         else:
             f, df, p = _compute_welch(effective, mean, std * np.sqrt(effective / n))
         means = mean if by_segment else np.full((1, len(a)), np.nan)
+        counts = count_units(results.get_matrix(measure))
+        if "clusters" in counts:
+            counts["clusters"] = 0 if clusters is None else len(clusters)
         statistics = {
             "segments": len(by_segment),
             "queries": sum(pairs.n for pairs in by_segment),
-            "clusters": None if clusters is None else len(clusters),
-            EFFECTIVE: count_units(results.get_matrix(measure)).get(EFFECTIVE),
+            **counts,
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
             "f": f,
@@ -670,9 +672,7 @@ def compute_interactions(
             "p_value": p,
             "p_corrected": correct_p_values(correction, p),
         }
-        # Columns of counts are left out without clusters or weights.
-        computed = {name: values for name, values in statistics.items() if values is not None}
-        tables.append(make_measure_table(measure, pair_columns, ALL_QUERIES, computed))
+        tables.append(make_measure_table(measure, pair_columns, ALL_QUERIES, statistics))
     return pl.concat(tables)
 
 
@@ -695,11 +695,11 @@ def _compute_hotelling(
     k, n_pairs = mean.shape
     # Each cluster adds its share to the error of the mean difference of each segment.
     contributions = np.zeros((n_pairs, k, len(clusters)))
-    for place, pairs in enumerate(by_segment):
+    for j, pairs in enumerate(by_segment):
         own_clusters = np.searchsorted(clusters, _list_clusters([pairs]))
         for part in pairs.split(pairs.n):
-            deviations = pairs.compute_differences(part) - mean[place, part, np.newaxis]
-            contributions[part, place, own_clusters] = pairs.matrix.linearise(deviations)
+            deviations = pairs.compute_differences(part) - mean[j, part, np.newaxis]
+            contributions[part, j, own_clusters] = pairs.matrix.linearise(deviations)
     # All segments are compared with the first one, in units of the smallest standard deviation.
     unit = np.where(std.min(axis=0) > 0, std.min(axis=0), np.nan)
     effects = (mean[1:] - mean[0]).T / unit[:, np.newaxis]
@@ -881,7 +881,7 @@ def _rank_segment(
     best = means["best"][0]
     check_has_best(means["measure"][0], best, "rank strategies")
     # Means that differ only by rounding errors share a rank.
-    rank = find_places(means["mean"]).rank("min", descending=best == "highest")
+    rank = rank_densely(means["mean"]).rank("min", descending=best == "highest")
     ranks = rank.fill_null(0).to_numpy()
     is_apart = _fill_square(means.height, comparison.select(is_significant(level)).to_series())
     is_untested = _fill_square(means.height, comparison["p_corrected"].is_null())

@@ -175,4 +175,4 @@ def find_undefeated(
         for pair in findings
         if pair["significant"]
     }
-    return [place for place in range(n_strategies) if place not in defeated]
+    return [index for index in range(n_strategies) if index not in defeated]

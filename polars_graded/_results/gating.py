@@ -261,11 +261,11 @@ def _compute_verdicts(
     # If one side of a pair lacks a query, the missing value is replaced by the least favourable
     # value. The pair passes only if it also passes with these values.
     is_overturned = np.zeros(len(pairs), bool)
-    for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
+    for index in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
         *_, [verdict_with_worst] = decide_pairs(
-            _fill_with_worst(pairs, with_missing, place, limits.maximum), limits
+            _fill_with_worst(pairs, with_missing, index, limits.maximum), limits
         )
-        is_overturned[place] = verdict_with_worst not in PASSING_VERDICTS
+        is_overturned[index] = verdict_with_worst not in PASSING_VERDICTS
     verdict[is_overturned] = "undecided"
     means, baseline_means = pairs.means
     counts: dict[str, Any] = {}
@@ -314,14 +314,14 @@ def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
 
 
 def _fill_with_worst(
-    pairs: Pairs, with_missing: MeasureMatrix, place: int, maximum: float | None
+    pairs: Pairs, with_missing: MeasureMatrix, index: int, maximum: float | None
 ) -> Pairs:
-    """Return a pair whose missing values are filled unfavourably.
+    """Return the pair at an index, whose missing values are filled unfavourably.
 
     Missing values of the strategy become the worst value, and those of the baseline the best.
     Queries that both sides lack are left out.
     """
-    values = with_missing.values[[pairs.a[place], pairs.b[place]]]
+    values = with_missing.values[[pairs.a[index], pairs.b[index]]]
     has_value = ~np.isnan(values)
     has_either = has_value.any(axis=0)
     value_range = (

@@ -12,14 +12,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
-from polars.exceptions import ColumnNotFoundError
 
 from polars_graded._checks import (
     HINT,
     check_column_name,
     check_column_names,
     check_columns,
-    describe_missing_column,
     first_few,
     hint_at_maker,
 )
@@ -122,9 +120,8 @@ class PassedKeys:
            order of columns does not show which column is meant.
         """
         schema, segments = rows.schema, list_columns(self.segments)
-        defaults = {name: name for name in ("strategy", "query") if name in schema}
-        strategy = self.strategy or defaults.get("strategy")
-        query = self.query or defaults.get("query")
+        strategy = self.strategy or ("strategy" if "strategy" in schema else None)
+        query = self.query or ("query" if "query" in schema else None)
         if query is None and {*COLUMNS_OF_MEANS} <= {*schema}:
             msg = (
                 "`per_query` must have one row per strategy and query, got a table of means"
@@ -209,19 +206,15 @@ def check_keys(schema: pl.Schema, keys: Keys, requested: Collection[str] = ()) -
     segments = [name for name in keys.segments if name not in common]
     key_columns = [keys.strategy, *keys.queries, *segments]
     check_named_once([*key_columns, *requested])
-    by_argument: dict[str | None, Collection[str]] = {
-        "strategy": [keys.strategy],
-        "query": keys.queries,
-        "segments": segments,
-        "cluster": list_columns(keys.cluster),
-        "weights": list_columns(keys.weights),
-        None: requested,
-    }
-    columns = ((argument, name) for argument, names in by_argument.items() for name in names)
-    for argument, name in columns:
-        if name not in schema:
-            raise ColumnNotFoundError(describe_missing_column("per_query", name, schema, argument))
-        check_column_name(argument or "measures", name)
+    for argument, names in (
+        ("strategy", [keys.strategy]),
+        ("query", keys.queries),
+        ("segments", segments),
+        ("cluster", list_columns(keys.cluster)),
+        ("weights", list_columns(keys.weights)),
+        (None, requested),
+    ):
+        check_columns("per_query", names, schema, argument=argument)
     for name in (*key_columns, *list_columns(keys.grader)):
         is_struct = name in keys.identity and isinstance(schema[name], pl.Struct)
         if not is_struct and (schema[name].is_nested() or schema[name] == pl.Object):
@@ -236,10 +229,10 @@ def list_columns(columns: Columns | None) -> list[str]:
     return [] if columns is None else [columns] if isinstance(columns, str) else [*columns]
 
 
-def collect_column_names(*given: Any) -> set[str]:
+def collect_column_names(*arguments: Any) -> set[str]:
     """Return all column names from single names, lists and mappings."""
     columns = set[str]()
-    for value in given:
+    for value in arguments:
         if isinstance(value, str):
             columns.add(value)
         elif isinstance(value, Iterable):
@@ -269,26 +262,26 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     and `WEIGHT` with `keys.weights`. It is sorted by segment and query. A query in two segments
     counts as two queries. The number of a cluster is the index of its first query.
     """
-    identity = rows.select(keys.one, *keys.segments)
-    query, *segments = identity.columns
-    units, clusters = identity, list_columns(keys.cluster)
+    columns, clusters = [keys.one, *map(pl.col, keys.segments)], list_columns(keys.cluster)
     if clusters:
-        units = units.with_columns(rows.select(pl.struct(clusters).alias(CLUSTER)))
+        columns.append(pl.struct(clusters).alias(CLUSTER))
     if keys.weights is not None:
         if not rows.schema[keys.weights].is_numeric():
             msg = f"weights {keys.weights!r} must be numbers, got {rows.schema[keys.weights]}"
             raise TypeError(msg)
-        units = units.with_columns(rows[keys.weights].cast(pl.Float64).alias(WEIGHT))
-    units = units.unique().sort(*segments, query)
-    names_by_column = {CLUSTER: clusters, WEIGHT: list_columns(keys.weights)}
+        columns.append(pl.col(keys.weights).cast(pl.Float64).alias(WEIGHT))
+    units = rows.select(columns).unique()
+    query, *segments = identity = units.columns[: 1 + len(keys.segments)]
+    units = units.sort(*segments, query)
     for column in list_unit_columns(units):
-        distinct = units.select(*identity.columns, column).unique()
-        is_repeated = distinct.select(identity.columns).is_duplicated()
+        distinct = units.select(*identity, column).unique()
+        is_repeated = distinct.select(identity).is_duplicated()
         if is_repeated.any():
-            unclear = distinct.filter(is_repeated).to_series().unique().sort()
+            unclear = distinct.filter(is_repeated)[query].unique().sort()
+            names = clusters if column == CLUSTER else list_columns(keys.weights)
             msg = (
                 f"each query must have one {column.partition(' ')[0]}, got several in "
-                f"{', '.join(map(repr, names_by_column[column]))} for "
+                f"{', '.join(map(repr, names))} for "
                 f"{format_count(len(unclear), 'queries')}: {first_few(unclear.to_list())}\n\n"
                 "Hint: query=[...] distinguishes queries of several segments that have one name"
             )
@@ -296,8 +289,10 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     if clusters:
         is_null = pl.all_horizontal(pl.col(CLUSTER).struct.field(clusters).is_null())
         if n_nulls := units.filter(is_null).height:
-            names, count = ", ".join(map(repr, clusters)), format_count(n_nulls, "queries")
-            msg = f"cluster {names} must not be null, got null for {count}"
+            msg = (
+                f"cluster {', '.join(map(repr, clusters))} must not be null, got null for "
+                f"{format_count(n_nulls, 'queries')}"
+            )
             raise ValueError(msg)
     if keys.weights is not None:
         units = _select_weighted(units, keys.weights)

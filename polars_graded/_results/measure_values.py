@@ -220,9 +220,8 @@ class MeasureMatrix:
 
         Means that are equal up to rounding share a number. Without queries, all numbers are NaN.
         """
-        means = pl.Series(self.means)
-        places: Floats = find_places(means).to_numpy() * self.sign
-        return places
+        order: Floats = rank_densely(pl.Series(self.means)).to_numpy() * self.sign
+        return order
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return a tolerance per query, with one row per pair of strategies.
@@ -391,14 +390,14 @@ def average_points(
     averages = np.full((3, len(points)), np.nan)
     # Rows with values for the same queries are averaged together.
     is_known, groups = ~np.isnan(points), dict[bytes, list[int]]()
-    for place, mask in enumerate(is_known):
-        groups.setdefault(mask.tobytes(), []).append(place)
-    for places in groups.values():
-        matrix = make_matrix(points[places], rows).select(np.flatnonzero(is_known[places[0]]))
+    for index, mask in enumerate(is_known):
+        groups.setdefault(mask.tobytes(), []).append(index)
+    for indices in groups.values():
+        matrix = make_matrix(points[indices], rows).select(np.flatnonzero(is_known[indices[0]]))
         if confidence is not None:
-            averages[:, places] = compute_mean_intervals(matrix, confidence)
+            averages[:, indices] = compute_mean_intervals(matrix, confidence)
         elif matrix.n:
-            averages[0, places] = matrix.means
+            averages[0, indices] = matrix.means
     mean, low, high = averages
     return mean, low, high
 
@@ -595,10 +594,10 @@ def check_has_best(column: str, best: Best | None, why: str) -> None:
         raise ValueError(msg)
 
 
-def find_places(numbers: pl.Series) -> pl.Series:
-    """Return the place of each number in ascending order, from 0.
+def rank_densely(numbers: pl.Series) -> pl.Series:
+    """Return the dense rank of each number in ascending order, from 0.
 
-    Numbers that differ only by rounding errors share a place. A null has none.
+    Numbers that differ only by rounding errors share a rank. A null has none.
     """
     values = numbers.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     order = np.argsort(values)  # NaN is last
@@ -606,10 +605,10 @@ def find_places(numbers: pl.Series) -> pl.Series:
     magnitudes = np.abs(ascending)
     floor = min(1.0, float(np.nanmax(magnitudes, initial=0)))
     scale = np.maximum(np.maximum(magnitudes[1:], magnitudes[:-1]), floor)
-    places = np.empty(len(values))
-    places[order] = np.append(0, np.cumsum(np.diff(ascending) > ROUNDING * scale))[: len(values)]
-    places[np.isnan(values)] = np.nan
-    return pl.Series(numbers.name, places).fill_nan(None)
+    ranks = np.empty(len(values))
+    ranks[order] = np.append(0, np.cumsum(np.diff(ascending) > ROUNDING * scale))[: len(values)]
+    ranks[np.isnan(values)] = np.nan
+    return pl.Series(numbers.name, ranks).fill_nan(None)
 
 
 def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
@@ -617,6 +616,6 @@ def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
 
     The list is empty if neither the highest nor the lowest mean is best.
     """
-    places = find_places(means)
-    top = {"highest": places.max(), "lowest": places.min()}.get(which or "none")
-    return [] if top is None else (places == top).fill_null(value=False).arg_true().to_list()
+    ranks = rank_densely(means)
+    top = {"highest": ranks.max(), "lowest": ranks.min()}.get(which or "none")
+    return [] if top is None else (ranks == top).fill_null(value=False).arg_true().to_list()

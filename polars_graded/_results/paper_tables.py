@@ -136,12 +136,12 @@ def paper_table(
     writer, head = WRITERS[format], [strategy]
     lines = [[*([letters[name]] if letters else []), writer.plain(str(name))] for name in names]
     for part, table in means.group_by(part_columns, maintain_order=True):
-        best_places = find_best_places(table["mean"], check_best(str(part[0]), table["best"][0]))
+        best_indices = find_best_places(table["mean"], check_best(str(part[0]), table["best"][0]))
         head.append(", ".join(map(str, part)))
-        for place, (name, mean) in enumerate(table.select(strategy, "mean").rows()):
+        for index, (name, mean) in enumerate(table.select(strategy, "mean").rows()):
             text = "–" if mean is None else f"{mean:.{digits}f}"
             signs = "".join(sorted(superscripts[(*part, name)]))
-            lines[place].append(writer.write_cell(text, signs, best=place in best_places))
+            lines[index].append(writer.write_cell(text, signs, best=index in best_indices))
     caption_text = _write_caption(means, comparison, options, baseline) if caption else ""
     return "\n".join(writer.write([*map(writer.plain, head)], lines, caption_text))
 

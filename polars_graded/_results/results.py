@@ -350,7 +350,9 @@ class Results:
         A query is left out if a strategy has no value for the query.
         """
         matrix, is_complete = self._read_values(measure)
-        return [(key, matrix.select(places[is_complete[places]])) for key, places in self.segments]
+        return [
+            (key, matrix.select(indices[is_complete[indices]])) for key, indices in self.segments
+        ]
 
     def list_matrices(self) -> Iterator[MeasureMatrix]:
         """Yield the values of each measure; raise if there are too few strategies or queries."""

@@ -401,8 +401,8 @@ class Resamples:
         """
         counts = self.count_rejecting(levels)
         result = np.full(len(levels), np.inf)
-        places = np.flatnonzero(counts >= 0)
-        result[places] = largest[places, counts[places]]
+        indices = np.flatnonzero(counts >= 0)
+        result[indices] = largest[indices, counts[indices]]
         return result
 
 

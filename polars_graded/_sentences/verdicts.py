@@ -192,8 +192,8 @@ def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
     if others > 0:
         shown.append(format_count(others, "others"))
     sentence = shown[:1]
-    for place, each in enumerate(shown[1:], start=2):
-        sentence += [" and " if place == len(shown) else ", ", each]
+    for number, each in enumerate(shown[1:], start=2):
+        sentence += [" and " if number == len(shown) else ", ", each]
     return sentence
 
 
