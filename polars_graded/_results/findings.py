@@ -130,11 +130,15 @@ def describe_test(
     `n_pairs` is the number of pairs of each measure.
     `single` is the unit of results that cannot be tested, since there is only one: "query".
     """
+    is_simultaneous, has_several = TESTS[test].simultaneous, n_pairs > 1
+    words = "none" if is_simultaneous else CORRECTIONS[correction].words
+    if not has_several:
+        words = "none" if correction == "none" else "none, since there is one pair"
     return Tested(
         test=TESTS[test].words,
-        correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
-        is_corrected=correction != "none",
-        is_joint=TESTS[test].simultaneous or CORRECTIONS[correction].is_joint,
+        correction=words,
+        is_corrected=correction != "none" and has_several,
+        is_joint=has_several and (is_simultaneous or CORRECTIONS[correction].is_joint),
         baseline=baseline_index,
         pairs=n_pairs,
         single=single,

@@ -58,8 +58,9 @@ class Tested(NamedTuple):
     correction: str
     """Correction in words. "none" if the test itself accounts for the number of pairs."""
     is_corrected: bool
+    """True if p values are corrected for the number of pairs; False for one pair."""
     is_joint: bool
-    """True if all intervals hold simultaneously with the stated confidence."""
+    """True if the intervals of several pairs hold simultaneously with the stated confidence."""
     baseline: int | None
     """Index of the strategy that all others are compared with; None if every pair is compared."""
     pairs: int
@@ -70,29 +71,17 @@ class Tested(NamedTuple):
     @property
     def p(self) -> str:
         """Return "corrected p", or "p" if there is no correction."""
-        return "corrected p" if self.is_corrected and self.pairs > 1 else "p"
-
-    @property
-    def correction_in_words(self) -> str:
-        """Return the correction in words; "none" for a single pair."""
-        return self.correction if self.pairs > 1 else "none"
-
-    @property
-    def covers_several(self) -> bool:
-        """Return whether the intervals hold for several pairs together."""
-        return self.is_joint and self.pairs > 1
+        return "corrected p" if self.is_corrected else "p"
 
     def settings(self, strategies: Sequence[str]) -> dict[str, str]:
         """Return the settings of the comparison as names and texts."""
-        is_single_pair = self.is_corrected and self.pairs == 1
-        correction = "none, since there is one pair" if is_single_pair else self.correction_in_words
         baseline = None if self.baseline is None else strategies[self.baseline]
         compared = {"Compared": "every pair" if baseline is None else f"all with {baseline}"}
         if self.single is not None:
             return compared | {"Test": f"none, since {write_untested(self.single)}"}
         return compared | {
             "Test": self.test,
-            "Correction": correction,
+            "Correction": self.correction,
             "Level": f"p ≤ {MAX_P:g}; intervals of {format_percent(1 - MAX_P)} confidence",
         }
 
@@ -125,18 +114,17 @@ def compare_with_baseline(
     if worse and not better:
         (better, up), (worse, down) = (worse, down), (better, up)
     which = format_part(better, counts.n_tested, f"tested {things}" if untested else things)
-    side = down.split()[0]
-    if things != "strategies":
-        others = {side: worse, "undecided": undecided, "equal": equal, "not tested": untested}
-        rest = "".join(f", {words} in {n:,}" for words, n in others.items() if n)
-        return [f"{capitalise(up)} ", baseline, f" in {which}{rest}"]
     others = {
-        side: worse,
+        down.split()[0]: worse,
         "undecided": undecided,
-        f"equal in every {query}": equal,
+        f"equal in every {query}" if things == "strategies" else "equal": equal,
         "not tested": untested,
     }
-    rest = "".join(f", {n:,} {words}" for words, n in others.items() if n)
+    others = {words: n for words, n in others.items() if n}
+    if things != "strategies":
+        rest = "".join(f", {words} in {n:,}" for words, n in others.items())
+        return [f"{capitalise(up)} ", baseline, f" in {which}{rest}"]
+    rest = "".join(f", {n:,} {words}" for words, n in others.items())
     are = conjugate(better or 1, "are")
     which = which if untested else which.removesuffix(" strategies")
     return [f"{capitalise(which)} {are} {up} ", baseline, rest]
@@ -287,9 +275,9 @@ def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tes
     scope = ""
     if low is None:
         low, high = pair["ci_low"], pair["ci_high"]
-    elif tested.covers_several:
+    elif tested.is_joint:
         scope = f", simultaneous for {format_part(tested.pairs, tested.pairs, 'pairs')}"
-    elif tested.is_corrected and tested.pairs > 1:
+    elif tested.is_corrected:
         scope = f", {tested.correction}"
     if low is None:
         return ""
