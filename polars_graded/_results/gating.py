@@ -34,6 +34,7 @@ from polars_graded._results.significance import estimate_differences
 from polars_graded._sentences.gates import (
     BEYOND,
     EFFECTIVE_CHANGED,
+    MIN_CHANGED_QUERIES,
     UNCHANGED,
     WITHIN,
     write_sentence,
@@ -47,10 +48,6 @@ PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
 
 DEFAULT_MARGIN = 0.01
 """Default margin: the largest accepted loss of a mean, in the unit of the measure."""
-
-MIN_CHANGED_QUERIES = 25
-"""Minimum number of queries with a difference. If there are fewer, the interval of the test is not
-used."""
 
 
 @checks_call
@@ -196,10 +193,7 @@ def decide_verdicts(
         pl.lit(matched.notes).alias("notes"),
     )
     strategy, segments = matched.pair_columns[0].name, results.keys.segments
-    sentences = [
-        write_sentence(row, strategy, segments, confidence, MIN_CHANGED_QUERIES)
-        for row in table.rows(named=True)
-    ]
+    sentences = [write_sentence(row, strategy, segments) for row in table.rows(named=True)]
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
 
 

@@ -338,8 +338,7 @@ def compute_weighted_medians(values: Floats, shares: Floats) -> Floats:
         np.take_along_axis(ascending, np.argmax(below >= limit, axis=1)[:, np.newaxis], axis=1)
         for limit in (0.5 - rounding, 0.5 + rounding)
     )
-    medians: Floats = (first[:, 0] + last[:, 0]) / 2
-    return medians
+    return (first[:, 0] + last[:, 0]) / 2
 
 
 def make_matrix(values: Floats, rows: pl.DataFrame) -> MeasureMatrix:

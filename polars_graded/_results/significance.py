@@ -202,7 +202,7 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
         n_kept, sum_of_signs = np.empty((2, flips.count))
         rng = np.random.default_rng(options.seed)  # the same signs for every part
         for block in split_into_parts(flips.count, n_units):
-            signs = (_list_signs if is_exact else _draw_signs)(block, n_units, rng)
+            signs = _list_signs(block, n_units) if is_exact else _draw_signs(block, n_units, rng)
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
             sum_of_signs[block] = signs.sum(axis=1)
@@ -407,14 +407,12 @@ class Resamples:
 
 
 def _take_largest(values: Floats, count: int) -> Floats:
-    """Return the `count` largest values of each row, in descending order."""
-    if not count:
-        return values[:, :0]
+    """Return the `count` largest values of each row, in descending order; at least one."""
     values.partition(values.shape[1] - count, axis=1)
     return -np.sort(-values[:, -count:], axis=1)
 
 
-def _list_signs(block: slice, n: int, _rng: Generator) -> Floats:
+def _list_signs(block: slice, n: int) -> Floats:
     """Return a block of the 2ⁿ vectors of n signs, with one row per vector."""
     bits = np.arange(block.start, block.stop)[:, np.newaxis] >> np.arange(n) & 1
     return (2 * bits - 1).astype(np.float64)

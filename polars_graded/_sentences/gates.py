@@ -16,30 +16,23 @@ BEYOND = "worse, perhaps by more than the margin"
 EFFECTIVE_CHANGED = "effective_changed"
 """Column of the effective number of weighted queries with a difference."""
 
+MIN_CHANGED_QUERIES = 25
+"""Minimum number of queries with a difference. If there are fewer, the interval of the test is not
+used."""
 
-def write_sentence(
-    row: Mapping[str, Any],
-    strategy: str,
-    segments: Sequence[str],
-    confidence: float,
-    min_changed: int,
-) -> str:
+
+def write_sentence(row: Mapping[str, Any], strategy: str, segments: Sequence[str]) -> str:
     """Return a verdict in words, with the numbers that support it.
 
-    If fewer than `min_changed` queries changed, the interval also allows for changes of queries
+    If fewer than `MIN_CHANGED_QUERIES` changed, the interval also allows for changes of queries
     that were not given. Otherwise it does not allow for rare large changes that are missing from
     the given queries. The sentence says which, unless the verdict is "unchanged".
     """
     subject = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
-    names = distinguish_names(row[strategy], row["baseline"])
-    verdict = _write_verdict(row, *names, min_changed)
-    return "; ".join(
-        [
-            f"{subject}: {verdict}",
-            *_write_counts(row, confidence, min_changed),
-            *filter(None, [row["notes"]]),
-        ]
-    )
+    new, old = distinguish_names(row[strategy], row["baseline"])
+    units = Units.of(row)
+    verdict = f"{subject}: {_write_verdict(row, units, new, old)}"
+    return "; ".join([verdict, *_write_counts(row, units), *filter(None, [row["notes"]])])
 
 
 def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
@@ -70,14 +63,19 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Units:
         """Return the independent units of a row."""
-        n, changed = "queries", "changed"
-        if "clusters" in row:
-            n, changed = "clusters", "changed_clusters"
-        return cls(row[n], row[changed], n, row.get(EFFECTIVE_CHANGED, row[changed]))
+        noun = "clusters" if "clusters" in row else "queries"
+        changed = row["changed_clusters" if noun == "clusters" else "changed"]
+        return cls(row[noun], changed, noun, row.get(EFFECTIVE_CHANGED, changed))
+
+    @property
+    def has_few_changes(self) -> bool:
+        """Return whether the interval of the test is not used."""
+        return self.effective_changed < MIN_CHANGED_QUERIES
 
 
-def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int) -> str:
-    verdict, units = row["verdict"], Units.of(row)
+def _write_verdict(row: Mapping[str, Any], units: Units, new: str, old: str) -> str:
+    """Write the verdict with its difference and interval."""
+    verdict = row["verdict"]
     if verdict == UNCHANGED:
         percentage = find_unseen_percentage(row["level"], units.n)
         return (
@@ -86,8 +84,7 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str, min_changed: int)
             "none of these"
         )
     if verdict == "undecided":
-        reason = _write_reason(row, units, min_changed)
-        return f"undecided whether {new} is worse than {old}: {reason}"
+        return f"undecided whether {new} is worse than {old}: {_write_reason(row, units)}"
     # All other verdicts have an interval.
     margin, interval = format_short(row["margin"]), _format_interval(row)
     difference = format_short(round(row["difference"], 12))
@@ -110,14 +107,14 @@ def _format_interval(row: Mapping[str, Any]) -> str:
     return f"{format_short(row['low'])} to {format_short(row['high'])}"
 
 
-def _write_reason(row: Mapping[str, Any], units: Units, min_changed: int) -> str:
+def _write_reason(row: Mapping[str, Any], units: Units) -> str:
     """Write the reason why a verdict is undecided."""
     if not row["queries"]:
         return "no query has a value on both sides"
     difference = format_short(round(row["difference"], 12))
     if row["low"] is None:
         changes = "all differences are equal"
-        if units.effective_changed < min_changed:
+        if units.has_few_changes:
             changes = f"{units.changed} of {format_count(units.n, units.noun)} changed"
         return (
             f"{difference}, without an interval, since {changes} and the range of values is unknown"
@@ -136,7 +133,7 @@ def _write_reason(row: Mapping[str, Any], units: Units, min_changed: int) -> str
     )
 
 
-def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -> Iterator[str]:
+def _write_counts(row: Mapping[str, Any], units: Units) -> Iterator[str]:
     """Yield the numbers of queries, the means and the confidence as clauses."""
     n, new, old = row["queries"], row["strategy_queries"], row["baseline_queries"]
     if n == new == old:
@@ -147,7 +144,6 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     else:
         counts = f"of {new:,} of the strategy and {old:,} of the baseline"
         yield f"{format_count(n, 'queries')} with a value of every strategy, {counts}"
-    units = Units.of(row)
     if "clusters" in row:
         yield format_count(units.n, "independent clusters")
     if (effective := row.get("effective_queries")) is not None:
@@ -156,11 +152,13 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
         yield f"{format_count(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
         exception = ""
-        if row["low"] is not None and units.effective_changed < min_changed:
-            changes = f"{units.changed:,} changed, fewer than {min_changed}"
-            if units.changed >= min_changed:
+        if row["low"] is not None and units.has_few_changes:
+            changes = f"{units.changed:,} changed, "
+            if units.changed < MIN_CHANGED_QUERIES:
+                changes += f"fewer than {MIN_CHANGED_QUERIES}"
+            else:
                 equal = f"{_format_effective(units.effective_changed)} of equal weight"
-                changes = f"{units.changed:,} changed, as precise as {equal}, below {min_changed}"
+                changes += f"as precise as {equal}, below {MIN_CHANGED_QUERIES}"
             yield f"{changes}, so the interval allows for changes of other {units.noun}"
         elif row["low"] is not None:
             percentage = find_unseen_percentage(row["level"], units.n)
@@ -170,7 +168,7 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
             )
         if row["mean"] is not None:
             yield f"means {format_short(row['mean'])} and {format_short(row['baseline_mean'])}"
-        yield f"{100 * confidence:g} % confidence that all verdicts are right{exception}"
+        yield f"{100 * row['confidence']:g} % confidence that all verdicts are right{exception}"
 
 
 def _format_effective(number: float) -> str:
