@@ -379,6 +379,13 @@ def test_wrong_arguments_are_refused(tmp_path, options, error, sentence):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_segment_has_another_name_than_the_keys_of_a_page(tmp_path):
+    frame = frame_of(FOUR).rename({"query": "topic"}).with_columns(query=pl.col("topic") % 2)
+    message = "`segments` must not have the name of a column of the result, got 'query'"
+    with pytest.raises(ValueError, match=message):
+        report(frame, tmp_path / "page.html", query="topic", segments="query")
+
+
 WRONG = [
     ({"frame": {}}, TypeError, "`frame` must be a data frame"),
     ({"titles": 3}, TypeError, "`titles` must be"),

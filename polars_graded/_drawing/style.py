@@ -447,7 +447,7 @@ def build_pairs_axis(table: pl.DataFrame, pairs: list[str]) -> alt.Y:
     short_names = shorten_names(names.to_list(), MAX_PAIR_LABEL_LETTERS)
     short = pl.col("strategy", "baseline").replace_strict(names, short_names)
     label = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline").alias("label")
-    labels = dict(table.with_columns(short).select("pair", label).unique().rows())
+    labels = dict(table.with_columns(short).select("pair", label).rows())
     axis = order_axis(pairs, labelLimit=600, labelExpr=replace_labels(labels))
     return alt.Y("pair:N", title=None, **axis)
 

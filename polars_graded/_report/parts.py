@@ -9,8 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
@@ -18,12 +17,10 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 import polars as pl
-from altair.utils import schemapi
 
 from polars_graded import charts
 from polars_graded._checks import check_column_name, check_column_names, check_columns, check_frame
 from polars_graded._drawing import chart_rows
-from polars_graded._drawing.chart_rows import format_names, join_columns
 from polars_graded._drawing.panels import Chart
 from polars_graded._drawing.style import INK, LIGHT_INK
 from polars_graded._frames.arguments import Columns, parse_by, selects_columns
@@ -32,20 +29,11 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import find_index
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._report import tables
-from polars_graded._report.tables import (
-    Table,
-    build_overview,
-    collect_facts,
-    compare_all_with,
-    find_interval,
-    find_pair,
-    list_pairs,
-)
 from polars_graded._results.comparing import (
     compare_results,
     compute_interactions,
     differences,
-    rank_strategies,
+    rank_results,
     summarise_results,
 )
 from polars_graded._results.findings import describe_test
@@ -57,14 +45,13 @@ from polars_graded._results.keys import (
     check_independence,
     list_unit_columns,
 )
-from polars_graded._results.results import Results, ResultsByGrader
+from polars_graded._results.results import Results, ResultsByGrader, check_free_names
 from polars_graded._results.significance import TESTS, Options
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import MAX_P, Facts, write_headline, write_variation
 from polars_graded.charts._rankings import draw_rankings, title_rankings
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif"
-THEME = "polars_graded report"
 
 
 def _build_config(paper: str, ink: str, line: str) -> dict[str, Any]:
@@ -104,8 +91,7 @@ class Figures:
 
     def __init__(self) -> None:
         self.specs: dict[str, dict[str, Any]] = {}
-        """The specification of each chart, and the names of its data sets. The first of these
-        contains the rows of the chart."""
+        """The specification of each chart, and the name of its data set."""
         self.datasets: dict[str, list[dict[str, Any]]] = {}
 
     def draw(self, chart: Chart, height: int | None = None) -> Figure:
@@ -117,30 +103,16 @@ class Figures:
         shown: Any = chart.properties(height=height) if is_filled else chart
         # The chart is valid by construction, and validation by Altair takes much time.
         spec = shown.to_dict(validate=False)
-        datasets = spec.pop("datasets", {})
+        datasets, number = spec.pop("datasets"), f"chart-{len(self.specs) + 1}"
         self.datasets |= datasets
-        number, first = f"chart-{len(self.specs) + 1}", spec.get("data", {}).get("name")
-        names = sorted(datasets, key=lambda name: name != first)
-        self.specs[number] = {"spec": spec, "data": names}
-        return Figure(number, spec.get("description", ""), is_filled)
+        self.specs[number] = {"spec": spec, "data": [*datasets]}
+        return Figure(number, spec["description"], is_filled)
 
     def pack(self) -> str:
         """Return all specifications, rows and settings as compressed JSON in Base64."""
         page = {"charts": self.specs, "datasets": self.datasets, "configs": CONFIGS}
         text = json.dumps(page, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
-
-
-@contextmanager
-def use_own_theme() -> Iterator[None]:
-    """Build charts without the user's theme, and without validation."""
-    theme: Any = {}
-    alt.theme.register(THEME, enable=False)(lambda: theme)
-    try:
-        with alt.theme.enable(THEME), schemapi.debug_mode(arg=False):
-            yield
-    finally:
-        alt.theme.unregister(THEME)
 
 
 # Rankings
@@ -203,16 +175,16 @@ class RankedFrame:
             doc = request.choose_document(doc, schema)
         used = {*request.needed_columns, doc, titles} - {None}
         rows = frame.lazy().select(*used).collect()
-        rows, query = join_columns("frame", rows, check_column_names("query", query))
+        rows, query = chart_rows.join_columns("frame", rows, check_column_names("query", query))
         rows = rows.with_columns(pl.col(query).cast(pl.String).fill_null("null"))
         return cls(rows, {**options, "query": query}, doc, titles)
 
-    def build_overview(self) -> Table:
+    def build_overview(self) -> tables.Table:
         """Return the numbers of ranked, judged and tied documents of each strategy.
 
         Documents with equal scores count as tied, even if a column in `ties` breaks their ties.
         """
-        return build_overview(overview(self.frame, **self.options | {"ties": None}))
+        return tables.build_overview(overview(self.frame, **self.options | {"ties": None}))
 
     def draw_rankings(
         self, figures: Figures, queries: Sequence[str], names: Sequence[str], results: Results
@@ -246,7 +218,7 @@ class RankedFrame:
         counts = dict(table.filter(part="strategy")["query"].value_counts().iter_rows())
         titles = {
             name: title_rankings(f"query {name}", counts[key], measure)
-            for name, key in zip(shown, format_names(shown), strict=True)
+            for name, key in zip(shown, chart_rows.format_names(shown), strict=True)
             if key in counts
         }
         return RankedQueries(figures.draw(chart), titles)
@@ -302,8 +274,8 @@ class Contents:
         documents: RankedFrame | None,
     ) -> None:
         self.segments, self.documents, self.figures = segments, documents, Figures()
-        self.tests, self.original = tests, results
-        self.results = _rename_keys(results)
+        self.tests, self.strategy_column = tests, results.keys.strategy
+        self.results = _rename_keys(results, segments)
         """The results with the columns `strategy` and `query`; the strategies are texts."""
         units = self.results.rows.select("query", *list_unit_columns(self.results.rows)).unique()
         self.per_query = self.results.frame.join(
@@ -325,10 +297,10 @@ class Contents:
         if self.results.weights is not None:
             self.about += ", weighted"
         self.baseline = None if baseline is None else find_index(results.strategies, baseline)
+        self.baseline_name = None if self.baseline is None else self.names[self.baseline]
         self.comparison, n_pairs = None, 0
         if results.measures and (len(self.names) > 1 or baseline is not None):
-            name = None if self.baseline is None else self.names[self.baseline]
-            self.comparison = compare_results(self.results, tests, name)
+            self.comparison = compare_results(self.results, tests, self.baseline_name)
             n_pairs = self.comparison.height // len(results.measures)
         single = "query" if len(self.results.queries) == 1 else None
         self.tested = describe_test(tests.test, tests.correction, self.baseline, n_pairs, single)
@@ -336,7 +308,7 @@ class Contents:
         if results.measures:
             self.summary = summarise_results(self.results, 1 - MAX_P)
         self.facts = [
-            collect_facts(self.results, name, self.summary, self.comparison, self.tested)
+            tables.collect_facts(self.results, name, self.summary, self.comparison, self.tested)
             for name in results.measures
         ]
 
@@ -373,45 +345,37 @@ class Contents:
         directed = [name for name in self.results.measures if self.results.best[name] != "none"]
         if not directed or len(by_grader.by_name) == 1:
             return None
-
-        def summarise_grader(results: Results) -> pl.DataFrame:
-            return summarise_results(replace(results, measures=directed), 1 - MAX_P)
-
-        means, strategy = by_grader.stack(summarise_grader), self.original.keys.strategy
-        return self.figures.draw(charts.grading_profile(means, show="places", strategy=strategy))
+        means = by_grader.stack(
+            lambda results: summarise_results(replace(results, measures=directed), 1 - MAX_P)
+        )
+        profile = charts.grading_profile(means, show="places", strategy=self.strategy_column)
+        return self.figures.draw(profile)
 
     def _build_segments(self) -> dict[str, dict[str, Any]]:
         """Return the means and the differences in segments by measure, and whether these vary.
 
         Up to `MAX_SEGMENT_PAIRS` differences of a measure are drawn.
         """
-        results, parts = self.original, {}
-        results = replace(results, keys=replace(results.keys, segments=self.segments))
-        strategy, means = results.keys.strategy, summarise_results(results, 1 - MAX_P)
-        pairs = None
+        keys, parts, pairs = replace(self.results.keys, segments=self.segments), {}, None
+        results = replace(self.results, keys=keys)
+        means = summarise_results(results, 1 - MAX_P)
         if self.comparison is not None:
-            baseline = None if self.baseline is None else results.strategies[self.baseline]
             is_simultaneous = TESTS[self.tests.test].simultaneous
             correction = "holm" if is_simultaneous else self.tests.correction
-            pairs, variations = (
-                table.rename({strategy: "strategy"}).with_columns(
-                    pl.col("strategy", "baseline").cast(pl.String)
-                )
-                for table in (
-                    compare_results(results, self.tests, baseline),
-                    compute_interactions(results, baseline, correction),
-                )
-            )
+            pairs = compare_results(results, self.tests, self.baseline_name)
+            variations = compute_interactions(results, self.baseline_name, correction)
         for facts in self.facts:
             name, figure, variation = facts.name, None, ""
             if pairs is not None and facts.best != "none" and facts.queries:
                 shown = self._select_pairs(pairs.filter(measure=name), facts.order[0])
                 if shown["difference"].count() and shown.height <= MAX_SEGMENT_PAIRS:
                     figure = self.figures.draw(charts.comparison_forest(shown))
-                interactions = list_pairs(variations.filter(measure=name), self.results.strategies)
+                interactions = tables.list_pairs(
+                    variations.filter(measure=name), self.results.strategies
+                )
                 sentence = write_variation(interactions, is_corrected=correction != "none")
                 variation = self._join(sentence)
-            table = tables.build_segments(means.filter(measure=name), self.segments, strategy)
+            table = tables.build_segments(means.filter(measure=name), self.segments)
             parts[name] = {"table": table, "figure": figure, "variation": variation}
         return parts
 
@@ -444,7 +408,7 @@ class Contents:
         """Return the pairs to show: those of one strategy if all pairs of many are compared."""
         if self.baseline is not None or len(self.names) <= MAX_PAIRED_STRATEGIES:
             return pairs
-        return compare_all_with(pairs, self.names[reference])
+        return tables.compare_all_with(pairs, self.names[reference])
 
     def _add_differences(self, part: dict[str, Any], facts: Facts, reference: int) -> None:
         """Add the differences of a measure to its part.
@@ -459,7 +423,7 @@ class Contents:
             part["notes"].append(f"{count}; those of {self.short_names[reference]} are shown.")
         height = _choose_height(pairs.height)
         part["forest"] = self.figures.draw(charts.comparison_forest(pairs), height)
-        shown = list_pairs(pairs, self.results.strategies)
+        shown = tables.list_pairs(pairs, self.results.strategies)
         part["tables"].append(tables.build_differences(facts, shown, self.names))
 
     def _add_queries(
@@ -485,8 +449,8 @@ class Contents:
             pair = [self.names[place] for place in both]
             bars = differences(frame, best, *pair, query="query", strategy="strategy")
             bars = bars.with_columns(pl.col("query").cast(pl.String).fill_null("null"))
-            row = find_pair(facts.pairs, *both)
-            ends = find_interval(row)
+            row = tables.find_pair(facts.pairs, *both)
+            ends = tables.find_interval(row)
             if ends is not None and row["strategy"] != both[0]:
                 ends = -ends[1], -ends[0]
             chart = charts.precision_histogram(
@@ -499,9 +463,7 @@ class Contents:
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
             part["pairs"].append({**shown, "queries": bars["query"].to_list()})
         if len(self.names) > 2 and values.n > 1:  # noqa: PLR2004
-            keys: Any = {"query": "query", "strategy": "strategy"}
-            keys |= {"test": self.tests.test, "correction": self.tests.correction}
-            ranks = rank_strategies(frame, best, **keys, **self.unit_columns)
+            ranks = rank_results(replace(self.results, measures=[name]), self.tests)
             height = _choose_height(ranks.height)
             part["ranks"] = self.figures.draw(charts.strategy_ranks(ranks), height)
 
@@ -545,9 +507,13 @@ class Contents:
         return self.figures.draw(draw(frame, name, **options), CHART_HEIGHT)
 
 
-def _rename_keys(results: Results) -> Results:
-    """Return the results with the columns `strategy` and `query`, and with texts as strategies."""
+def _rename_keys(results: Results, segments: Sequence[str]) -> Results:
+    """Return the results with the columns `strategy` and `query`, and with texts as strategies.
+
+    The columns of segments stay.
+    """
     keys, strategies = results.keys, results.strategies
+    check_free_names(["strategy", "query"], segments=segments or None)
     check_independence(results.rows, keys)
     rows, query = chart_rows.join_columns("per_query", results.rows, keys.queries)
     rows = add_units(rows, replace(keys, query=query))
@@ -564,6 +530,7 @@ def _rename_keys(results: Results) -> Results:
         pl.col(query).alias("query"),
         *results.measures,
         *results.curves,
+        *segments,
         *unit_columns,
     )
     cluster, weights = (name if name in unit_columns else None for name in (CLUSTER, WEIGHT))

@@ -261,9 +261,9 @@ def build_extremes(
     return Table(caption, ["query", *names, "difference"], cells, names_queries=True)
 
 
-def build_segments(means: pl.DataFrame, segments: Sequence[str], strategy: str) -> Table:
+def build_segments(means: pl.DataFrame, segments: Sequence[str]) -> Table:
     """Return the means of one measure in each segment, from the table of `summarise`."""
-    wide = means.pivot(strategy, index=[*segments, "queries"], values="mean")
+    wide = means.pivot("strategy", index=[*segments, "queries"], values="mean")
     n_keys = len(segments)
     rows = [
         [
