@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -45,7 +45,6 @@ def draw_lines(
     x: alt.X,
     y: alt.Y,
     ends: AxisEnds,
-    names: Collection[str],
     prioritised: Sequence[str],
     title: str,
     field: str = "strategy",
@@ -65,9 +64,9 @@ def draw_lines(
     x, y
         The axes, whose shorthands name the fields of a point. `ends` are the values at the bottom
         and at the top of the y axis.
-    names, prioritised
-        All names, which determine the colours, and the names of the drawn lines, the most important
-        first. Of more than `MAX_COLOURS` lines, only the most important have a colour.
+    prioritised
+        The names of the lines that reach the end, the most important first. Of more than
+        `MAX_COLOURS` lines, only the most important have a colour.
     title, field
         The title of a legend, and the field of names.
     band
@@ -90,7 +89,7 @@ def draw_lines(
     if has_panels and (table["panel"] != table[field]).any():
         legend = style.build_legend(labelExpr=style.replace_labels(labels))
     color = style.encode_names(
-        sort_naturally({*names}),
+        sort_naturally(line_names),
         title,
         colours,
         field=field,

@@ -9,13 +9,7 @@ from typing import Any, Literal, TypeAlias
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing.style import (
-    BACKGROUND_SETTINGS,
-    LETTER_WIDTH,
-    drop_default_colours,
-    replace_labels,
-    wrap_text,
-)
+from polars_graded._drawing import style
 from polars_graded._frames.arguments import Columns
 from polars_graded._results.keys import collect_column_names
 from polars_graded._sentences.titles import name_measure
@@ -41,7 +35,7 @@ class Configurable:
     def configure(self, **settings: Any) -> Any:
         """Return a copy with other settings; texts are legible on another background."""
         if "background" in settings:
-            settings = BACKGROUND_SETTINGS | settings
+            settings = style.BACKGROUND_SETTINGS | settings
         return super().configure(**settings)  # type: ignore[misc]
 
     def configure_range(self, **ranges: Any) -> Any:
@@ -50,8 +44,12 @@ class Configurable:
         if "category" in ranges:
             chart = chart.copy(deep=True)
             for view in chart.list_coloured_views():
-                view.encoding = drop_default_colours(view.encoding)
+                view.encoding = style.drop_default_colours(view.encoding)
         return chart
+
+    def list_coloured_views(self) -> list[Any]:
+        """Return the parts of the chart whose encoding has colours."""
+        return [self]
 
 
 class LayerChart(Configurable, alt.LayerChart):  # type: ignore[misc]
@@ -80,10 +78,6 @@ class LayerChart(Configurable, alt.LayerChart):  # type: ignore[misc]
         # Vega-Lite draws no title inside of facets.
         chart.title, chart.spec.title = chart.spec.title, alt.Undefined
         return chart
-
-    def list_coloured_views(self) -> list[Any]:
-        """Return the parts of the chart whose encoding has colours."""
-        return [self]
 
 
 class FacetChart(Configurable, alt.FacetChart):  # type: ignore[misc]
@@ -137,23 +131,21 @@ def draw_panels(
     chart with panels, because each panel would repeat the legend.
     """
     names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
-    resolutions = dict.fromkeys(independent, "independent")
+    per_row = 2 if len(names) in {2, 4} else 3
+    if len(names) > 1:
+        options = dict.fromkeys(("width", "height"), PANEL_SIZES[per_row]) | options
+    chart: Any = LayerChart(layer=list(layers), **options)
+    if independent:
+        chart = chart.resolve_scale(**dict.fromkeys(independent, "independent"))
     if len(names) < 2:  # noqa: PLR2004
-        data = table if panel is None else table.drop("panel")
-        chart: Any = LayerChart(data=data, layer=list(layers), **options)
-        chart = chart.resolve_scale(**resolutions) if resolutions else chart
+        chart.data = table if panel is None else table.drop("panel")
         add_title(chart, headline, notes)
         return chart
-    per_row = 2 if len(names) in {2, 4} else 3
-    side = PANEL_SIZES[per_row]
-    size = {"width": side} | ({} if _has_names(layers) else {"height": side})
     labels = {name: name for name in names}
     if "measure" in collect_column_names(panel):
         pairs = table.select("panel", "measure").unique().rows()
         labels |= {name: name.replace(each, name_measure(each), 1) for name, each in pairs}
-    header = alt.Header(labelLimit=300, labelExpr=replace_labels(labels))
-    chart = LayerChart(layer=list(layers), **(size | options))
-    chart = chart.resolve_scale(**resolutions) if resolutions else chart
+    header = alt.Header(labelLimit=300, labelExpr=style.replace_labels(labels))
     # Without a sort, panels would be in alphabetical order.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
     grid: Any = FacetChart(data=table, spec=chart, facet=facet, columns=per_row)
@@ -177,9 +169,9 @@ def draw_forest(
     sharing: Literal["shared", "independent"],
     *,
     encoding: alt.Encoding,
-    **options: Any,
+    height: Any = alt.Undefined,
 ) -> Chart:
-    """Draw marks beside an axis of names.
+    """Draw marks beside an axis of names, whose number sets the height of the chart.
 
     The texts `mark_notes` explain the marks. They follow the title of the x axis, or are notes if
     there are panels, which would repeat them.
@@ -190,11 +182,11 @@ def draw_forest(
     if n > 1:
         notes, x["title"] = [*notes, *filter(None, [x["title"]]), *mark_notes], None
     elif mark_notes:
-        letters = width // LETTER_WIDTH
+        letters = width // style.LETTER_WIDTH
         texts = [x["title"], *mark_notes]
-        x["title"] = [line for text in texts for line in wrap_text(text, letters)]
-    options |= {"width": width, "encoding": encoding}
-    chart = draw_panels(layers, table, panel, headline, notes, sharing, **options)
+        x["title"] = [line for text in texts for line in style.wrap_text(text, letters)]
+    size: dict[str, Any] = {"width": width, "height": height}
+    chart = draw_panels(layers, table, panel, headline, notes, sharing, encoding=encoding, **size)
     if n > 1:
         # Texts are to the right of each panel.
         chart.spacing = PANEL_SPACING | {"column": 60}
@@ -207,18 +199,9 @@ def add_title(chart: Any, headline: str, notes: Iterable[str] = ()) -> None:
     A line that is too long is wrapped. Screen readers read both texts.
     """
     note = "; ".join(notes)
-    lines = wrap_text(headline, MAX_TITLE_LINE_LETTERS)
-    subtitle = wrap_text(note, MAX_NOTE_LINE_LETTERS)
+    lines = style.wrap_text(headline, MAX_TITLE_LINE_LETTERS)
+    subtitle = style.wrap_text(note, MAX_NOTE_LINE_LETTERS)
     options: dict[str, Any] = {"subtitle": subtitle, "subtitleFontSize": 11} if note else {}
     text: Any = lines if len(lines) > 1 else headline
     chart.title = alt.TitleParams(text, anchor="start", fontSize=13, **options)
     chart.description = f"{headline}. {note}" if note else headline
-
-
-def _has_names(layers: Sequence[alt.Chart]) -> bool:
-    """Return whether the y axis has names.
-
-    If it has, the number of names sets the height of the chart.
-    """
-    axes = [layer.encoding.y for layer in layers]
-    return any(isinstance(y, alt.Y) and str(y.shorthand).endswith(":N") for y in axes)

@@ -14,15 +14,7 @@ from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import GRADER, Frame
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._results.findings import (
-    count_directions,
-    count_untested_pairs,
-    describe_agreement,
-    describe_rank_intervals,
-    is_significant,
-    name_p,
-    name_tests,
-)
+from polars_graded._results import findings
 from polars_graded._results.keys import collect_column_names
 from polars_graded._results.measure_values import find_best_of_rows
 from polars_graded._sentences import (
@@ -186,14 +178,19 @@ def strategy_ranks(
     >>> print(" ".join(chart.title["text"]))
     No strategy is clearly first, both may be: ours and bm25 (paired t test)
     """
-    options: Any = {"text_columns": ["measure", "group"], "unique": ["strategy"]}
     table = chart_rows.build_rows(
-        "ranks", ranks, "rank", "rank_low", "rank_high", strategy=strategy, panel=panel, **options
+        "ranks",
+        ranks,
+        *("rank", "rank_low", "rank_high"),
+        text_columns=["measure", "group"],
+        strategy=strategy,
+        panel=panel,
+        unique=["strategy"],
     )
     names = chart_rows.sort_names(table.with_columns(-pl.col("rank")), "rank", "strategy")
     facts = chart_rows.collect_title_facts(table)
-    lines = describe_rank_intervals(table, facts.confidence)
-    notes = [*titles.count_queries(facts), lines]
+    notes = titles.count_queries(facts)
+    notes.append(findings.describe_rank_intervals(table, facts.confidence))
     base = alt.Chart().encode(y=alt.Y("strategy:N"))
     points = style.draw_dots(base, 50).encode(x=alt.X("rank:Q"))
     points = points.transform_calculate(interval="datum.rank_low + ' to ' + datum.rank_high")
@@ -216,13 +213,14 @@ def strategy_ranks(
         y=style.build_names_axis("strategy", names),
         color=style.encode_few_names(names, strategy, colours),
     )
-    headline = _write_first(table)
-    return panels.draw_forest(layers, table, panel, headline, notes, [], "shared", encoding=shared)
+    return panels.draw_forest(
+        layers, table, panel, _write_first(table), notes, [], "shared", encoding=shared
+    )
 
 
 def _head_groups(ranks: pl.DataFrame) -> str:
     """Return the heading of the letters of groups."""
-    return SAME_LETTER + (" or not tested" if count_untested_pairs(ranks) else "")
+    return SAME_LETTER + (" or not tested" if findings.count_untested_pairs(ranks) else "")
 
 
 def _write_first(ranks: pl.DataFrame) -> str:
@@ -238,7 +236,7 @@ def _write_first(ranks: pl.DataFrame) -> str:
     ranks = ranks.with_columns(short_name)
     groups = ranks.partition_by(key, maintain_order=True)
     firsts = [table.sort("rank").filter(rank_low=1)["strategy"].to_list() for table in groups]
-    tests = name_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
+    tests = findings.name_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
     if len(groups) == 1:
         sentence = verdicts.name_first(firsts[0], ranks.height)
         return verdicts.write_title(sentence, tests)
@@ -328,9 +326,14 @@ def comparison_forest(
     if is_difference:
         text_columns.append("baseline")
         number_columns.append("p_corrected")
-    options: Any = {"text_columns": text_columns, "unique": ["strategy", *text_columns[1:]]}
     table = chart_rows.build_rows(
-        "comparison", frame, *number_columns, strategy=strategy, panel=panel, **options
+        "comparison",
+        frame,
+        *number_columns,
+        text_columns=text_columns,
+        strategy=strategy,
+        panel=panel,
+        unique=["strategy", *text_columns[1:]],
     )
     facts = chart_rows.collect_title_facts(table)
     versus = is_difference and table["baseline"].n_unique() > 1
@@ -349,11 +352,11 @@ def comparison_forest(
     elif is_difference:
         has_agreeing = {*AGREEING_ENDS} <= {*table.columns} and table[AGREEING_ENDS[0]].count()
         end_columns = AGREEING_ENDS if has_agreeing else end_columns
-        label = pl.lit(f"{name_p(table)} ≤ {level:g}")
+        label = pl.lit(f"{findings.name_p(table)} ≤ {level:g}")
         is_untested = pl.col("p_corrected").is_null()
         no_test = pl.when(is_untested).then(pl.lit(UNTESTED)).otherwise(pl.lit(UNDECIDED))
         table = table.with_columns(
-            significance=pl.when(is_significant(level)).then(label).otherwise(no_test)
+            significance=pl.when(findings.is_significant(level)).then(label).otherwise(no_test)
         )
     is_long = len(pairs) > MAX_LARGE_PAIRS
     step = (10 if is_long else 20) if source is None else 8 if is_long else 14
@@ -366,10 +369,17 @@ def comparison_forest(
         y=style.build_pairs_axis(table, pairs) if versus else names_axis,
         color=_encode_forest(table, source),
     )
-    mark_notes = _describe_marks(table, end_columns, level)
-    sharing = style.choose_panel_axis(table, value)
-    options = {"encoding": shared, "height": alt.Step(step)}
-    return panels.draw_forest(layers, table, panel, headline, notes, mark_notes, sharing, **options)
+    return panels.draw_forest(
+        layers,
+        table,
+        panel,
+        headline,
+        notes,
+        _describe_marks(table, end_columns, level),
+        style.choose_panel_axis(table, value),
+        encoding=shared,
+        height=alt.Step(step),
+    )
 
 
 def write_finding(comparison: pl.DataFrame, level: float) -> str:
@@ -377,7 +387,7 @@ def write_finding(comparison: pl.DataFrame, level: float) -> str:
 
     With a single baseline, write their directions, too.
     """
-    counts = count_directions(comparison, level)
+    counts = findings.count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
     sentence = verdicts.count_significant(counts)
@@ -387,8 +397,8 @@ def write_finding(comparison: pl.DataFrame, level: float) -> str:
         only_strategy = names[0] if comparison.height == 1 else None
         row_word = "comparisons" if comparison.height > len(strategies) else "strategies"
         sentence = verdicts.compare_with_baseline(counts, baseline, only_strategy, row_word)
-    is_alone = comparison["measure"].is_unique().all() and name_p(comparison) == "p"
-    return verdicts.write_title(sentence, name_tests(comparison, alone=is_alone))
+    is_alone = comparison["measure"].is_unique().all() and findings.name_p(comparison) == "p"
+    return verdicts.write_title(sentence, findings.name_tests(comparison, alone=is_alone))
 
 
 def _find_sides(comparison: pl.DataFrame) -> list[tuple[Any, int, str]]:
@@ -460,7 +470,7 @@ def _draw_estimates(
     if "significance" not in table.columns:
         points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip))
         return [line, style.draw_dots(points, size)]
-    points, p = style.add_p(points, name_p(table))
+    points, p = style.add_p(points, findings.name_p(table))
     points = points.encode(x=alt.X(f"{value}:Q"), tooltip=style.list_tooltips(*tooltip, p))
     is_hollow = f"indexof({HOLLOW}, datum.significance) >= 0"
     hollow = points.transform_filter(is_hollow).mark_point(
@@ -485,7 +495,7 @@ def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: fl
     if table[end_columns[0]].count():
         mark_notes.append(f"line: {name_interval(chart_rows.find_confidence(table))}")
         if end_columns == AGREEING_ENDS:
-            mark_notes[0] += f", {describe_agreement(table)}"
+            mark_notes[0] += f", {findings.describe_agreement(table)}"
         elif "significance" in table.columns:
             mark_notes[0] += " of each difference alone"
     if "significance" not in table.columns:
@@ -494,7 +504,7 @@ def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: fl
     shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
     # A line does not end inside of this text.
     hollow = [text for text in HOLLOW if text in table["significance"]] or [UNDECIDED]
-    filled = f"● {name_p(table)} ≤ {level:g} " if table["p_corrected"].count() else ""
+    filled = f"● {findings.name_p(table)} ≤ {level:g} " if table["p_corrected"].count() else ""
     key = style.keep_together(f"{filled}○ {' or '.join(hollow)}")
     return [*mark_notes, key, *shaded]
 
