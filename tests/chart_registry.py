@@ -242,9 +242,14 @@ class Row:
         return spec_of(self.of(3, 8))
 
 
-KEYS = {"query": "query", "strategy": "strategy"}
+STRATEGY = {"strategy": "strategy"}
+KEYS = {"query": "query", **STRATEGY}
 AGREEMENT = {"x": "mu_ap", "y": "ndcg", **KEYS}
+RECALL = "interpolated_precision"
 PAIR = {"a": "s1", "b": "s2"}
+DROPPED, BY_QUERY = {"missing": "drop", **PAIR}, {"missing": "zero", "order": "query", **PAIR}
+MU_AP, R_PRECISION = {"measure": "mu_ap", **KEYS}, {"measure": "r_precision", **KEYS}
+OF_TWO: dict[str, Any] = {"value": "difference", "fewest": 2}
 
 ROWS = {
     "dcg_curves": Row(
@@ -254,26 +259,13 @@ ROWS = {
         charts.dcg_curves, results, {"curve": DCG_20, **KEYS}, {"confidence": 0.9}, DCG_20
     ),
     "recall_precision_curves": Row(
-        charts.recall_precision_curves,
-        results,
-        {"curve": "interpolated_precision", **KEYS},
-        value="interpolated_precision",
+        charts.recall_precision_curves, results, {"curve": RECALL, **KEYS}, value=RECALL
     ),
     "precision_histogram": Row(
-        charts.precision_histogram,
-        results,
-        {"measure": "r_precision", **KEYS},
-        {"missing": "drop", **PAIR},
-        "r_precision",
-        fewest=2,
+        charts.precision_histogram, results, R_PRECISION, DROPPED, "r_precision", fewest=2
     ),
     "precision_histogram by query": Row(
-        charts.precision_histogram,
-        results,
-        {"measure": "mu_ap", **KEYS},
-        {"missing": "zero", "order": "query", **PAIR},
-        "mu_ap",
-        fewest=2,
+        charts.precision_histogram, results, MU_AP, BY_QUERY, "mu_ap", fewest=2
     ),
     "relevance_function": Row(
         charts.relevance_function, scores_of, {"score": "popularity", "panel": "query"}
@@ -282,69 +274,30 @@ ROWS = {
     "similarity_matrix": Row(
         charts.similarity_matrix, similarity_of, {"measure": "rbo"}, value="rbo", fewest=2
     ),
-    "strategy_bars": Row(charts.strategy_bars, summary_of, {"strategy": "strategy"}, value="mean"),
-    "comparison_forest": Row(
-        charts.comparison_forest,
-        comparison_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
-    ),
-    "comparison_matrix": Row(
-        charts.comparison_matrix,
-        all_pairs_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
-    ),
+    "strategy_bars": Row(charts.strategy_bars, summary_of, STRATEGY, value="mean"),
+    "comparison_forest": Row(charts.comparison_forest, comparison_of, STRATEGY, **OF_TWO),
+    "comparison_matrix": Row(charts.comparison_matrix, all_pairs_of, STRATEGY, **OF_TWO),
     "comparison_forest of trusted grades": Row(
-        charts.comparison_forest, trusted_of, {"strategy": "strategy"}, value="mean"
+        charts.comparison_forest, trusted_of, STRATEGY, value="mean"
     ),
     "comparison_forest of trusted pairs": Row(
-        charts.comparison_forest,
-        trusted_pairs_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
+        charts.comparison_forest, trusted_pairs_of, STRATEGY, **OF_TWO
     ),
-    "grading_profile": Row(
-        charts.grading_profile, summary_of_graders, {"strategy": "strategy"}, value="mean"
-    ),
-    "strategy_ranks": Row(
-        charts.strategy_ranks, ranked, {"strategy": "strategy"}, value="rank", fewest=2
-    ),
+    "grading_profile": Row(charts.grading_profile, summary_of_graders, STRATEGY, value="mean"),
+    "strategy_ranks": Row(charts.strategy_ranks, ranked, STRATEGY, value="rank", fewest=2),
     "rankings": Row(
-        charts.rankings,
-        measure_rankings,
-        {"strategy": "strategy", "doc": "doc", "grade": "grade"},
-        {"of": 1},
+        charts.rankings, measure_rankings, {"doc": "doc", "grade": "grade", **STRATEGY}, {"of": 1}
     ),
-    "explore": Row(
-        charts.explore,
-        results,
-        {"measure": "mu_ap", **KEYS},
-        {"missing": "drop", **PAIR},
-        "mu_ap",
-        fewest=2,
-        views=True,
-    ),
+    "explore": Row(charts.explore, results, MU_AP, DROPPED, "mu_ap", fewest=2, views=True),
     "comparison_forest of all pairs": Row(
-        charts.comparison_forest,
-        all_pairs_of,
-        {"strategy": "strategy"},
-        value="difference",
-        fewest=2,
+        charts.comparison_forest, all_pairs_of, STRATEGY, **OF_TWO
     ),
     "sample_size_curves of power": Row(charts.sample_size_curves, power_of, {}, value="power"),
     "sample_size_curves of stability": Row(
         charts.sample_size_curves, stability_of, {}, value="tau"
     ),
     "grading_profile of places": Row(
-        charts.grading_profile,
-        summary_of_graders,
-        {"strategy": "strategy"},
-        {"show": "places"},
-        "mean",
+        charts.grading_profile, summary_of_graders, STRATEGY, {"show": "places"}, "mean"
     ),
     "agreement": Row(charts.agreement, graded_of, {}, {"one": "people", "other": "model"}),
 }

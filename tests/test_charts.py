@@ -20,7 +20,6 @@ from chart_registry import (
     LONG_NAMES,
     MEASURES,
     ROWS,
-    Row,
     comparison_of,
     graded_twice,
     hard_results,
@@ -50,8 +49,6 @@ from polars_graded._frames.strategies import sort_naturally
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-WITHOUT_KEYS = (charts.measure_agreement,)
-"""Charts of frames that may lack the columns of strategies and queries."""
 CATEGORY_COLOURS = alt.Scale(range=style.CATEGORY_COLOURS).to_dict()["range"]
 OF_DIFFERENCES = (charts.precision_histogram, charts.explore)
 LAYERED = {name: row for name, row in ROWS.items() if not row.views}
@@ -95,12 +92,8 @@ def encodings(spec: Any) -> list[dict[str, Any]]:
     if not isinstance(spec, dict):
         return []
     own = [spec["encoding"]] if "encoding" in spec else []
-    return own + [
-        found
-        for name, each in spec.items()
-        if name not in ("encoding", "datasets")
-        for found in encodings(each)
-    ]
+    others = [each for name, each in spec.items() if name not in ("encoding", "datasets")]
+    return own + encodings(others)
 
 
 # Every chart, of any size
@@ -192,10 +185,6 @@ def test_characters_that_no_picture_holds_are_not_drawn(row):
 # Composed by the caller
 
 
-def has_panels(row: Row) -> bool:
-    return "panel" in inspect.signature(row.function).parameters
-
-
 @pytest.fixture
 def night() -> Iterator[None]:
     """A theme of the user's own."""
@@ -229,13 +218,8 @@ def test_it_leaves_the_state_of_altair_and_the_look_to_the_caller(row):
     with alt.theme.enable("none"):
         spec = spec_of(chart)
     assert "config" not in spec
-    assert set(spec.get("title", {})) <= {
-        "text",
-        "anchor",
-        "fontSize",
-        "subtitle",
-        "subtitleFontSize",
-    }
+    of_title = {"text", "anchor", "fontSize", "subtitle", "subtitleFontSize"}
+    assert set(spec.get("title", {})) <= of_title
     assert len(spec["datasets"]) == 1
 
 
@@ -277,16 +261,12 @@ def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey():
 # Errors
 
 
-def without(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    return lambda frame: frame.drop(column)
-
-
 @every_chart
 def test_a_missing_column_is_named_beside_those_there_are(row):
     frame = row.frame(2, 5)
     for name in set(row.columns.values()) & set(frame.columns):
-        if row.function in WITHOUT_KEYS and name in KEYS:
-            continue
+        if row.function is charts.measure_agreement and name in KEYS:
+            continue  # its frame may lack the columns of strategies and queries
         with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
             row.draw(frame.rename({name: f"{name}x"}))
         assert f"column {name!r}; it has " in str(error.value)
@@ -296,7 +276,7 @@ def test_a_missing_column_is_named_beside_those_there_are(row):
 @every_chart
 def test_a_column_that_is_not_named_by_a_string_is_an_error(row):
     frame = row.frame(2, 5)
-    panel = {"panel"} if has_panels(row) else set()
+    panel = {"panel"} & {*inspect.signature(row.function).parameters}
     for keyword in {*row.columns, *panel}:
         with pytest.raises(
             TypeError, match=r"must be (named by a string|the name of a column)"
@@ -315,15 +295,8 @@ def with_columns(**columns: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return lambda frame: frame.with_columns(**columns)
 
 
-AGAIN = "`panel` names the columns that distinguish repeated rows"
-
-
 def first_again(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([frame, frame.head(1)])
-
-
-def repeated(times: int) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    return lambda frame: pl.concat([frame.with_columns(topic=place) for place in range(times)])
 
 
 ERRORS = {
@@ -336,7 +309,7 @@ ERRORS = {
     ),
     "no curve": (
         "recall_precision_curves",
-        without("interpolated_precision"),
+        lambda frame: frame.drop("interpolated_precision"),
         {"curve": None},
         "unless exactly one is a curve by recall, got dcg_curve@20, ideal_dcg_curve@20",
     ),
@@ -345,11 +318,11 @@ ERRORS = {
         "strategy_bars",
         first_again,
         {},
-        f"`summary` must have each strategy of a panel once, got 1 row too many; {AGAIN}",
+        "`summary` must have each strategy of a panel once, got 1 row too many; `panel` names the ",
     ),
     "too many panels": (
         "dcg_curves",
-        repeated(61),
+        lambda frame: pl.concat([frame.with_columns(topic=place) for place in range(61)]),
         {"panel": "topic"},
         "at most 60 panels can be drawn, got 61",
     ),
