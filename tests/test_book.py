@@ -230,8 +230,6 @@ def test_the_table_of_measures_has_every_measure() -> None:
     assert linked == returns_value - {"measures", "phi_relevance", "rank"}
 
 
-# How much there is to read
-
 MAX_WORDS = 15_000
 NUMBER = re.compile(r"[-−]?[\d.,]+( %| s| GB)?(<br>.*)?( \([\d.]+\))?")
 

@@ -56,9 +56,6 @@ every_chart = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 every_layered_chart = pytest.mark.parametrize("row", LAYERED.values(), ids=LAYERED)
 
 
-# What a chart is made of
-
-
 def rows_of(chart: Any) -> list[dict[str, Any]]:
     """The rows of the one data set of a chart."""
     [rows] = spec_of(chart)["datasets"].values()
@@ -233,9 +230,6 @@ def test_a_chart_says_what_it_is_where_it_is_not_seen(row):
     assert len(spec["description"]) > 10
     assert "description" not in spec.get("spec", {})
     assert vl_convert.vegalite_to_vega(spec)["description"] == spec["description"]
-
-
-# Colours
 
 
 @pytest.mark.parametrize("k", [2, 8])
@@ -586,9 +580,6 @@ def test_only_a_p_of_at_most_alpha_is_significant(p):
     assert set(charts.comparison_matrix(comparison).data["mark"]) == {""}
 
 
-# What charts have in common
-
-
 def test_every_chart_function_is_tested():
     assert {row.function.__name__ for row in ROWS.values()} == {*charts.__all__} - {"for_print"}
 
@@ -630,9 +621,6 @@ def test_the_matrix_has_each_pair_from_both_sides():
     means = summarise(frame, "mu_ap").sort("mean", descending=True)["strategy"].to_list()
     field = spec_of(chart)["encoding"]
     assert field["x"]["scale"]["domain"] == field["y"]["scale"]["domain"] == means
-
-
-# Similarity of rankings
 
 
 def test_a_matrix_of_similarities_has_similar_strategies_side_by_side():

@@ -100,9 +100,6 @@ def test_the_confidence_of_an_interval_that_is_passed_is_unknown():
     assert ", 95 % interval" in own.description
 
 
-# Facets
-
-
 KEPT = ["precision_histogram", "precision_histogram by query", "measure_agreement"]
 """Charts that draw each query, and keep the columns of its key."""
 

@@ -319,9 +319,6 @@ def test_a_judgment_in_between_leads_out_of_the_line():
     assert evaluate(judged, "ap")["ap"][0] < bounds["low"]
 
 
-# Directions, and results of one query.
-
-
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_test_is_of_means(test, seed):
@@ -377,9 +374,6 @@ def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
     assert not re.search(r"\bt test|Holm|interval", part.headline + part.details)
     assert page.settings["Test"] == "none, since one query cannot be tested"
     assert set(part.tables["Differences of ap"].column("95 % interval").values()) == {"–"}
-
-
-# Words and lines of titles.
 
 
 TESTED = [[0.75, 0.5, 1.0, 0.75], [0.5, 0.25, 0.75, 0.5], [0.25, 0.0, 0.25, 0.25]]

@@ -574,9 +574,6 @@ def test_a_log_without_rows_gives_a_table_without_rows(call):
     assert empty.schema == call(GOOD).schema
 
 
-# Other columns
-
-
 def test_an_em_algorithm_that_has_not_converged_says_so(monkeypatch):
     log = simulated_log(lists=500, documents=4, shuffled=1)
     monkeypatch.setattr(estimating, "MAX_STEPS", 1)

@@ -236,9 +236,6 @@ def test_hotelling_of_two_segments_is_the_paired_t_test():
     assert (found["df"].item(), found["clusters"].item()) == (39, 40)
 
 
-# Keys that repeat
-
-
 def test_a_gate_needs_clusters_if_no_column_identifies_a_query():
     results = make_terms()
     message = (

@@ -688,9 +688,6 @@ def test_ids_stay_as_they_are_written(command):
     assert of_run.select("query", "ap").equals(same.select("query", "ap"))
 
 
-# Options and their help.
-
-
 def test_help_names_the_choices(command):
     assert "gate" in command("")[0]
     assert command("--version")[0].strip() == pg.__version__

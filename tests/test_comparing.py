@@ -114,8 +114,6 @@ def test_a_baseline_of_mean_0_has_no_relative_difference():
     assert (row["difference"], row["relative_difference"]) == (0.375, None)
 
 
-# Refusals.
-
 ERRORS_OF_COMPARE = [
     *ERRORS,
     ([], {"baseline": "s9"}, ValueError, "no strategy 's9'.*; there are 's0', 's1', 's2'"),
@@ -206,9 +204,6 @@ def test_practical_equivalence_is_baycomps(rope):
     assert lowest.row(0) == pytest.approx(BAYCOMP[rope], rel=1e-9, abs=1e-12)
 
 
-# Summaries.
-
-
 def test_a_summary_is_what_numpy_and_scipy_say():
     values = drawn(20, 3)
     frame = frame_of(values).with_columns(ndcg=pl.col("ap") ** 2)
@@ -234,9 +229,6 @@ def test_the_geometric_mean_counts_0_as_trec_eval_does():
     assert row["geometric_mean"] == close(math.sqrt(0.00001 * 0.1))
 
 
-# Differences query by query.
-
-
 @pytest.mark.parametrize(
     ("a", "b", "options", "sentence"),
     [
@@ -247,9 +239,6 @@ def test_the_geometric_mean_counts_0_as_trec_eval_does():
 def test_differences_refuses_what_it_cannot_take(a, b, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         differences(FRAME, "ap", a, b, **options)
-
-
-# Real data.
 
 
 def test_the_table_of_the_book_is_what_comes_out(ohsumed):

@@ -299,9 +299,6 @@ def test_a_column_without_any_grade_is_all_unjudged():
     assert_each_alike(values_of_each(ROWS, GRADED, frame), twins_of_each(ROWS, queries))
 
 
-# Curves.
-
-
 def test_a_curve_has_the_value_of_its_measure_at_every_rank():
     curves = values_of_each([row.cut(14) for row in CURVES], GRADED, FRAME)
     measures = {row.cut(14).name: row.at_a_rank for row in CURVES}
@@ -393,9 +390,6 @@ def test_there_is_nothing_to_average_without_ties():
         in_order = values_of_each([row.without("ties") for row in AVERAGES], g, frame)
         expected = {row.name: in_order[row.without("ties").name] for row in AVERAGES}
         assert_each_alike(values_of_each(AVERAGES, g, frame), expected)
-
-
-# Unjudged documents.
 
 
 @pytest.mark.slow
@@ -596,8 +590,6 @@ def test_a_name_is_read_back():
         assert measure == Measure.of(row.function, row.n, **row.options)
 
 
-# What it is worth.
-
 NUMBERS = st.none() | st.integers(0, 4)
 TEXTS = st.none() | st.sampled_from("abc")
 DRAWN_GRADES = st.none() | st.sampled_from(GRADES)
@@ -728,8 +720,6 @@ def test_grades_of_any_size_have_finite_values_or_are_refused(magnitude):
         finite += 1
     assert finite > 40 or magnitude > 1e300
 
-
-# The sentence that says what a measure gives.
 
 over_functions = pytest.mark.parametrize(
     "row", {row.function: row for row in reversed(ROWS)}.values(), ids=lambda row: row.function

@@ -229,9 +229,6 @@ def test_a_good_frame_is_measured_without_a_word():
             evaluate(frame, "ndcg@10", by=["score", "other"]).lazy().collect()
 
 
-# What a call asks for, in one form.
-
-
 def test_measures_come_alone_in_lists_or_under_names_of_ones_own():
     frame = TIED.head(2).with_columns(score=pl.Series([1, 2]))
     expected = evaluate(frame, "ap", "ndcg@10")
@@ -278,9 +275,6 @@ def test_a_join_that_starts_from_the_run_is_told(lazily):
     measured(left.filter(pl.col("query") < 9), "ap", lazily=lazily)  # too few to say
 
 
-# The kinds of warnings.
-
-
 def test_a_warning_shows_the_name_that_silences_it():
     with pytest.warns(DataWarning) as caught:
         evaluate(TIED, "ap")
@@ -300,9 +294,6 @@ def test_a_warning_shows_the_name_that_silences_it():
             evaluate(stars, "ap")
         warnings.simplefilter("ignore", DataWarning)
         evaluate(stars, "ap")
-
-
-# Joins that lose judgments, told by what stacked strategies have to share.
 
 
 RUNS = pl.concat(

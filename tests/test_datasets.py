@@ -27,9 +27,6 @@ def values(frame, ranking, by, name, *keys):
     return frame.group_by(*keys).agg(expr.alias("value")).sort(*keys).get_column("value")
 
 
-# Reference rankings
-
-
 @pytest.mark.parametrize("levels", [2, 10, 20, 50, 7])
 def test_uniform_levels_have_almost_the_same_number_of_documents(levels):
     frame = reference_rankings(3, levels=levels)
@@ -55,9 +52,6 @@ def test_reference_rankings_are_ideal_and_have_something_relevant(
     for (_,), ranking in frame.group_by("query"):
         assert ranking["grade"].is_sorted(descending=True)
         assert 0 < ranking["grade"].max() < levels
-
-
-# Swaps
 
 
 @settings(deadline=None)
@@ -105,16 +99,10 @@ def test_arguments_are_checked(call, error, sentence):
         call()
 
 
-# Popularity
-
-
 def test_ad_hoc_grades_are_3_2_1_and_0():
     frame = popularity_rankings(2)
     assert frame["grade"].to_list() == ([3] * 10 + [2] * 15 + [1] * 25 + [0] * 50) * 2
     assert frame["popularity"].head(100).is_sorted(descending=True)
-
-
-# Worked examples
 
 
 def test_scheel_table_1():

@@ -309,9 +309,6 @@ def test_the_rates_of_both_errors_are_those_of_the_book():
         assert f"| {kind} | {' | '.join(rates)} |" in book
 
 
-# Expressions of grades.
-
-
 @pytest.mark.parametrize("name", ["rank", "Rank", "RANK"])
 def test_one_query_suffices_for_a_column_that_is_called_rank(name):
     frame = pl.DataFrame({"query": [1, 1, 1], "grade": [2, 1, 0], name: [1, 2, 3]})

@@ -188,9 +188,6 @@ def test_one_document_with_two_grades_is_found_in_several_chunks(long, retrieved
         evaluate(frame, "precision@1", strategy="strategy")
 
 
-# Random logs, and real ones.
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["doc", "Artikel", "sku"]))
 def test_no_duplicate_of_a_random_log_passes(seed, grouped, name):

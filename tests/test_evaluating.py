@@ -118,9 +118,6 @@ def test_curves_are_averaged_over_queries_at_every_rank():
     assert_frame_equal(found, expected)
 
 
-# What all queries together retrieved.
-
-
 def test_grades_of_a_threshold_must_be_relevant_on_the_scale():
     """Otherwise grades of the threshold or more would not all be relevant."""
     for options, sentence in (
@@ -138,9 +135,6 @@ def test_chen_method_4_summary_table_of_both_examples():
     assert counts.drop("strategy", "query").sum().row(0) == (15 + 15, 10 + 3, 5 + 3)
 
 
-# Warnings.
-
-
 WITHOUT_A_QUERY = STACKED.filter(~((pl.col("run") == "one") & (pl.col("topic") == 1)))
 
 
@@ -153,8 +147,6 @@ def test_a_query_that_a_stacked_strategy_lacks_is_warned_of():
     assert len(caught) == 1
     assert caught[0].filename == __file__
 
-
-# Refusals.
 
 ColumnNotFound = pl.exceptions.ColumnNotFoundError
 
@@ -221,9 +213,6 @@ def test_what_cannot_tell_queries_apart_is_refused(arguments, error, sentence):
     frame = pl.DataFrame({"strategy": ["a"], "query": [1], "grade": [1], "score": [0.5]})
     with pytest.raises(error, match=sentence):
         evaluate(frame, "ap", **arguments)
-
-
-# What is handed on in the place of something else
 
 
 def test_no_hint_names_the_opposite_or_what_is_no_argument():

@@ -36,9 +36,6 @@ def results(n: int) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-# What is drawn
-
-
 def test_the_rows_are_those_of_differences():
     frame = results(50)
     data = charts.explore(frame, "ours", "bm25", "ndcg").data
@@ -61,9 +58,6 @@ def test_long_names_leave_the_picture_as_wide_as_its_views():
     [text] = [each for each in spec["vconcat"][1]["transform"] if each.get("as") == "text"]
     assert '"difference"' in text["calculate"]
     assert "long long" not in text["calculate"]
-
-
-# Errors
 
 
 @pytest.mark.parametrize(

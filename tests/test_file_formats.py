@@ -22,9 +22,6 @@ def write(tmp_path, text, name="file"):
     return path
 
 
-# Comments
-
-
 RUN = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 1.5 bm25\n"
 QRELS = "q1 0 d1 2\nq1 0 d2 0\n"
 KINDS = pytest.mark.parametrize(("read", "text"), [(read_qrels, QRELS), (read_run, RUN)])
@@ -47,9 +44,6 @@ def test_lines_that_begin_with_a_hash_are_comments(tmp_path, read, text, comment
     assert read(comment.encode()).is_empty()
 
 
-# Ranks that are no numbers
-
-
 @pytest.mark.parametrize(
     ("written", "rank"), [("1.0", 1), ("-", None), ("first", None), ("1.5", None), ("1e3", None)]
 )
@@ -58,9 +52,6 @@ def test_a_rank_beside_a_score_is_ignored_as_in_trec_eval(written, rank, separat
     text = f"q1 Q0 d1 {written} 2.5 bm25\nq1 Q0 d2 2 1.5 bm25\n".replace(" ", separator)
     expected = [("q1", "d1", 2.5, rank, "bm25"), ("q1", "d2", 1.5, 2, "bm25")]
     assert read_run(text.encode()).rows() == expected
-
-
-# MS MARCO
 
 
 def test_a_run_of_ms_marco_is_ordered_by_its_ranks(tmp_path):
@@ -248,8 +239,6 @@ def test_ratings_with_times_are_no_judgments():
         read_qrels(b"196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
 
 
-# Files of other readers, without a header, or damaged
-
 OTHER_LINES = [
     (read_qrels, "2 qid:1 1:3.0 #docid = 7\n", read_letor),
     (read_run, "2 qid:1 1:3.0\n", read_letor),
@@ -279,9 +268,6 @@ def test_a_damaged_file_is_named(tmp_path, form, share):
     path.write_bytes(content[: int(share * len(content))])
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))} must be a complete "):
         read_run(path)
-
-
-# Several tags in a file
 
 
 def test_tags_of_one_ranking_are_not_two_strategies(tmp_path):

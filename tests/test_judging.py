@@ -344,8 +344,6 @@ def test_structs_may_have_a_rank():
     assert_frame_equal(join_judgments(run, {1: {"c": 2}}), expected)
 
 
-# Grades that are no judgments
-
 POOLED = frame_of("query doc grade", ("q", "x", -1), ("q", "a", 1), ("q", "n", 0), ("q", "b", 1))
 
 
@@ -372,9 +370,6 @@ def test_grades_below_the_least_are_no_judgments():
         assert value == pytest.approx(bpref)
     with pytest.raises(TypeError, match=r"^`unjudged_below` must be a number, got '0'$"):
         join_judgments(run, POOLED, unjudged_below="0")
-
-
-# Real data
 
 
 def test_a_run_and_judgments_that_are_swapped_are_told():

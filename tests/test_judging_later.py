@@ -42,9 +42,6 @@ fits = pytest.mark.filterwarnings("ignore:queries without any|judged queries wit
 """Of a query that is not judged, and one that nobody answered."""
 
 
-# The same rows
-
-
 @fits
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("lazy_judgments", [True, False])
@@ -84,9 +81,6 @@ def test_only_needed_columns_are_read(tmp_path, monkeypatch):
     assert_frame_equal(found, expected)
     assert ["query", "doc", "score", "w3"] in read
     assert not any("w4" in columns for columns in read)
-
-
-# What is refused
 
 
 def in_one_query(name, value):
@@ -130,9 +124,6 @@ def test_a_strategy_without_rows_misses_every_judged_document():
     missed = judged.filter(strategy="b")
     assert missed.height == JUDGMENTS.height
     assert missed["score"].null_count() == JUDGMENTS.height
-
-
-# What is warned of
 
 
 @pytest.mark.parametrize(

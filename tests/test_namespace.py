@@ -323,9 +323,6 @@ def test_rows_are_left_out_of_a_ranking_by_several_columns():
     assert values(g.n_retrieved(), frame) == [2]
 
 
-# Several at once.
-
-
 @pytest.mark.parametrize(
     ("written", "name"),
     [
@@ -648,9 +645,6 @@ def test_whole_numbers_that_doubles_skip_are_refused():
     assert frame.with_columns(grade=pl.lit(2**60)).select(GRADED.ap()).item() == 1
 
 
-# Relevance
-
-
 def test_area_under_roc_without_a_pair_is_null_unless_a_number_was_asked_for():
     frame = frame_of([[(2, 1), (1, 2)], [(2, 1), (1, 0)], [(2, 0)]])
     assert values(GRADED.roc_auc(), frame) == [None, 1, None]
@@ -693,9 +687,6 @@ def test_rbp_counts_down_to_what_a_double_can_hold(rank):
     assert frame.select(pl.col("grade").graded.rbp(p=0.8)).item() == pytest.approx(
         (1 - 0.8) * 0.8 ** (rank - 1), rel=1e-12, abs=0
     )
-
-
-# Ranks
 
 
 def ranks_of_loop(query, *, condensed=False):

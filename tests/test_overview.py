@@ -87,8 +87,6 @@ def test_what_cannot_be_set_side_by_side_is_refused(options, exception, sentence
         side_by_side(FRAME, **({"of": 1} | options))
 
 
-# `.graded.where`
-
 MASKS = {
     "all": pl.lit(value=True),
     "a column": "keep",
@@ -113,9 +111,6 @@ def test_rows_outside_are_as_if_not_there(mask):
         assert values.to_list() == of_all["measures"].struct.field("ap").to_list()
         lazy = frame.lazy().group_by("query").agg(ranked.where(mask).measures(*names))
         assert_frame_equal(lazy.collect(engine="streaming").sort("query"), of_all)
-
-
-# Misspelt methods
 
 
 @pytest.mark.parametrize(

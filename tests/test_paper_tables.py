@@ -92,9 +92,6 @@ def test_letters_are_read_one_by_one():
     assert "| s25 |" in paper_table(many, "ap", baseline="s00")
 
 
-# Keys that nobody names
-
-
 def test_a_key_that_cannot_be_told_is_asked_for():
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'strategy'"):
         compare(PER_QUERY.select("query", "ap"))

@@ -319,9 +319,6 @@ def test_scheel_section_2_2_both_virtual_users_agree(ohsumed):
     assert ohsumed.select(pl.corr("f1", "f9")).item() == as_printed("0.9598")
 
 
-# trec_eval's own test files and the answers that it prints for them.
-
-
 def test_chen_area_under_the_ratio_of_means_beside_the_mean_of_ratios():
     frame = frame_of(CUMULATED)
     # The slides' area is the mean of the row NDCG as printed, rounded to 0.005 a value.
@@ -383,9 +380,6 @@ def test_chen_example_3_2_average_precision_is_printed_as_that_of_terms_that_wer
 def test_chen_gains_are_the_steps_of_cumulated_gain(name, query, gains):
     curve = evaluate(frame_of(CUMULATED), name)[name][query]
     assert curve.diff().fill_null(curve[0]).to_list() == list(map(float, entries(gains)))
-
-
-# What the figures of two papers show.
 
 
 OF_GRADES = {"mu_ap": "mu_ap", "ndcg": "ndcg(gain=exp2)", "ndcng": "ndcng"}

@@ -475,9 +475,6 @@ def test_trec_eval_infers_average_precision_where_all_that_was_pooled_is_judged(
     assert_printed(printed, "infAP", values(frame, "ap"))
 
 
-# pytrec_eval
-
-
 @pytest.fixture(scope="session")
 def tied(ohsumed):
     """Ranked by a feature with nine levels; trec_eval breaks ties by document, descending."""
@@ -516,9 +513,6 @@ def test_pytrec_eval_breaks_ties_by_document(tied, level):
     assert_same_as_pytrec_eval(tied, level, judged_only=False)
 
 
-# ranx
-
-
 def ranx_of(frame: pl.DataFrame, name: str) -> dict[str, float]:
     qrels, run = ranx_data(Same(frame))
     found = peer("ranx").evaluate(qrels, run, name, return_mean=False)
@@ -554,9 +548,6 @@ def test_ranx_bpref_of_queries_with_a_relevant_document(frame, level):
     assert_same(ranx_of(defined, f"bpref-l{level}"), values(defined, "bpref", level))
 
 
-# scikit-learn
-
-
 def sklearn_of(frame: pl.DataFrame, name: str, keywords: dict[str, Any], level: int | None) -> Any:
     function = getattr(peer("sklearn.metrics"), name)
     found = {}
@@ -587,9 +578,6 @@ def test_scikit_learn_without_ties(ohsumed, feature):
         assert_same(theirs, values(frame, ours), f"{name} {keywords}")
 
 
-# pyNTCIREVAL
-
-
 def test_pyntcireval(with_relevant):
     labeler = peer("pyNTCIREVAL").Labeler
     metrics = peer("pyNTCIREVAL.metrics")
@@ -606,9 +594,6 @@ def test_pyntcireval(with_relevant):
         assert_same(found, values(with_relevant, ours), call)
 
 
-# cwl-eval
-
-
 def test_cwl_eval(frame):
     frame = every_third_query(frame)
     ruler, ranking = peer("cwl.ruler.cwl_ruler"), peer("cwl.ruler.ranking")
@@ -622,9 +607,6 @@ def test_cwl_eval(frame):
             costs = [1.0] * len(gains)
             found[query] = metric.measure(ranking.Ranking(query, gains, costs, max_n=CWL_DEPTH))
         assert_same(found, values(frame, ours), f"{kind} {arguments} of grades: {of_grades}")
-
-
-# Recommenders
 
 
 def test_rectools(with_relevant):

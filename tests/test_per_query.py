@@ -12,8 +12,6 @@ import polars_graded as pg
 from polars_graded import charts, compare, differences, summarise, trust
 from polars_graded.trust import rank_correlation
 
-# Missing.
-
 WITH_HOLES = pl.DataFrame(
     {
         "strategy": ["a", "a", "a", "a", "b", "b", "b"],
@@ -138,8 +136,6 @@ def test_a_number_that_is_no_measure_is_not_compared_unless_it_is_named():
     assert set(found["measure"]) == {"ndcg@10"}
 
 
-# Refusals.
-
 ColumnNotFound = pl.exceptions.ColumnNotFoundError
 
 ERRORS = [
@@ -172,9 +168,6 @@ def test_frames_that_are_none(call):
         call(pl.concat([FRAME, FRAME]))
     with pytest.raises(ValueError, match="strategy 'strategy' must not be null, got 5 nulls"):
         call(FRAME.with_columns(pl.col("strategy").replace("s1", None)))
-
-
-# What a value may be.
 
 
 def test_values_whose_squares_exceed_a_double_are_refused():

@@ -297,9 +297,6 @@ def test_control_points_are_checked_when_the_expression_is_built(control_points,
             function(control_points)
 
 
-# The curve
-
-
 @pytest.mark.parametrize("lazy", [False, True])
 def test_the_curve_runs_over_the_range_of_each_query(lazy):
     frame = FRAME.lazy() if lazy else FRAME
@@ -311,9 +308,6 @@ def test_the_curve_runs_over_the_range_of_each_query(lazy):
         *phi([5, 6, 7, 8, 9], [(5, 0), (6, 0), (9, 1)]),
         *phi([1, 2.75, 4.5, 6.25, 8], [(1, 0), (2, 0), (8, 1)]),
     ]
-
-
-# Undefined, with a floor, of low scores, of both extremes
 
 
 def test_equal_scores_have_what_is_said_of_the_undefined():

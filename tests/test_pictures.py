@@ -26,9 +26,6 @@ SHORT_NAMES = tuple("abcdefghi")
 short, long = (partial(hard_results, names, 45) for names in (SHORT_NAMES, tuple(LONG_NAMES)))
 
 
-# Axes
-
-
 @pytest.mark.parametrize("mean", [0, 0.25, 0.5, 0.73, -0.5, 1234.5])
 def test_the_only_tick_of_equal_means_has_the_mean_as_its_label(mean):
     results = pl.DataFrame({"strategy": ["a", "b"] * 2, "query": [1, 1, 2, 2], "value": mean})
@@ -36,9 +33,6 @@ def test_the_only_tick_of_equal_means_has_the_mean_as_its_label(mean):
     scene = scene_of(charts.strategy_bars(summary))
     label = f"{mean:,}".replace("-", "\N{MINUS SIGN}")
     assert label in [box.text for box in boxes_of(scene["scenegraph"], *scene["origin"])]
-
-
-# Panels
 
 
 @pytest.mark.parametrize("name", ["comparison_forest of all pairs", "strategy_bars"])
@@ -56,9 +50,6 @@ def test_numbers_under_neighbouring_panels_stand_apart(name):
         assert between - sum(widths) / 2 >= 4, (one, other)
 
 
-# Forests
-
-
 @pytest.mark.parametrize("measures", [["ndcg"], ["ndcg", "ap"]])
 def test_worse_and_better_stand_on_both_sides_of_zero(measures):
     scene = scene_of(charts.comparison_forest(compare(short(), *measures, baseline="f")))
@@ -74,9 +65,6 @@ def test_worse_and_better_stand_on_both_sides_of_zero(measures):
         assert {round(place - 5 * side) for place in places} == zeros
 
 
-# Graders, ties and gaps
-
-
 @pytest.mark.parametrize("n", [1, 5, 45])
 def test_bars_of_queries_do_not_overlap(n):
     frame = hard_results(("a", "b"), n).drop("dcg_curve@20")
@@ -89,9 +77,6 @@ def test_bars_of_queries_do_not_overlap(n):
     assert len(bars) == n
     for (left, width), (right, _) in pairwise(bars):
         assert left + width < right
-
-
-# Names of lines
 
 
 NAMES = ["bm25", "dense", "fusion", "hybrid", "ltr", "rm3", "splade", "tilde"]

@@ -506,9 +506,6 @@ def test_mutated_files_are_read_as_a_slow_parser_reads_them(monkeypatch, read, t
     assert min(outcomes["refused"], outcomes["read"]) > 20
 
 
-# Real data
-
-
 def test_an_empty_run_among_others_is_told(tmp_path):
     (tmp_path / "a.run").write_text("1 Q0 d 1 0.5 a\n")
     (tmp_path / "empty.run").write_text("\n")
@@ -516,8 +513,6 @@ def test_an_empty_run_among_others_is_told(tmp_path):
     with pytest.warns(UserWarning, match=r"empty\.run has no lines, so it contains no strategy"):
         assert read_run(runs)["strategy"].to_list() == ["a"]
 
-
-# BEIR's judgments
 
 BEIR = "query-id\tcorpus-id\tscore\n1\t31715818\t1\n3\t14717500\t2\n"
 

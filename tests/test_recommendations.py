@@ -79,8 +79,6 @@ def test_a_vector_of_a_document_that_is_not_retrieved_may_be_null():
     assert frame.select(g.diversity(features="f")).item() == 1
 
 
-# Errors.
-
 ONE = pl.DataFrame(
     {
         "query": [1, 1, 2, 2],
@@ -239,9 +237,6 @@ REFUSED_CATALOGUES = [
 def test_unusable_catalogues_are_refused(options, error, sentence):
     with pytest.raises(error, match=sentence):
         catalogue(RUN.filter(strategy="x"), **options)
-
-
-# Other tools, in an environment of their own.
 
 
 def make_interactions():

@@ -20,9 +20,6 @@ from polars_graded import charts, similarity, summarise
 from polars_graded._results.reliability import compute_power
 from polars_graded.trust import order_stability, power_curve, queries_needed, rank_correlation
 
-# Power and queries.
-
-
 pytestmark = of_few
 
 
@@ -31,9 +28,6 @@ def frame_with(std, n_queries=20, shift=0.0):
     d = rng(1).standard_normal(n_queries)
     d = (d - d.mean()) / d.std(ddof=1) * std + shift
     return frame_of({"a": d, "b": np.zeros(n_queries)})
-
-
-# Power and queries.
 
 
 def of_statsmodels(n, effect, alpha):

@@ -186,9 +186,6 @@ def test_missing_values_are_left_out_or_zero(made, missing):
     assert words[missing] in page.settings["Missing values"]
 
 
-# Settings.
-
-
 def test_the_same_results_and_date_make_the_same_file(tmp_path, per_query, ranked):
     few, rows = (each.filter(pl.col("query") <= 4) for each in (per_query, ranked))
     options: dict[str, Any] = {"frame": rows, "by": BY, "date": dt.date(2024, 1, 1)}
@@ -295,9 +292,6 @@ def test_scores_and_grades_may_be_expressions(made, ranked):
     assert pages[0].datasets == pages[1].datasets
 
 
-# Names, and what there may be none of.
-
-
 ODD = {
     "fair": "</script><script>throw 1</script>",
     "strong": "<!--<b onclick='x'>\"a.b[0]\"\\",
@@ -345,9 +339,6 @@ def test_any_results_have_a_page(made, kind):
     for part in page.parts:
         assert part.headline.endswith(".")
         assert part.tables
-
-
-# Size, errors.
 
 
 @pytest.mark.simulation

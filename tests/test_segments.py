@@ -108,9 +108,6 @@ def test_what_is_missing_is_counted_in_all_segments_each_query_once():
         summarise(again, segments="country")
 
 
-# Tables and pages of segments.
-
-
 def test_a_report_has_the_means_of_segments(tmp_path):
     pytest.importorskip("vl_convert", reason="vl-convert is not installed")
     frame = segmented([30, 40], seed=5)
@@ -123,9 +120,6 @@ def test_a_report_has_the_means_of_segments(tmp_path):
         assert [*map(number, row[2:])] == pytest.approx(expected, abs=5.1e-5)
     without = Report(report(frame.drop("country"), tmp_path / "page.html"))
     assert "Means of ap in segments" not in without.parts[0].tables
-
-
-# Segments and queries that share columns.
 
 
 def test_segments_may_be_columns_of_the_query_but_not_all_of_them():

@@ -42,9 +42,6 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(rows, "BATCH_ROWS", 200)
 
 
-# Batches
-
-
 def test_every_row_is_in_one_batch_with_all_others_of_its_query():
     frame = QUERIES.with_row_index()
     found = [*rows.read_whole_queries(frame.lazy(), ["query"])]
@@ -52,9 +49,6 @@ def test_every_row_is_in_one_batch_with_all_others_of_its_query():
     queries = pl.concat(part.select("query").unique() for part in found)
     assert queries.height == queries.n_unique() == QUERIES["query"].n_unique()
     assert_frame_equal(pl.concat(found), frame)
-
-
-# Values
 
 
 @pytest.mark.slow
@@ -97,9 +91,6 @@ def test_rows_that_are_not_sorted_as_was_said_are_refused():
         lazy.collect()
 
 
-# Laziness
-
-
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_what_is_chained_to_a_lazy_result_has_the_rows_of_an_eager_one(engine):
     lazy = evaluate(MIXED.lazy(), "ap", "ndcg@10", "err", **ORDERS_OF_ROWS)
@@ -124,9 +115,6 @@ def test_nothing_is_read_before_it_is_collected():
     lazy = MIXED.lazy().map_batches(never, schema=MIXED.schema)
     result = evaluate(lazy, "ap")
     assert result.collect_schema().names() == ["strategy", "query", "ap"]
-
-
-# Memory
 
 
 CAPPED = """

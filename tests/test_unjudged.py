@@ -30,9 +30,6 @@ FRAME = pl.DataFrame(
 """Grades in the order of x: 2, ?, 0, ? and ?, 1; in that of y: 0, ?, 2 and 2, 1, ?."""
 
 
-# Unjudged documents.
-
-
 def test_bounds_by_hand():
     result = unjudged_bounds(FRAME, "precision@2", by=["x", "y"])
     bounds = ["value", "value_if_best", "low", "high", "exact", "residual"]
@@ -144,8 +141,6 @@ def test_what_has_no_bounds_is_refused():
     with pytest.raises(ValueError, match="each measure must be named once, got ap more than once"):
         unjudged_bounds(FRAME, "ap", "ap", by="x")
 
-
-# Other gradings.
 
 STRATEGIES = ["strong", "fair", "weak"]
 
