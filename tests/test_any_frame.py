@@ -51,14 +51,7 @@ def of_narwhals(frame: pl.DataFrame):
     return needed("narwhals", "narwhals").from_native(frame)
 
 
-FRAMES = pytest.mark.parametrize(
-    "of",
-    [of_pandas, of_pyarrow, of_capsules, of_narwhals],
-    ids=["pandas", "pyarrow", "capsules", "narwhals"],
-)
-
-
-@FRAMES
+@pytest.mark.parametrize("of", [of_pandas, of_pyarrow, of_capsules, of_narwhals])
 def test_the_same_evaluation_from_any_frame(of):
     expected = evaluate(join_judgments(RUN, JUDGMENTS), *MEASURES)
     judged = join_judgments(of(RUN), of(JUDGMENTS))

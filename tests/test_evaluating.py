@@ -8,7 +8,7 @@ import re
 
 import polars as pl
 import pytest
-from helpers import GRADED, mean_curves
+from helpers import GRADED
 from polars.testing import assert_frame_equal
 
 from polars_graded import compare, evaluate, join_judgments, overview, side_by_side, summarise
@@ -94,30 +94,6 @@ def test_a_query_id_may_have_any_type_and_null_is_one_too(name):
     assert result["n_retrieved"].to_list() == [1, 2, 1]
 
 
-# In rank order 1 0 3 and, with a document that was not retrieved, 0 2.
-CURVES = pl.DataFrame(
-    {
-        "query": ["a", "a", "a", "b", "b", "b"],
-        "grade": [1, 0, 3, 0, 2, 2],
-        "score": [3, 2, 1, 2, 1, None],
-    }
-)
-CG, IDEAL_CG = "cg_curve(gain=linear)@3", "ideal_dcg_curve(gain=linear, discount=none)@3"
-
-AVERAGES = {
-    CG: [(1 + 0) / 2, (1 + 2) / 2, (4 + 2) / 2],
-    IDEAL_CG: [(3 + 2) / 2, (4 + 4) / 2, (4 + 4) / 2],
-    "precision_curve@3": [(1 / 1 + 0 / 1) / 2, (1 / 2 + 1 / 2) / 2, (2 / 3 + 1 / 3) / 2],
-    "recall_curve@3": [(1 / 2 + 0) / 2, (1 / 2 + 1 / 2) / 2, (2 / 2 + 1 / 2) / 2],
-}
-
-
-def test_curves_are_averaged_over_queries_at_every_rank():
-    expected = pl.DataFrame({"strategy": ["score"] * 3, "rank": [1, 2, 3], **AVERAGES})
-    found = mean_curves(CURVES, *AVERAGES)
-    assert_frame_equal(found, expected)
-
-
 def test_grades_of_a_threshold_must_be_relevant_on_the_scale():
     """Otherwise grades of the threshold or more would not all be relevant."""
     for options, sentence in (
@@ -126,8 +102,8 @@ def test_grades_of_a_threshold_must_be_relevant_on_the_scale():
         ({"irrelevant": -1, "relevant_from": 1}, "must be at least `relevant_from`, 1, got 0"),
     ):
         with pytest.raises(ValueError, match=f"`threshold` of ap {sentence}"):
-            evaluate(CURVES, "ap(threshold=0)", **options)
-    assert evaluate(CURVES, "ap(threshold=0)", irrelevant=-1).height
+            evaluate(FRAME, "ap(threshold=0)", **options)
+    assert evaluate(FRAME, "ap(threshold=0)", irrelevant=-1).height
 
 
 def test_chen_method_4_summary_table_of_both_examples():
@@ -151,24 +127,9 @@ def test_a_query_that_a_stacked_strategy_lacks_is_warned_of():
 ColumnNotFound = pl.exceptions.ColumnNotFoundError
 
 ERRORS = [
-    (
-        ["ap"],
-        {"grade": "grades"},
-        ColumnNotFound,
-        "no column 'grades'; it has .*\\n\\nHint: did you mean 'grade'",
-    ),
-    (
-        ["ap"],
-        {"by": "scores"},
-        ColumnNotFound,
-        "no column 'scores'; it has .*\\n\\nHint: did you mean 'score'",
-    ),
-    (
-        ["ap"],
-        {"by": ["score", "wrose"]},
-        ColumnNotFound,
-        "no column 'wrose'; it has .*\\n\\nHint: did you mean 'worse'",
-    ),
+    (["ap"], {"grade": "grades"}, ColumnNotFound, "no column 'grades'; .*did you mean 'grade'"),
+    (["ap"], {"by": "scores"}, ColumnNotFound, "no column 'scores'; .*did you mean 'score'"),
+    (["ap"], {"by": ["score", "wrose"]}, ColumnNotFound, "'wrose'; .*did you mean 'worse'"),
     (["ap"], {"strategy": "run"}, ColumnNotFound, "no column 'run'.*; it has query, doc, grade"),
     (["ndcg@0"], {}, ValueError, "`n` must"),
     (["ap"], {"by": 3}, TypeError, "`by` must"),
@@ -196,7 +157,7 @@ ERRORS = [
 def test_wrong_arguments_are_refused_before_anything_runs(
     frame, measures, options, exception, sentence
 ):
-    with pytest.raises(exception, match=sentence):
+    with pytest.raises(exception, match=f"(?s){sentence}"):
         evaluate(frame, *measures, **options)
 
 

@@ -51,11 +51,8 @@ def evaluated(frame: pl.DataFrame, **options: Any) -> Callable[[], Any]:
 
 
 NAN = ROWS.with_columns(score=pl.when(pl.col("doc") == "d3").then(float("nan")).otherwise("score"))
-NAN_GRADE = ROWS.select(
-    "query",
-    "doc",
-    "score",
-    grade=pl.when(pl.col("doc") == "d3").then(float("nan")).otherwise("grade"),
+NAN_GRADE = ROWS.with_columns(
+    grade=pl.when(pl.col("doc") == "d3").then(float("nan")).otherwise("grade")
 )
 NO_QUERY = pl.concat([ROWS, ROWS.head(10).with_columns(query=pl.lit(None, pl.Int64))])
 TEXT = ROWS.with_columns(pl.col("score").cast(pl.String))

@@ -381,48 +381,28 @@ SMALL_RUN = pl.DataFrame({"query": ["1", "1", "2"], "doc": ["a", "b", "a"], "sco
 SMALL_JUDGMENTS = pl.DataFrame({"query": ["1", "2"], "doc": ["b", "a"], "grade": [1, 2]})
 
 
+LISTED = SMALL_JUDGMENTS.group_by("query").agg("doc", "grade")
+OF_TEXTS = SMALL_JUDGMENTS.cast({"grade": pl.String})
+NAN_RUN = SMALL_RUN.with_columns(m=math.nan)
+
+
 @pytest.mark.parametrize(
-    ("run", "judgments", "options", "sentence"),
+    ("arguments", "sentence"),
     [
-        (
-            SMALL_RUN,
-            SMALL_JUDGMENTS.group_by("query").agg("doc", "grade"),
-            {},
-            "got a column 'grade' beside 'doc'\n\nHint: .explode('doc', 'grade') gives one row per",
-        ),
-        (
-            SMALL_RUN,
-            SMALL_JUDGMENTS.cast({"grade": pl.String}),
-            {"unjudged_below": 0},
-            "must be a number or a Bool",
-        ),
-        (
-            SMALL_RUN.with_columns(m=math.nan),
-            SMALL_JUDGMENTS,
-            {"strategy": "m"},
-            '"m" must not be NaN in `run`, got ',
-        ),
-        (SMALL_RUN, SMALL_JUDGMENTS, {"strategy": "query"}, "`strategy` must"),
-        (SMALL_RUN, SMALL_JUDGMENTS, {"strategy": "doc"}, "`strategy` must"),
-        (
-            SMALL_RUN,
-            SMALL_JUDGMENTS,
-            {"grade": "query"},
-            "`grade` must name a column that no other",
-        ),
-        (SMALL_RUN, SMALL_JUDGMENTS, {"doc": "query"}, "`doc` must name a column that no other"),
-        (SMALL_RUN, SMALL_JUDGMENTS, {"subtopic": "doc"}, "`subtopic` must name a column that no"),
-        (
-            SMALL_RUN,
-            {"doc": SMALL_JUDGMENTS},
-            {},
-            "no grader of `judgments` may have the name of a column, got 'doc'",
-        ),
+        ({"judgments": LISTED}, "got a column 'grade' beside 'doc'\n\nHint: .explode('doc', 'grad"),
+        ({"judgments": OF_TEXTS, "unjudged_below": 0}, "must be a number or a Bool"),
+        ({"run": NAN_RUN, "strategy": "m"}, '"m" must not be NaN in `run`, got '),
+        ({"strategy": "query"}, "`strategy` must"),
+        ({"strategy": "doc"}, "`strategy` must"),
+        ({"grade": "query"}, "`grade` must name a column that no other"),
+        ({"doc": "query"}, "`doc` must name a column that no other"),
+        ({"subtopic": "doc"}, "`subtopic` must name a column that no"),
+        ({"judgments": {"doc": SMALL_JUDGMENTS}}, "may have the name of a column, got 'doc'"),
     ],
 )
-def test_what_cannot_be_joined_is_refused_in_a_sentence(run, judgments, options, sentence):
+def test_what_cannot_be_joined_is_refused_in_a_sentence(arguments, sentence):
     with pytest.raises((ValueError, TypeError), match=re.escape(sentence)):
-        join_judgments(run, judgments, **options)
+        join_judgments(**{"run": SMALL_RUN, "judgments": SMALL_JUDGMENTS} | arguments)
 
 
 def test_runs_may_have_different_categories():

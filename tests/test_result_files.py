@@ -31,7 +31,7 @@ def rankings(seed=0, n=6):
     rows = [
         {
             "query": query,
-            "doc": rng.choice(["", "é", "doc", "a longer name of a document"]) + str(place),
+            "doc": str(place) + rng.choice(["", "\0", "é", "doc", "a longer name of a document"]),
             "grade": None if query == 2 else rng.choice([None, -0.0, 0, 1, 2.5]),
             "score": rng.random(),
         }
