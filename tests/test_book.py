@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from book_numbers import not_printed
 from helpers import needed
-from prose import not_printed
 
 import polars_graded
 from polars_graded import Graded, charts, clicks, datasets, trust

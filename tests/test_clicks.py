@@ -13,7 +13,7 @@ import pytest
 import scipy.optimize
 import scipy.special
 import scipy.stats
-from book_tables import read_book_table
+from book_numbers import read_book_table
 from helpers import log_of, simulated
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from book_tables import assert_same_share, read_book_table, read_book_text
+from book_numbers import assert_same_share, read_book_table, read_book_text
 from helpers import log_of
 from hypothesis import given, settings
 from hypothesis import strategies as st

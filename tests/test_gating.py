@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from book_tables import table_after
+from book_numbers import table_after
 from polars.testing import assert_frame_equal, assert_series_equal
 
 from polars_graded import compare, evaluate, gate

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from book_numbers import not_printed
 from execute_notebooks import FOLDER, METADATA, execute, needs_data
 from helpers import needed, simulated
-from prose import not_printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from book_tables import table_after
+from book_numbers import table_after
 from hypothesis import given
 from hypothesis import strategies as st
 from results import frame_of

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from book_tables import table_after
+from book_numbers import table_after
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal

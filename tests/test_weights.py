@@ -11,7 +11,7 @@ import gate_simulations
 import numpy as np
 import polars as pl
 import pytest
-from book_tables import table_after
+from book_numbers import table_after
 from helpers import needed
 from polars.testing import assert_frame_equal
 

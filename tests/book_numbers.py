@@ -1,9 +1,13 @@
-"""Tables of the book with numbers that simulations print."""
+"""Numbers of the book: of its tables, which simulations print, and of its sentences."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PAGE = Path(__file__).parents[1] / "notebooks" / "book" / "testing.md"
 """The page with the tables."""
@@ -44,3 +48,26 @@ def assert_same_share(found: float, printed: float, repeats: int) -> None:
     """
     error = (2 * max(printed * (1 - printed), 0.005) / repeats) ** 0.5
     assert abs(found - printed) < 4 * error + 0.0005, (found, printed)
+
+
+NUMBER = re.compile(r"(?<![\w.@])\d+(?:\.\d+)?(?:e-?\d+)?(?!\w|\.\d)")
+
+YEARS = range(1900, 2100)
+
+
+def not_printed(text: str, printed: Iterable[str], free: int) -> list[str]:
+    """The numbers of a text that nothing printed has, rounded or as a percentage.
+
+    Whole numbers up to `free`, and years, stand by themselves.
+    """
+    known = [abs(float(found)) for source in printed for found in NUMBER.findall(source)]
+    missing = []
+    for written in NUMBER.findall(text):
+        number, decimals = abs(float(written)), len(written.partition(".")[2])
+        near = 0.5 * 10**-decimals + 1e-9
+        alone = not decimals and (number <= free or number in YEARS)
+        if not alone and not any(
+            abs(x - number) <= near or abs(100 * x - number) <= near for x in known
+        ):
+            missing.append(written)
+    return missing
