@@ -169,8 +169,7 @@ def needed(name: str, package: str = ".[test]") -> Any:
     What it warns of when it is imported is its own.
     """
     reason = f'{name} is not installed: pip install "{package}"'
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         pytest.importorskip(name.partition(".")[0], reason=reason)
         return importlib.import_module(name)
 

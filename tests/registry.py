@@ -199,6 +199,7 @@ _OF_REFERENCE: dict[str, Any] = {"columns": {"reference": "expected"}, **_BY_N}
 _LEVELS: dict[str, Any] = {"dtype": pl.List(pl.Float64)}
 
 _PAIRS: dict[str, Any] = {"skips_unjudged": True, "needs_pairs": True}
+_PAIRS_OF_FIRST: dict[str, Any] = {"needs_pairs": True, "never_falls": False}
 
 AVERAGE = {"ties": "average"}
 ZIPF = {"discount": "zipf"}
@@ -249,13 +250,7 @@ _ROWS = (
     Row("roc_auc(ties=order)", {"ties": "order"}, **_PAIRS),
     Row("pairwise_accuracy", needs_pairs=True),
     # A hit that moves up into the first ranks makes pairs with others above it.
-    Row(
-        "pairwise_accuracy(threshold=2)@3",
-        {"threshold": 2},
-        ideal=None,
-        needs_pairs=True,
-        never_falls=False,
-    ),
+    Row("pairwise_accuracy(threshold=2)@3", {"threshold": 2}, ideal=None, **_PAIRS_OF_FIRST),
     Row("generalized_precision", ideal=None, **_BY_N),
     Row("generalized_precision@3", ideal=None, **_BY_N),
     Row("generalized_precision(ties=average)@3", AVERAGE, ideal=None, **_BY_N),

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 # Three lines, one above the other.
 CURVES = pl.DataFrame(
-    {
-        "strategy": ["low", "middle", "high"],
-        "query": 1,
-        "cg": [[0.0] * 5, [4.0] * 5, [10.0] * 5],
-    }
+    {"strategy": ["low", "middle", "high"], "query": 1, "cg": [[0.0] * 5, [4.0] * 5, [10.0] * 5]}
 )
 LISTS = pl.DataFrame(
     {

@@ -89,8 +89,7 @@ def test_a_description_equals_a_slow_count(lists):
     places = defaultdict(set)
     for _, query, doc, rank, _ in rows_of(log):
         places[query, doc].add(rank)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning.positions)
+    with warnings.catch_warnings(action="ignore", category=DataWarning.positions):
         [row] = clicks.describe_log(log).rows(named=True)
         lazily = clicks.describe_log(log.lazy())
         assert lazily.rows(named=True) == [row]
@@ -228,8 +227,7 @@ SUMMED = simulated_log(400, queries=3, documents=4, shuffled=0.5)
 
 
 @pytest.mark.parametrize(
-    "estimate",
-    [clicks.estimate_ctr, clicks.estimate_sdbn, clicks.estimate_pbm],
+    "estimate", [clicks.estimate_ctr, clicks.estimate_sdbn, clicks.estimate_pbm]
 )
 def test_estimates_are_equal_to_the_last_bit_in_any_order_of_rows(estimate):
     assert estimate(SUMMED.sample(fraction=1, shuffle=True, seed=1)).equals(estimate(SUMMED))

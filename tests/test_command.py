@@ -142,8 +142,7 @@ def test_runs_have_the_values_and_warnings_of_python(command):
     loss = Path("loss.run").read_text().splitlines(keepends=True)
     Path("loss.run").write_text("".join(line for line in loss if not line.startswith("q7 ")))
     _, err = command(f"evaluate {RUNS} -o values.csv")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         expected = pg.evaluate(judged_runs("main", "noise", "loss"), MEASURES, strategy="strategy")
     assert_values("values.csv", expected)
     assert len(err.splitlines()) == len(caught) > 0

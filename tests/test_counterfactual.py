@@ -74,8 +74,7 @@ def test_estimates_equal_a_slow_sum(method, lists):
     log = log_of(lists)
     for weights in ("ips", "self_normalised"):
         expected = slow_estimate(lists, method, weights)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning.support)
+        with warnings.catch_warnings(action="ignore", category=DataWarning.support):
             try:
                 table = estimate_clicks(log, NEW, method, weights=weights)
             except ValueError as error:
@@ -168,8 +167,7 @@ def test_intervals_equal_a_slow_sum(method, weights, propensity):
         log = log_of(lists).with_columns(p=0.2)
         new = NEW.filter((pl.col("query") == "q") | pl.col("doc").is_in(["b", "c"]))
         options = {"propensity": None if propensity is None else "p"}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning.support)
+        with warnings.catch_warnings(action="ignore", category=DataWarning.support):
             row = estimate_clicks(log, new, method, weights=weights, **options).row(0, named=True)
         padded = [(query, docs, [*clicks, 0][:3]) for query, docs, clicks in lists]
         estimate, low, high = slow_interval(padded, method, weights, propensity)
@@ -403,8 +401,7 @@ def simulate(method, kind, lists, repeats):
         shown = frame_of(np.arange(QUERIES), order).filter(
             pl.col("query").is_in(log["query"].unique().implode())
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning.support)
+        with warnings.catch_warnings(action="ignore", category=DataWarning.support):
             try:
                 [row] = estimate_clicks(log, shown, method, **KINDS[kind]).rows(named=True)
             except ValueError:  # nothing matches

@@ -83,10 +83,7 @@ STACKED = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [(evaluate, ["ap"]), (overview, [])],
-)
+@pytest.mark.parametrize(("call", "named"), [(evaluate, ["ap"]), (overview, [])])
 def test_a_lazy_frame_of_stacked_strategies_is_refused_before_anything_runs(call, named):
     def must_not_run(_: pl.DataFrame) -> pl.DataFrame:
         raise AssertionError
@@ -394,8 +391,7 @@ def test_measures_whose_gains_are_powers_of_large_grades_are_named(name):
     definition = DEFINITIONS[name]
     text = f"{name}@3" if definition.has_cutoff else name
     frame = grades_of_one_query(40, 0, 20, 43)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             before, after = (
                 polars_graded.evaluate(rows, text, max_grade=43).select(pl.last().explode())

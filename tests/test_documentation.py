@@ -89,15 +89,7 @@ OF_ROWS = "grade by ties descending irrelevant max_grade relevant_from undefined
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "overview",
-        "side_by_side",
-        "similarity",
-        "catalogue",
-        "report",
-        "charts.rankings",
-    ],
+    "name", ["overview", "side_by_side", "similarity", "catalogue", "report", "charts.rankings"]
 )
 def test_arguments_of_rows_have_the_defaults_of_evaluate(name):
     """The same keywords mean the same in each function of rows."""

@@ -166,10 +166,7 @@ def test_a_malformed_row_of_a_table_is_refused(text, sentence):
         ('{"q": {"d": "high"}}', "'high'"),
         ('{"q": [{"d": 1}]}', "have a column of 'doc', got query, "),
         ('{"q": {"a": 1}', "Expecting ',' delimiter"),
-        (
-            '{"q": {"d": 1}} x',
-            "or objects with query, doc and score: Extra data",
-        ),
+        ('{"q": {"d": 1}} x', "or objects with query, doc and score: Extra data"),
         ('{"q": {"d": {"score": 2.0}}}', "documents must have a score, got objects with score"),
         ('{"q": {"score": 2.0}}', "documents must have a score, got objects with score"),
         ('{"q": "d"}', "a query must have a list or a mapping of documents, got 'd'"),

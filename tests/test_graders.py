@@ -151,7 +151,7 @@ def test_what_looks_at_grades_asks_for_those_of_one(call):
     ("grade", "said"),
     [
         ([], "must not be empty"),
-        (["people", "people"], "each column once"),
+        (["people"] * 2, "each column once"),
         ({"a": "x"}, "no column 'x'"),
     ],
 )

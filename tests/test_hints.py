@@ -214,15 +214,10 @@ def positives(n_irrelevant: int = 0) -> pl.DataFrame:
     """
     return pl.DataFrame(
         [
-            (
-                query,
-                doc,
-                1 if doc == 0 else 0 if doc <= n_irrelevant else None,
-                -doc / 4,
-                doc / 4 or -1.0,
-            )
+            (query, doc, grade, -doc / 4, doc / 4 or -1.0)
             for query in range(20)
             for doc in range(100)
+            for grade in [1 if doc == 0 else 0 if doc <= n_irrelevant else None]
         ],
         schema=["query", "doc", "grade", "good", "bad"],
         orient="row",

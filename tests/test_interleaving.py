@@ -106,11 +106,7 @@ EIGHT_TEAMS = TEAM_LOG.with_columns(team=pl.col("session").cast(pl.String))
         (TEAM_LOG, {"team": "ranker"}, "`log` has no column 'ranker'"),
         (TEAM_LOG, {"unit": "user"}, "`unit` must"),
         (EIGHT_TEAMS, {}, "'team' must name two rankers, got 8: '0', '1', '2'"),
-        (
-            TEAM_DRAFT,
-            {"segments": "category"},
-            "'category' of `log` must have one value in each l",
-        ),
+        (TEAM_DRAFT, {"segments": "category"}, "'category' of `log` must have one value in each l"),
         (NO_SESSION, {}, "'session' of `log` must not be null, got null in 8 rows"),
         (REPEATED, {}, "must have each rank once in a list, got 2 rows of repeated ranks"),
         (NAMED, {"segments": "preference"}, "`segments` must"),

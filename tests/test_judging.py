@@ -134,8 +134,7 @@ def test_judging_is_as_a_slow_loop_does_it(run, judgments):
         schema={"query": pl.Int64, "doc": pl.Int64, "grade": pl.Int64},
         orient="row",
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         frame = join_judgments(run, judgments, strategy="strategy")
     assert frame.rows() == slowly_judged(run, judgments)
 
@@ -277,10 +276,7 @@ def test_a_mapping_of_names_stacks_strategies():
     ("run", "sentence"),
     [
         ({"q": {"a": 1, 1: 2}}, "'doc' of `run` must hold texts or numbers, .* got int, str"),
-        (
-            {"q": {"a": 10**40}},
-            "'score' of `run` must hold texts or numbers, .* of at most 128 bits",
-        ),
+        ({"q": {"a": 10**40}}, "'score' of `run` must hold .* of at most 128 bits"),
         ({"q": {"a": 1}, "r": ["bc"]}, "`run` must"),
         ({"q": ["a"], "r": "bc"}, "`run` must have a list of documents, got 'bc' for 'r'"),
         ({"q": {"a", "b"}}, "`run` must"),
@@ -358,12 +354,8 @@ def test_grades_below_the_least_are_no_judgments():
         evaluate(judged, "ap")
     assert join_judgments(run, POOLED, unjudged_below=0)["grade"].to_list() == [None, 1, 0, 1]
     assert join_judgments(run, POOLED, unjudged_below=1)["grade"].to_list() == [None, 1, None, 1]
-    assert join_judgments(run.head(2), POOLED, unjudged_below=0)["doc"].to_list() == [
-        "x",
-        "a",
-        "n",
-        "b",
-    ]
+    few = join_judgments(run.head(2), POOLED, unjudged_below=0)
+    assert few["doc"].to_list() == ["x", "a", "n", "b"]
     # Judged, x stands above both relevant documents and n above one of them.
     for least, bpref in ((-1, (1 / 2 + 0) / 2), (0, (1 + 0) / 2)):
         value = evaluate(join_judgments(run, POOLED, unjudged_below=least), "bpref")["bpref"].item()

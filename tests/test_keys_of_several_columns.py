@@ -233,10 +233,7 @@ def test_three_columns_have_the_values_of_one(name: str, kind: str):
     assert_frame_equal(three, one, rel_tol=1e-12)
 
 
-WITHOUT_INTERVALS = {
-    *("differences", "rank_correlation"),
-    "charts.measure_agreement",
-}
+WITHOUT_INTERVALS = {"differences", "rank_correlation", "charts.measure_agreement"}
 """Functions of results that state no interval, no test and no verdict."""
 
 REFUSES = {"gate"}
@@ -247,8 +244,7 @@ REFUSES = {"gate"}
 def test_no_function_that_decides_is_silent_about_dependent_queries(name: str):
     frame = build_results("texts").drop(ONE).with_columns(half=pl.col("market"))
     call = RESULTS[name]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         if name in REFUSES:
             with pytest.raises(ValueError, match="`cluster` must be passed"):
                 call(frame, query=KEY, cluster="none")
@@ -257,8 +253,7 @@ def test_no_function_that_decides_is_silent_about_dependent_queries(name: str):
     found = [each for each in caught if each.category is pg.DataWarning.clusters]
     assert len(found) == (name not in WITHOUT_INTERVALS)
     if found and "Intervals may be too short" not in str(found[0].message):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pg.DataWarning.clusters)
+        with warnings.catch_warnings(action="error", category=pg.DataWarning.clusters):
             call(frame, query=KEY, cluster=["text", "market"])
 
 

@@ -76,11 +76,8 @@ def test_the_committed_file_is_whole(path: Path, notebook: NotebookNode) -> None
     cells = code(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     outputs = [output for cell in cells for output in cell.outputs]
-    assert {output.output_type for output in outputs} <= {
-        "display_data",
-        "execute_result",
-        "stream",
-    }
+    kinds = {output.output_type for output in outputs}
+    assert kinds <= {"display_data", "execute_result", "stream"}
     assert {output.name for output in outputs if "name" in output} <= {"stdout"}
     assert any(images_of(cell) for cell in cells)
     for cell in cells:

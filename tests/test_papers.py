@@ -142,13 +142,8 @@ def percents(numbers: list[float], decimals: int = 0) -> list[str]:
 
 
 def test_chen_example_3_2_precision_and_recall_at_every_hit():
-    expected = [
-        (1 / 1, 1 / 10),
-        (2 / 3, 2 / 10),
-        (3 / 6, 3 / 10),
-        (4 / 10, 4 / 10),
-        (5 / 15, 5 / 10),
-    ]
+    ranks = [1, 3, 6, 10, 15]
+    expected = [(hits / rank, hits / 10) for hits, rank in enumerate(ranks, 1)]
     pairs = at_every_hit(EXAMPLE_3_2)
     assert pairs == [pytest.approx(pair) for pair in expected]
     assert percents([precision for precision, _ in pairs]) == entries("100 66 50 40 33")

@@ -85,12 +85,7 @@ def with_own_names():
 def test_what_a_renamed_column_measures_is_told_as_it_was_to_evaluate():
     own, plain = with_own_names()
     renamed = {measure: name for name, measure in OWN.items()}
-    for ask in (
-        compare,
-        summarise,
-        rank_correlation,
-        pg.trust.order_stability,
-    ):
+    for ask in (compare, summarise, rank_correlation, pg.trust.order_stability):
         expected = ask(plain).with_columns(pl.col("^measure|reference$").replace(renamed))
         assert ask(own, OWN).equals(expected)
     assert compare(own, {"E": "lowest"})["best"].unique().to_list() == ["lowest"]
@@ -115,10 +110,7 @@ def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
         rank_correlation(own, "E", "nDCG")
     with pytest.raises(ValueError, match=sentence):
         differences(own, "E", "strong", "weak")
-    for ask in (
-        summarise,
-        pg.trust.queries_needed,
-    ):
+    for ask in (summarise, pg.trust.queries_needed):
         ask(own, "E")  # which say nothing of better and worse
     assert summarise(own, "E")["best"].unique().to_list() == [None]
     with pytest.raises(ValueError, match="there is no measure 'low'"):

@@ -247,8 +247,7 @@ def test_random_samples_are_hardly_ever_warned_of(repeats):
     told = 0
     for seed in range(repeats):
         results = graded(*drawn(seed, 20, 100))
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             prediction_powered_means(results, trusted="people")
         told += any(each.category is DataWarning.selection for each in caught)
     assert told / repeats <= 0.001 + 3 * (0.001 / repeats) ** 0.5

@@ -209,11 +209,8 @@ def test_ap_correlation_of_a_measure_whose_lowest_value_is_best_by_hand():
 
 
 def test_correlation_is_null_where_there_is_no_order():
-    for frame in (
-        orders(x=[1, 1, 1], y=[1, 1, 1]),
-        orders(x=[1], y=[2]),
-        orders(x=[1], y=[2]).clear(),
-    ):
+    one = orders(x=[1], y=[2])
+    for frame in (orders(x=[1, 1, 1], y=[1, 1, 1]), one, one.clear()):
         assert correlated(frame, "x", "y")["tau"].to_list() == [None]
     none = orders(x=[1.0, None], y=[None, 2.0])
     assert correlated(none, missing="drop")["tau"].to_list() == [None]

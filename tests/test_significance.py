@@ -235,10 +235,7 @@ def skewed(generator, shape):
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize(
-    ("test", "draw"),
-    [("t", normal), ("permutation", skewed)],
-)
+@pytest.mark.parametrize(("test", "draw"), [("t", normal), ("permutation", skewed)])
 def test_each_test_rejects_at_its_level_and_covers_at_its_confidence(test, draw):
     frame = replicates(100, [0.5, 0.5], draw)
     result = compare(frame, test=test, resamples=500, correction="none")
@@ -351,8 +348,7 @@ def test_the_permutation_test_supposes_symmetry():
 
 def told(values, **options):
     """What is told of a comparison."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DataWarning)
+    with warnings.catch_warnings(record=True, action="always", category=DataWarning) as caught:
         compared(values, **options)
     assert {each.category for each in caught} <= {DataWarning.tests}
     return [str(each.message) for each in caught]

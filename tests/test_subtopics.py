@@ -49,14 +49,8 @@ def test_a_document_has_its_highest_grade_and_what_it_is_relevant_for():
 
 
 def test_ignored_judgments_leave_no_subtopic():
-    judgments = pl.DataFrame(
-        {
-            "query": ["1"] * 3,
-            "doc": ["d1", "d1", "d2"],
-            "grade": [-1, 1, -1],
-            "subtopic": list("aba"),
-        }
-    )
+    docs, grades = ["d1", "d1", "d2"], [-1, 1, -1]
+    judgments = pl.DataFrame({"query": "1", "doc": docs, "grade": grades, "subtopic": [*"aba"]})
     run = {"1": RUN["1"]}
     rows = join_judgments(run, judgments, subtopic="subtopic", unjudged_below=0)
     found = rows.filter(query="1").select("doc", "grade", "subtopics").rows()
@@ -71,11 +65,7 @@ def test_ignored_judgments_leave_no_subtopic():
         ({"subtopic": ["a", None]}, ValueError, '"subtopic" must not be null in `judgments`'),
         ({"subtopic": ["a", "b"], "grader": ["p", "p"]}, ValueError, "not have a column 'grader'"),
         ({"subtopic": ["a", "b"], "subtopics": [1, 2]}, ValueError, "a column 'subtopics'"),
-        (
-            {"subtopic": ["a", "b"], "grade": ["1", "2"]},
-            TypeError,
-            "grade 'grade' must be a number",
-        ),
+        ({"subtopic": ["a", "b"], "grade": ["1", "2"]}, TypeError, "'grade' must be a number"),
     ],
 )
 def test_judgments_by_subtopic_that_mean_nothing_are_refused(judgments, error, sentence):

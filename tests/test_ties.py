@@ -38,8 +38,7 @@ DRAWN = st.lists(
 
 def told(frame: pl.DataFrame, *names: str, **columns: str) -> tuple[int, int]:
     """In how many queries ties are said to be decided by the order of rows, and of how many."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         evaluate(frame, *names, descending=True, **columns)
     said = "have different grades.* in (\\d+) of (\\d+) queries .* the order of rows decides"
     found = [match for each in caught if (match := re.search(said, str(each.message)))]
@@ -55,8 +54,7 @@ def changed(frame: pl.DataFrame, rows: list[Row], **columns: str) -> dict[str, i
         for number, order in enumerate(permutations(range(query.height)))
     ]
     names = [row.name for row in rows]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         values = evaluate(pl.concat(frames), names, ties="order", descending=True, **columns)
     of_query = values.with_columns(pl.col("query").str.split(", ").list.first().cast(int))
     found = dict.fromkeys(names, 0)
@@ -126,8 +124,7 @@ def test_a_document_that_another_order_would_put_above_the_cutoff_is_no_error(ti
     expected = {"popularity@1": 0.5, "dcg(gain={1:1})@1": 1}
     for name, value in expected.items():
         column = {"popularity": "share"} if name == "popularity@1" else {}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             found = evaluate(frame, name, ties=ties, **column)
         assert found[name].item() == value
         of_ties = [each for each in caught if each.category is DataWarning.ties]
@@ -216,8 +213,7 @@ def nested(frame: pl.DataFrame, column: str) -> dict[str, dict[str, Any]]:
 
 def ours(tied, measures: dict[str, str], ties: Any) -> pl.DataFrame:
     """Our values, in columns with the names of the other tool."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning.ties)
+    with warnings.catch_warnings(action="ignore", category=DataWarning.ties):
         return evaluate(join_judgments(*tied), measures, ties=ties)
 
 
@@ -260,8 +256,7 @@ def test_default_order_is_that_of_the_document_as_text_whatever_the_order_of_row
     names = ["ap", "precision@10", "ndcg@10"]
     with pytest.warns(DataWarning.ties, match="and 'doc' decides which comes first"):
         by_default = evaluate(join_judgments(run, judgments), names)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning.ties)
+    with warnings.catch_warnings(action="ignore", category=DataWarning.ties):
         shuffled = join_judgments(run.sample(fraction=1, shuffle=True, seed=1), judgments)
         assert_frame_equal(evaluate(shuffled, names), by_default)
         assert_frame_equal(evaluate(shuffled.lazy(), names).collect(), by_default)
@@ -271,8 +266,7 @@ def test_default_order_is_that_of_the_document_as_text_whatever_the_order_of_row
         number = pl.col("doc").cast(pl.Int64)
         assert_frame_equal(evaluate(shuffled.with_columns(number), names), by_default)
     assert_frame_equal(evaluate(shuffled, names, ties="doc"), by_default)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DataWarning.ties)
+    with warnings.catch_warnings(action="error", category=DataWarning.ties):
         by_row = evaluate(join_judgments(run, judgments), names, ties="order")
     assert (by_row["ap"] - by_default["ap"]).abs().max() > 0.01
 
