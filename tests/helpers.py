@@ -18,7 +18,7 @@ from registry import FEATURES, KNOWN, POPULARITIES, REFERENCES, SUBTOPICS, WORTH
 from polars_graded import charts, evaluate, graded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 COLLECTED = (ValueError, pl.exceptions.ComputeError)
@@ -172,6 +172,13 @@ def needed(name: str, package: str = ".[test]") -> Any:
     with warnings.catch_warnings(action="ignore"):
         pytest.importorskip(name.partition(".")[0], reason=reason)
         return importlib.import_module(name)
+
+
+def catch_messages(call: Callable[[], Any]) -> tuple[Any, str]:
+    """Return the result of a call, and its warnings as one text."""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        result = call()
+    return result, "\n".join(str(each.message) for each in caught)
 
 
 def alike(value: Any, expected: Any) -> bool:

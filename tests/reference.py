@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, groupby, permutations, product
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -953,51 +954,17 @@ def q_measure(query, n=None, *, beta=1, gain="linear", over="relevant", scale=PL
 # Curves: the measure at every cutoff.
 
 
-def precision_curve(query, n=None, **options):
-    """Precision at every rank."""
-    return at_every_rank(precision, query, len(query.ranked), n, **options)
-
-
-def recall_curve(query, n=None, **options):
-    """Recall at every rank."""
-    return at_every_rank(recall, query, len(query.ranked), n, **options)
-
-
-def f_measure_curve(query, n=None, **options):
-    """F at every rank."""
-    return at_every_rank(f_measure, query, len(query.ranked), n, **options)
-
-
-def e_measure_curve(query, n=None, **options):
-    """E at every rank."""
-    return at_every_rank(e_measure, query, len(query.ranked), n, **options)
-
-
-def cg_curve(query, n=None, **options):
-    """CG at every rank."""
-    return at_every_rank(cg, query, len(query.ranked), n, **options)
-
-
-def dcg_curve(query, n=None, **options):
-    """DCG at every rank."""
-    return at_every_rank(dcg, query, len(query.ranked), n, **options)
-
-
-def ideal_dcg_curve(query, n=None, **options):
-    """Ideal DCG at every rank that a judged document can have."""
-    return at_every_rank(ideal_dcg, query, len(query.judged), n, **options)
-
-
-def ndcg_curve(query, n=None, **options):
-    """NDCG at every rank."""
-    return at_every_rank(ndcg, query, len(query.ranked), n, **options)
-
-
-def ndcng_curve(query, n=None, **options):
-    """NDCNG at every rank."""
-    return at_every_rank(ndcng, query, len(query.ranked), n, **options)
-
-
-def at_every_rank(measure, query, length, n, **options):
+def at_every_rank(measure, query, n=None, **options):
     """The values at cutoffs 1 to n, or to the length of the list."""
-    return [measure(query, k, **options) for k in range(1, (length if n is None else n) + 1)]
+    # An ideal ranking has all judged documents.
+    documents = query.judged if measure is ideal_dcg else query.ranked
+    length = len(documents) if n is None else n
+    return [measure(query, k, **options) for k in range(1, length + 1)]
+
+
+precision_curve, recall_curve = partial(at_every_rank, precision), partial(at_every_rank, recall)
+f_measure_curve = partial(at_every_rank, f_measure)
+e_measure_curve = partial(at_every_rank, e_measure)
+cg_curve, dcg_curve = partial(at_every_rank, cg), partial(at_every_rank, dcg)
+ideal_dcg_curve = partial(at_every_rank, ideal_dcg)
+ndcg_curve, ndcng_curve = partial(at_every_rank, ndcg), partial(at_every_rank, ndcng)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polars_graded import graded
+from polars_graded import evaluate
 from polars_graded.datasets import (
     ad_hoc_grade,
     example,
@@ -16,15 +16,6 @@ from polars_graded.datasets import (
     swapped_rankings,
     worked_example,
 )
-
-GRADES = graded("grade")
-
-
-def values(frame, ranking, by, name, *keys):
-    """A measure of each query, one after the other."""
-    expr = ranking.ranked_by(by).measures(name).struct.field(name)
-    keys = keys or ("query",)
-    return frame.group_by(*keys).agg(expr.alias("value")).sort(*keys).get_column("value")
 
 
 @pytest.mark.parametrize("levels", [2, 10, 20, 50, 7])
@@ -108,4 +99,4 @@ def test_ad_hoc_grades_are_3_2_1_and_0():
 def test_scheel_table_1():
     frame = worked_example("scheel")
     assert frame.columns == ["query", "doc", "grade", "score"]
-    assert values(frame, GRADES, "score", "mu_ap").to_list() == [pytest.approx(0.4478174603)]
+    assert evaluate(frame, "mu_ap")["mu_ap"].to_list() == [pytest.approx(0.4478174603)]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
+from helpers import catch_messages
 from results import rng
 
 from polars_graded import DataWarning, evaluate, join_judgments, summarise, trust
@@ -163,13 +164,6 @@ def test_hints_of_a_left_join_lead_to_the_means_of_join_judgments():
     assert mean(joined) == pytest.approx(mean(truth))
 
 
-def caught_messages(call: Callable[[], Any]) -> tuple[Any, str]:
-    """The result of a call, and its warnings as one text."""
-    with warnings.catch_warnings(record=True, action="always") as caught:
-        result = call()
-    return result, "\n".join(str(each.message) for each in caught)
-
-
 RUN = ROWS.select("doc", text=pl.col("query") // 2, device=pl.col("query") % 2, score="score")
 JUDGED = ROWS.select("doc", text=pl.col("query") // 2, device=pl.col("query") % 2, grade="grade")
 KEY = ["text", "device"]
@@ -188,7 +182,7 @@ KEY = ["text", "device"]
 )
 def test_a_hint_keeps_the_queries_that_the_run_answered(columns):
     run = RUN.filter(pl.col("text") > 2).select(*KEY, "doc", **columns)
-    joined, message = caught_messages(lambda: join_judgments(run, JUDGED, query=KEY))
+    joined, message = catch_messages(lambda: join_judgments(run, JUDGED, query=KEY))
     code = re.search(r"if they were not run, (\.filter\(.*\)) keeps those", message)[1]
     judged = JUDGED.filter(pl.col("text") > 2)
     expected = mean(join_judgments(run, judged, query=KEY), query=KEY, by=[*columns])
@@ -198,7 +192,7 @@ def test_a_hint_keeps_the_queries_that_the_run_answered(columns):
 
 def test_a_hint_keeps_the_queries_that_all_strategies_answered():
     runs = {"a": RUN.filter(pl.col("text") > 2), "b": RUN.filter(pl.col("text") < 7), "c": RUN}
-    joined, message = caught_messages(lambda: join_judgments(runs, JUDGED, query=KEY))
+    joined, message = catch_messages(lambda: join_judgments(runs, JUDGED, query=KEY))
     code = re.search(r"different queries, \.(filter\(.*\)) keeps those", message)[1]
     kept = eval(f"joined.{code}", {"pl": pl, "joined": joined})
     assert kept["text"].unique().sort().to_list() == [3, 4, 5, 6]
@@ -242,11 +236,11 @@ def test_condensed_rankings_are_recommended_only_if_a_judged_document_is_irrelev
     frame, options, is_hinted, by
 ):
     call = {"by": by, "ties": "order", **options}
-    _, message = caught_messages(lambda: evaluate(frame, *MEASURES, **call))
+    _, message = catch_messages(lambda: evaluate(frame, *MEASURES, **call))
     assert "count as irrelevant" in message
     assert ("condensed=True" in message) == is_hinted
     assert "trust.unjudged_bounds(frame, ...)" in message
-    _, message = caught_messages(lambda: evaluate(frame, *MEASURES, condensed=True, **call))
+    _, message = catch_messages(lambda: evaluate(frame, *MEASURES, condensed=True, **call))
     assert "count as irrelevant" not in message
     assert "condensed=True leaves" not in message
     assert ("the rankings contain only relevant documents" in message) != is_hinted
@@ -254,14 +248,14 @@ def test_condensed_rankings_are_recommended_only_if_a_judged_document_is_irrelev
 
 def test_a_threshold_makes_judged_documents_irrelevant():
     frame = positives(3).with_columns(pl.col("grade") + 1)
-    _, message = caught_messages(lambda: evaluate(frame, "precision(threshold=2)@10", by="bad"))
+    _, message = catch_messages(lambda: evaluate(frame, "precision(threshold=2)@10", by="bad"))
     assert "condensed=True leaves unjudged documents out" in message
 
 
 def test_the_hint_of_a_low_judged_share_leads_to_bounds_of_the_true_value():
     frame = positives()
     true = frame.with_columns(grade=pl.when(pl.col("doc") % 7 == 0).then(1).otherwise(0))
-    bounds, _ = caught_messages(lambda: trust.unjudged_bounds(frame, "precision@10", by="bad"))
+    bounds, _ = catch_messages(lambda: trust.unjudged_bounds(frame, "precision@10", by="bad"))
     low, high = bounds.select("low", "high").mean().row(0)
     assert low < mean(true, "precision@10", by="bad") < high
 

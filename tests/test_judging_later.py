@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 
 import polars as pl
 import pytest
-from helpers import COLLECTED, frame_of, random_queries
+from helpers import COLLECTED, catch_messages, frame_of, random_queries
 from polars.testing import assert_frame_equal
 
 from polars_graded import join_judgments
@@ -118,9 +117,8 @@ def test_what_rows_show_is_refused_when_they_go_by(case, keys):
 
 def test_a_strategy_without_rows_misses_every_judged_document():
     runs = {"a": RUN.lazy(), "b": RUN.clear().lazy()}
-    with warnings.catch_warnings(record=True, action="always") as caught:
-        judged = join_judgments(runs, JUDGMENTS).collect()
-    assert any("'b' lacks" in str(each.message) for each in caught)
+    judged, messages = catch_messages(lambda: join_judgments(runs, JUDGMENTS).collect())
+    assert "'b' lacks" in messages
     missed = judged.filter(strategy="b")
     assert missed.height == JUDGMENTS.height
     assert missed["score"].null_count() == JUDGMENTS.height
@@ -142,13 +140,7 @@ def test_a_strategy_without_rows_misses_every_judged_document():
     ],
 )
 def test_it_is_warned_of_what_an_eager_run_is(run, judgments):
-
-    def said(judge_them):
-        with warnings.catch_warnings(record=True, action="always") as caught:
-            judge_them()
-        return [str(warning.message) for warning in caught]
-
-    expected = said(lambda: join_judgments(run, judgments, **WITH_NAMES))
+    _, expected = catch_messages(lambda: join_judgments(run, judgments, **WITH_NAMES))
     judged = join_judgments(run.lazy(), judgments.lazy(), **WITH_NAMES)
-    assert said(judged.collect) == expected
+    assert catch_messages(judged.collect)[1] == expected
     assert expected

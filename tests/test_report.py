@@ -360,13 +360,19 @@ ERRORS = [
     ({"baseline": "best"}, ValueError, "there is no strategy 'best'"),
     ({"test": "anova"}, ValueError, "`test` must be one of"),
     ({"test": "randomised_tukey", "correction": "holm"}, ValueError, "`correction` must be 'none'"),
+    ({"frame": {}}, TypeError, "`frame` must be a data frame"),
+    ({"titles": 3}, TypeError, "`titles` must be"),
+    ({"by": "strong"}, ValueError, "`frame` must have the strategies fair, weak, got strong"),
 ]
 
 
 @pytest.mark.parametrize(("options", "error", "sentence"), ERRORS)
-def test_wrong_arguments_are_refused(tmp_path, options, error, sentence):
+def test_wrong_arguments_are_refused(tmp_path, ranked, options, error, sentence):
+    results = evaluate(ranked, "ap", by=["fair", "weak"])
     with pytest.raises(error, match=sentence):
-        report(frame_of(FOUR), tmp_path / "page.html", **options)
+        report(
+            results, tmp_path / "page.html", **{"frame": ranked, "by": ["fair", "weak"]} | options
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -375,21 +381,6 @@ def test_a_segment_has_another_name_than_the_keys_of_a_page(tmp_path):
     message = "`segments` must not have the name of a column of the result, got 'query'"
     with pytest.raises(ValueError, match=message):
         report(frame, tmp_path / "page.html", query="topic", segments="query")
-
-
-WRONG = [
-    ({"frame": {}}, TypeError, "`frame` must be a data frame"),
-    ({"titles": 3}, TypeError, "`titles` must be"),
-    ({"by": "strong"}, ValueError, "`frame` must have the strategies fair, weak, got strong"),
-]
-
-
-@pytest.mark.parametrize(("options", "error", "sentence"), WRONG)
-def test_a_frame_that_is_another_is_refused(tmp_path, ranked, options, error, sentence):
-    results = evaluate(ranked, "ap", by=["fair", "weak"])
-    with pytest.raises(error, match=sentence):
-        report(results, tmp_path / "page.html", **{"frame": ranked, "by": "fair"} | options)
-    assert not list(tmp_path.iterdir())
 
 
 def test_without_vl_convert_it_is_said_what_to_install(tmp_path, monkeypatch):
