@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 import pytest
@@ -19,6 +20,9 @@ from registry import FURTHER_COLUMNS, ROWS
 import polars_graded
 from polars_graded import evaluate, join_judgments, similarity, summarise
 from polars_graded._door import find_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pa = needed("pyarrow")
 
@@ -105,25 +109,9 @@ def test_frames_of_this_machine_have_no_engine():
     assert find_engine(ROWS_OF_QUERIES) is find_engine(ROWS_OF_QUERIES.to_arrow()) is None
 
 
-REFUSED = [
-    ({"grade": "grad"}, pl.exceptions.ColumnNotFoundError, "no column 'grad'"),
-    ({"grade": "query"}, TypeError, "grade 'query' must be a number or a Boolean, got String"),
-    ({"consecutive": True}, ValueError, "`consecutive` must"),
-    ({"ties": "order"}, ValueError, "`ties` must"),
-]
+# Spark and Ray
 
-
-def check_refused(frame):
-    for options, exception, sentence in REFUSED:
-        with pytest.raises(exception, match=sentence):
-            evaluate(frame, "ap", **options)
-    with pytest.raises(ValueError, match="novelty_ratio needs `known`, a column that"):
-        evaluate(frame, "novelty_ratio")
-
-
-# Spark
-
-in_spark = pytest.mark.spark
+in_spark, in_ray = pytest.mark.spark, pytest.mark.ray
 
 
 @pytest.fixture(scope="module")
@@ -151,40 +139,92 @@ def spark():
     session.stop()
 
 
+@pytest.fixture(scope="module")
+def ray_data():
+    needed("ray", ".[ray]")
+    import ray
+    import ray.data
+    from ray.cluster_utils import Cluster
+
+    # Ray ends idle processes if there are more of them than CPUs. With one CPU per node, each test
+    # would start new ones, which takes ten seconds.
+    cpus = 3
+    head = {"num_cpus": cpus, "include_dashboard": False}
+    with pytest.MonkeyPatch.context() as environment:
+        # With a `runtime_env` of variables, Ray would replace the processes that it has started.
+        environment.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        environment.setenv("POLARS_MAX_THREADS", "1")
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        cluster.add_node(num_cpus=cpus)
+        ray.init(address=cluster.address, log_to_driver=False)
+        ray.data.DataContext.get_current().default_hash_shuffle_parallelism = 4
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield ray.data
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def from_ray(dataset):
+    import ray
+
+    return pl.DataFrame(pa.concat_tables(ray.get(dataset.to_arrow_refs())))
+
+
+class Engine(NamedTuple):
+    """How a frame gets to an engine, and back."""
+
+    send: Callable[[pl.DataFrame], Any]
+    collect: Callable[[Any], pl.DataFrame]
+
+
+@pytest.fixture(params=[pytest.param("spark", marks=in_spark), pytest.param("ray", marks=in_ray)])
+def engine(request):
+    if request.param == "ray":
+        data = request.getfixturevalue("ray_data")
+        return Engine(lambda frame: data.from_arrow(frame.to_arrow()), from_ray)
+    session = request.getfixturevalue("spark")
+    return Engine(lambda frame: session.createDataFrame(frame.to_arrow()), from_spark)
+
+
 def from_spark(frame):
     return pl.DataFrame(frame.toArrow())
 
 
-@in_spark
-def test_every_measure_has_the_same_values_from_spark(spark, expected):
-    rows = spark.createDataFrame(ROWS_OF_QUERIES.to_arrow())
-    assert_same_columns(in_order(from_spark(evaluate(rows, NAMED, **ALL))), expected)
+def test_every_measure_has_the_same_values_from_an_engine(engine, expected):
+    found = engine.collect(evaluate(engine.send(ROWS_OF_QUERIES), NAMED, **ALL))
+    assert_same_columns(in_order(found), expected)
 
 
-def check_results(rows):
-    """Compare results of rows of an engine with those of the local rows."""
+def test_results_of_an_engine_are_collected(engine):
+    rows = engine.send(ROWS_OF_QUERIES)
     values, local = (evaluate(each, "ap", **BOTH) for each in (rows, ROWS_OF_QUERIES))
     assert_frame_equal(summarise(values, "ap"), summarise(local, "ap"), check_row_order=False)
     found, expected = (similarity(each, "rbo", **BOTH) for each in (rows, ROWS_OF_QUERIES))
     assert_frame_equal(found, expected, check_row_order=False)
 
 
-@in_spark
-def test_results_of_spark_are_collected(spark):
-    check_results(spark.createDataFrame(ROWS_OF_QUERIES.to_arrow()))
+REFUSED = [
+    ({"grade": "grad"}, pl.exceptions.ColumnNotFoundError, "no column 'grad'"),
+    ({"grade": "query"}, TypeError, "grade 'query' must be a number or a Boolean, got String"),
+    ({"consecutive": True}, ValueError, "`consecutive` must"),
+    ({"ties": "order"}, ValueError, "`ties` must"),
+]
 
 
-@in_spark
-def test_spark_refuses_before_a_job_starts(spark):
-    check_refused(spark.createDataFrame(ROWS_OF_QUERIES.to_arrow()))
+def test_wrong_arguments_are_refused_before_a_job_starts(engine):
+    frame = engine.send(ROWS_OF_QUERIES)
+    for options, exception, sentence in REFUSED:
+        with pytest.raises(exception, match=sentence):
+            evaluate(frame, "ap", **options)
+    with pytest.raises(ValueError, match="novelty_ratio needs `known`, a column that"):
+        evaluate(frame, "novelty_ratio")
 
 
-@in_spark
-def test_what_fails_in_spark_says_why(spark):
+def test_what_fails_in_an_engine_says_why(engine):
     rows = ROWS_OF_QUERIES.with_columns(score=pl.lit(float("nan")))
-    values = evaluate(spark.createDataFrame(rows.to_arrow()), "ap")
+    values = evaluate(engine.send(rows), "ap")
     with pytest.raises(Exception, match="score 'score' must be finite, got NaN or infinity in"):
-        values.collect()
+        engine.collect(values)
 
 
 @in_spark
@@ -244,63 +284,3 @@ def test_the_join_of_the_book_judges_a_run_in_spark(spark):
     assert sorted(judged.rows(), key=str) == sorted(JUDGED_ROWS, key=str)
     joined = join_judgments(frames["run"], judgments, strategy="strategy")
     assert sorted(joined.rows(), key=str) == sorted(JUDGED_ROWS, key=str)
-
-
-# Ray
-
-in_ray = pytest.mark.ray
-
-
-@pytest.fixture(scope="module")
-def ray_data():
-    needed("ray", ".[ray]")
-    import ray
-    import ray.data
-    from ray.cluster_utils import Cluster
-
-    # Ray ends idle processes if there are more of them than CPUs. With one CPU per node, each test
-    # would start new ones, which takes ten seconds.
-    cpus = 3
-    head = {"num_cpus": cpus, "include_dashboard": False}
-    with pytest.MonkeyPatch.context() as environment:
-        # With a `runtime_env` of variables, Ray would replace the processes that it has started.
-        environment.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-        environment.setenv("POLARS_MAX_THREADS", "1")
-        cluster = Cluster(initialize_head=True, head_node_args=head)
-        cluster.add_node(num_cpus=cpus)
-        ray.init(address=cluster.address, log_to_driver=False)
-        ray.data.DataContext.get_current().default_hash_shuffle_parallelism = 4
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        yield ray.data
-        ray.shutdown()
-        cluster.shutdown()
-
-
-def from_ray(dataset):
-    import ray
-
-    return pl.DataFrame(pa.concat_tables(ray.get(dataset.to_arrow_refs())))
-
-
-@in_ray
-def test_every_measure_has_the_same_values_from_ray(ray_data, expected):
-    rows = ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow())
-    assert_same_columns(in_order(from_ray(evaluate(rows, NAMED, **ALL))), expected)
-
-
-@in_ray
-def test_results_of_ray_are_collected(ray_data):
-    check_results(ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow()))
-
-
-@in_ray
-def test_ray_refuses_before_a_job_starts(ray_data):
-    check_refused(ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow()))
-
-
-@in_ray
-def test_what_fails_in_ray_says_why(ray_data):
-    rows = ROWS_OF_QUERIES.with_columns(score=pl.lit(float("nan")))
-    values = evaluate(ray_data.from_arrow(rows.to_arrow()), "ap")
-    with pytest.raises(Exception, match="score 'score' must be finite, got NaN or infinity in"):
-        values.materialize()

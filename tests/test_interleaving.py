@@ -17,9 +17,9 @@ from polars_graded.clicks import compare_interleaved
 pytestmark = pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
 
 
-def log_of(lists, columns) -> pl.DataFrame:
+def log_of(lists) -> pl.DataFrame:
     """A log of lists, with `r` as the query of even sessions and `q` of odd ones."""
-    return click_log(zip(itertools.cycle("rq"), lists, strict=False), columns)
+    return click_log(zip(itertools.cycle("rq"), lists, strict=False), ["team", "clicked"])
 
 
 TEAMS = st.lists(
@@ -31,33 +31,28 @@ TEAMS = st.lists(
 )
 
 
-def check_outcomes(table, preferences):
-    """The counts and Δ are those of the preferences for the strategy."""
-    [row] = table.rows(named=True)
-    wins, losses = (sum(p > 0.5 for p in preferences), sum(p < 0.5 for p in preferences))
-    assert (row["wins"], row["losses"]) == (wins, losses)
-    assert row["ties"] == len(preferences) - wins - losses
-    assert row["difference"] == pytest.approx(sum(preferences) / len(preferences) - 0.5, abs=1e-12)
-    assert row["queries"] == len(preferences)
-
-
 @given(TEAMS)
 @settings(max_examples=8, deadline=None)
 def test_a_click_counts_for_the_team_of_its_document(lists):
-    log = log_of([*lists, [("old", False), ("new", False)]], ["team", "clicked"])
-    preferences = []
-    for shown in lists:
-        balance = sum((team == "new") - (team == "old") for team, click in shown if click)
-        preferences.append((np.sign(balance) + 1) / 2)
-    check_outcomes(compare_interleaved(log, baseline="old"), [*preferences, 0.5])
+    lists = [*lists, [("old", False), ("new", False)]]
+    signs = [
+        np.sign(sum((team == "new") - (team == "old") for team, click in shown if click))
+        for shown in lists
+    ]
+    [row] = compare_interleaved(log_of(lists), baseline="old").rows(named=True)
+    assert [row[name] for name in ("wins", "ties", "losses")] == [
+        signs.count(s) for s in (1, 0, -1)
+    ]
+    assert row["difference"] == pytest.approx(sum(signs) / len(signs) / 2, abs=1e-12)
+    assert row["queries"] == len(lists)
 
 
 TEAM_LOG = log_of(
-    [[("new", True), ("old", False)]] * 6 + [[("new", False), ("old", True)]] * 2,
-    ["team", "clicked"],
-).with_columns(user=pl.col("session") // 2, country=pl.col("session").replace_strict(
-    {each: "DE" if each < 4 else "FR" for each in range(8)}
-))  # fmt: skip
+    [[("new", True), ("old", False)]] * 6 + [[("new", False), ("old", True)]] * 2
+).with_columns(
+    user=pl.col("session") // 2,
+    country=pl.when(pl.col("session") < 4).then(pl.lit("DE")).otherwise(pl.lit("FR")),
+)
 
 
 def test_delta_has_the_interval_and_the_test_of_the_mean_preference():
