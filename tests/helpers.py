@@ -57,6 +57,15 @@ FURTHER_VALUES = (KNOWN, SUBTOPICS, POPULARITIES, FEATURES, REFERENCES)
 
 GRADED = graded("grade").ranked_by("score", descending=True)
 
+WAYS = {
+    "eager": lambda frame, **options: evaluate(frame, "ndcg@10", **options),
+    "lazy": lambda frame, **options: evaluate(frame.lazy(), "ndcg@10", **options).collect(),
+    "streaming": lambda frame, **options: evaluate(
+        frame.sort("query", maintain_order=True).lazy(), "ndcg@10", consecutive=True, **options
+    ).collect(engine="streaming"),
+}
+"""The ways in which `evaluate` measures a frame."""
+
 
 def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
     """One row per document, queries numbered from 0, grades of a data type."""

@@ -16,18 +16,8 @@ from report_page import Report
 from results import frame_of, of_few
 from scipy.stats import ttest_rel
 
-from polars_graded import (
-    charts,
-    compare,
-    datasets,
-    evaluate,
-    rank_strategies,
-    report,
-    similarity,
-    summarise,
-)
+from polars_graded import charts, compare, datasets, rank_strategies, report, similarity, summarise
 from polars_graded._results.significance import TESTS
-from polars_graded.trust import unjudged_bounds
 
 pytestmark = of_few
 
@@ -308,15 +298,6 @@ CLAIMS = {
 def test_a_title_claims_what_its_numbers_say(name, seeds):
     for seed in seeds:
         CLAIMS[name](seed)
-
-
-def test_a_judgment_in_between_leads_out_of_the_line():
-    """Of AP the two ends are no bounds, which the title does not claim."""
-    ranked = pl.DataFrame({"query": 1, "doc": ["R", *"0123456789"], "grade": [1, *[None] * 10]})
-    ranked = ranked.with_columns(score=-pl.int_range(pl.len()))
-    bounds = unjudged_bounds(ranked, "ap").row(0, named=True)
-    judged = ranked.with_columns(grade=pl.when(doc="9").then(1).otherwise("grade"))
-    assert evaluate(judged, "ap")["ap"][0] < bounds["low"]
 
 
 @pytest.mark.parametrize("test", TESTS)

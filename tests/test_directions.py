@@ -6,6 +6,7 @@ import random
 from itertools import pairwise
 from pathlib import Path
 
+import helpers
 import numpy as np
 import polars as pl
 import pytest
@@ -39,12 +40,7 @@ def shop_log(name: str = "old_rank", queries: int = 60, seed: int = 0) -> pl.Dat
 
 LOG = shop_log()
 
-WAYS = {
-    "eager": lambda frame, **options: evaluate(frame, "ndcg@10", **options),
-    "lazy": lambda frame, **options: evaluate(frame.lazy(), "ndcg@10", **options).collect(),
-    "streaming": lambda frame, **options: evaluate(
-        frame.sort("query", maintain_order=True).lazy(), "ndcg@10", consecutive=True, **options
-    ).collect(engine="streaming"),
+WAYS = helpers.WAYS | {
     "bounds": lambda frame, **options: unjudged_bounds(frame, "ndcg@10", **options),
     "overview": overview,
 }

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
-from helpers import COLLECTED
+from helpers import COLLECTED, WAYS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -43,13 +43,6 @@ def doubled(frame: pl.DataFrame, queries: int, seed: int = 0) -> tuple[pl.DataFr
     return both.sample(fraction=1, shuffle=True, seed=seed), again.height
 
 
-WAYS = {
-    "eager": lambda frame, **options: evaluate(frame, "ndcg@10", **options),
-    "lazy": lambda frame, **options: evaluate(frame.lazy(), "ndcg@10", **options).collect(),
-    "streaming": lambda frame, **options: evaluate(
-        frame.sort("query", maintain_order=True).lazy(), "ndcg@10", consecutive=True, **options
-    ).collect(engine="streaming"),
-}
 WAY = pytest.mark.parametrize("way", WAYS)
 
 

@@ -128,24 +128,6 @@ def test_a_number_that_is_no_measure_is_not_compared_unless_it_is_named():
     assert set(found["measure"]) == {"ndcg@10"}
 
 
-ColumnNotFound = pl.exceptions.ColumnNotFoundError
-
-ERRORS = [
-    (["app"], {}, ColumnNotFound, r"no column 'app'; it has .*\n\nHint: did you mean 'ap'"),
-    ([3], {}, TypeError, "`measures` must"),
-    ([], {"query": "topic"}, ColumnNotFound, "no column 'topic'; it has"),
-    (
-        ["curve"],
-        {},
-        TypeError,
-        r"'curve' must be one number per query, got List.*\n\nHint: name the measure at",
-    ),
-    (["note"], {}, TypeError, "measure 'note' must be one number per query, got String$"),
-    (["ap", "ap"], {}, ValueError, "each column must be named once, got ap, ap"),
-    ([], {"missing": "skip"}, ValueError, "`missing` must"),
-]
-
-
 @pytest.mark.parametrize("call", [compare, summarise, rank_correlation])
 def test_frames_that_are_none(call):
     with pytest.raises(TypeError, match=r"`per_query` must be a data frame .*, got dict"):

@@ -16,7 +16,7 @@ import scipy.stats
 from helpers import needed
 from hypothesis import example, given
 from hypothesis import strategies as st
-from report_page import Report, number
+from report_page import Part, Report, number
 from results import frame_of, of_few
 
 from polars_graded import compare, compare_segments, report
@@ -39,12 +39,11 @@ RESULTS = SHAPES.flatmap(
 NUMBER = r"(\N{MINUS SIGN}?[\d.]+)".replace("\\N{MINUS SIGN}", "\N{MINUS SIGN}")
 
 
-def said(values, measure: str, **options) -> str:
-    """The headline of a report."""
-    frame = frame_of(dict(zip(NAMES, values, strict=False)), measure)
+def read_part(frame: pl.DataFrame, **options) -> Part:
+    """Return the part of the only measure of a report."""
     with tempfile.TemporaryDirectory() as folder:
         [part] = Report(report(frame, Path(folder) / "page.html", **options)).parts
-    return part.headline
+    return part
 
 
 def corrected(values, pairs) -> dict[tuple[int, int], float]:
@@ -71,7 +70,8 @@ def check_verdict(values, measure: str, baseline: int | None) -> None:
     sign = -1 if measure == "e_measure@5" else 1
     n, count = len(values[0]), len(values)
     options = {} if baseline is None else {"baseline": NAMES[baseline]}
-    headline = said(values, measure, **options)
+    frame = frame_of(dict(zip(NAMES, values, strict=False)), measure)
+    headline = read_part(frame, **options).headline
     means = [sum(map(Fraction, row)) / n for row in values]
     best = max(sign * mean for mean in means)
     leaders = [place for place in range(count) if sign * means[place] == best]
@@ -202,8 +202,7 @@ def test_a_p_of_just_alpha_settles_a_lead():
     options = {"baseline": "base", "test": "permutation", "correction": "benjamini_hochberg"}
     settled = compare(frame, **options).filter(pl.col("p_corrected") <= 0.05)
     assert settled["p_corrected"].to_list() == [0.05] * 5
-    with tempfile.TemporaryDirectory() as folder:
-        [part] = Report(report(frame, Path(folder) / "page.html", **options)).parts
+    part = read_part(frame, **options)
     assert set(part.tables["Differences of ap from base"].column("corrected p").values()) >= {
         "0.0500"
     }
@@ -253,15 +252,12 @@ def test_a_page_says_that_a_difference_varies_if_the_test_of_segments_shows_it(
     ]
     frame = pl.DataFrame(rows, schema=["strategy", "query", "market", "cg@5"], orient="row")
     options = {"segments": "market", "baseline": None if baseline == "-" else baseline}
-    with tempfile.TemporaryDirectory() as folder:
-        [part] = Report(report(frame, Path(folder) / "page.html", **options)).parts
-    assert part.segments == write_variation(compare_segments(frame, **options))
+    expected = write_variation(compare_segments(frame, **options))
+    assert read_part(frame, **options).segments == expected
 
 
 def test_a_page_claims_nothing_about_segments_that_cannot_be_tested():
     frame = pl.DataFrame({"strategy": ["a", "b"] * 4, "query": [1, 1, 2, 2, 3, 3, 4, 4]})
     frame = frame.with_columns(ap=pl.Series([0.25, 0.5] * 4), market=pl.col("query") // 3)
-    with tempfile.TemporaryDirectory() as folder:
-        [part] = Report(report(frame, Path(folder) / "page.html", segments="market")).parts
     assert compare_segments(frame, segments="market")["p_value"].to_list() == [None]
-    assert part.segments == ""
+    assert read_part(frame, segments="market").segments == ""

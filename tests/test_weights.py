@@ -202,8 +202,6 @@ def test_wrong_weights_are_refused_everywhere(name, searches, error, sentence):
 
 
 def test_a_missing_column_and_a_test_without_weights_are_refused():
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="weights= names the column"):
-        compare(world(0), "ap", weights="visits")
     for argument in ("strategy", "query", "segments", "cluster", "weights"):
         with pytest.raises(pl.exceptions.ColumnNotFoundError, match=f"{argument}= names the col"):
             summarise(world(0), "ap", **{argument: "visits"})
