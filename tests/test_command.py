@@ -624,22 +624,18 @@ def test_columns_of_documents_are_named_by_one_option(command):
     )
     rows.write_parquet("further.parquet")
     measures = ("coverage_ratio", "novelty@5")
-    call = ("further.parquet", "--by", "main", "--ties", "doc", "--measure", *measures)
-    command("evaluate", *call, "--columns", "known=seen", "popularity", "-o", "values.csv")
+    call = f"evaluate further.parquet --by main --ties doc --measure {' '.join(measures)} --columns"
+    command(f"{call} known=seen popularity -o values.csv")
     columns = {"known": "seen", "popularity": "popularity"}
     assert_values("values.csv", pg.evaluate(rows, *measures, by="main", ties="doc", **columns))
-    _, err = command("evaluate", *call, "--columns", "popularity", status=2)
+    _, err = command(f"{call} popularity", 2)
     assert "coverage_ratio needs --columns known, a column that is true for" in err
-    _, err = command("evaluate", *call, "--columns", "knwn=seen", status=2)
+    _, err = command(f"{call} knwn=seen", 2)
     assert "got 'knwn'; did you mean 'known'?" in err
-    Path("diverse.txt").write_text(
-        "1 car d1 2\n1 cat d1 0\n1 cat d7 1\n2 map d2 1\n", encoding="utf-8"
-    )
-    Path("diverse.run").write_text(
-        "1 Q0 d1 1 2 a\n1 Q0 d7 2 1 a\n2 Q0 d3 1 1 a\n", encoding="utf-8"
-    )
-    call = ("diverse.run", "--qrels", "diverse.txt", "--columns", "subtopics")
-    out, _ = command("evaluate", *call, "--measure", "subtopic_recall@1")
+    Path("diverse.txt").write_text("1 car d1 2\n1 cat d1 0\n1 cat d7 1\n2 map d2 1\n", "utf-8")
+    Path("diverse.run").write_text("1 Q0 d1 1 2 a\n1 Q0 d7 2 1 a\n2 Q0 d3 1 1 a\n", "utf-8")
+    measured = "--columns subtopics --measure subtopic_recall@1"
+    out, _ = command(f"evaluate diverse.run --qrels diverse.txt {measured}")
     assert column(out, "subtopic_recall@1") == [0.25]  # one of two subtopics of query 1, none of 2
 
 

@@ -37,9 +37,6 @@ CALLS = {
     "side_by_side query": lambda n: pg.side_by_side(
         RANKED.rename({"query": n}), "q1", query=n, strategy="strategy"
     ),
-    "control_points": lambda n: RANKED.with_columns(
-        pl.lit([[0.0, 0.0], [3.0, 1.0]]).alias(n)
-    ).select(pl.col("score").graded.phi_relevance(control_points=n).over("query")),
     "ranked_by": lambda n: (
         RANKED.rename({"score": n})
         .group_by("query", "strategy")

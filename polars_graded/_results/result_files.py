@@ -67,7 +67,7 @@ def write_results(per_query: Any, path: str | PathLike[str]) -> None:
     │ ---      ┆ ---   ┆ --- ┆ ---              │
     │ str      ┆ str   ┆ f64 ┆ str              │
     ╞══════════╪═══════╪═════╪══════════════════╡
-    │ score    ┆ 001   ┆ 0.5 ┆ f568315a9bb70525 │
+    │ score    ┆ 001   ┆ 0.5 ┆ d231d3379190d635 │
     └──────────┴───────┴─────┴──────────────────┘
     """
     file = _check_file(path)
