@@ -699,6 +699,10 @@ def evaluate(
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
     results, keys = measure_rankings(rankings, measure), rankings.keys
+    are_curves = all(results.values.schema[name] == pl.List for name in results.names)
+    if are_curves and output and all(file.suffix.lower() in RESULTS for file in output):
+        write_outputs(output, results.values)  # curves have no means to print
+        return
     # Means do not depend on clusters, so queries of several columns need no choice.
     unclustered = keys | {"cluster": rankings.cluster or keys["query"]}
     means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")

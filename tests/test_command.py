@@ -294,6 +294,9 @@ def test_columns_of_queries_hold_for_judged_documents_that_a_table_lacks(command
 
 def test_curves_alone_are_written_and_drawn(command):
     command("evaluate rows.csv --by main --measure dcg_curve@3", status=2)
+    out, _ = command("evaluate rows.csv --by main --measure dcg_curve@3 -o curves.parquet")
+    assert not out
+    assert pg.read_results("curves.parquet")["dcg_curve@3"].list.len().unique().to_list() == [3]
     command("report rows.csv --by main --measure dcg_curve@3 -o curves.html")
     assert "DCG" in Path("curves.html").read_text(encoding="utf-8")
 
