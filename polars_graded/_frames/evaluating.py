@@ -212,7 +212,8 @@ def measure_eagerly(
     lack strategies.
     """
     first = requests[0]
-    directions, gathered = Directions(first), [Gathered(each) for each in requests]
+    directions = Directions(first, are_parts=consecutive)
+    gathered = [Gathered(each) for each in requests]
     collectors: list[Collector] = [directions, Duplicates(requests), *gathered]
     for groups in _group_rows(requests, frame, consecutive=consecutive):
         for each in collectors:

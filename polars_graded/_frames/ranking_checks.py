@@ -65,6 +65,8 @@ class Directions:
     request: Request
     facts: dict[tuple[str, str], list[pl.DataFrame]] = field(default_factory=dict)
     """For each entry of `by` and each of its columns, the facts of every part."""
+    are_parts: bool = False
+    """True if `add` is called for several parts of a frame."""
     strategies: dict[str, None] = field(default_factory=dict)
     """Stacked strategies, in the order of their first rows."""
 
@@ -83,7 +85,8 @@ class Directions:
                 if position and (column == request.document or may_identify_documents(column)):
                     continue  # ids may be any numbers, and only break ties
                 others = None if column == request.rank_column else ranks
-                facts = collect_rank_facts(groups.lists(column), strategies, others)
+                lists, are_all = groups.lists(column), not self.are_parts
+                facts = collect_rank_facts(lists, strategies, others, are_all=are_all)
                 self.facts.setdefault((name, column), []).append(facts)
 
     def check(self, *, are_all: bool = True) -> None:

@@ -23,6 +23,9 @@ MIN_QUERIES = 10
 MIN_SHARE = 0.98
 """Minimum share of queries without repeated values, and of neighbours in descending order."""
 
+SAMPLE_STEP = 20
+"""Distance of the lists of a sample: every twentieth list is in it."""
+
 MAX_RATIO = 4
 """Maximum ratio of the highest value to the length of the longest ranking."""
 
@@ -30,13 +33,18 @@ STRATEGY, QUERY = "strategy", "query"
 
 
 def collect_rank_facts(
-    lists: Lists, strategies: pl.Series | None = None, ranks: pl.Series | None = None
+    lists: Lists,
+    strategies: pl.Series | None = None,
+    ranks: pl.Series | None = None,
+    *,
+    are_all: bool = True,
 ) -> pl.DataFrame:
     """Return facts about the values above 0, one or two rows per strategy.
 
     `strategies` has one value per list. `ranks` has one value for each value of the lists, and
-    gives their order. If the first value of any list of a strategy is not whole, the other values
-    are not looked at, which saves time with columns of scores.
+    gives their order. Scores are recognised early, which saves time: the other values are not
+    looked at if the first value of any list of a strategy is not whole, or, if these `are_all`
+    lists, if so many lists of a sample repeat values that all lists exceed the limit.
     """
     filled = np.flatnonzero(np.diff(lists.offsets) * lists.flat.dtype.is_numeric())
     first = lists.flat.gather(lists.offsets[filled]).cast(pl.Float64)
@@ -46,11 +54,20 @@ def collect_rank_facts(
     by_strategy = queries.group_by(STRATEGY, maintain_order=True).agg(pl.col("are_whole").all())
     queries = queries.filter(pl.col("are_whole").all().over(STRATEGY))
 
-    numbers = queries.get_column(QUERY).to_numpy()
-    columns = [lists] if ranks is None else [lists, Lists(ranks, lists.offsets)]
-    chunks = run_in_chunks([column.select(numbers) for column in columns], _find_facts)
-    facts = pl.concat(chunks).with_columns(queries.get_column(STRATEGY))
-    return pl.concat([by_strategy, _combine(facts)], how="diagonal")
+    def find_facts(queries: pl.DataFrame) -> pl.DataFrame:
+        numbers = queries.get_column(QUERY).to_numpy()
+        columns = [lists] if ranks is None else [lists, Lists(ranks, lists.offsets)]
+        chunks = run_in_chunks([column.select(numbers) for column in columns], _find_facts)
+        return pl.concat(chunks).with_columns(queries.get_column(STRATEGY))
+
+    if are_all:
+        sample = find_facts(queries.gather_every(SAMPLE_STEP))
+        repeating = sample.filter(pl.col("queries") & ~pl.col("different"))
+        counts = repeating.group_by(STRATEGY).agg(pl.len().alias("repeating"))
+        queries = queries.join(
+            counts, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left"
+        ).filter(pl.col("repeating").fill_null(0) <= (1 - MIN_SHARE) * pl.len().over(STRATEGY))
+    return pl.concat([by_strategy, _combine(find_facts(queries))], how="diagonal")
 
 
 def _find_facts(values: Ragged, ranks: Ragged | None = None) -> pl.DataFrame:
