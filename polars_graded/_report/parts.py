@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
@@ -45,11 +45,14 @@ from polars_graded._results.keys import (
     check_independence,
     list_unit_columns,
 )
-from polars_graded._results.results import Results, ResultsByGrader, check_free_names
+from polars_graded._results.results import Results, ResultsByGrader
 from polars_graded._results.significance import TESTS, Options
 from polars_graded._sentences import format_count, shorten_names
 from polars_graded._sentences.verdicts import MAX_P, Facts, write_headline, write_variation
 from polars_graded.charts._rankings import draw_rankings, title_rankings
+
+PAGE_KEYS = ("strategy", "query")
+"""Columns of strategies and of queries on the page."""
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif"
 
@@ -273,9 +276,12 @@ class Contents:
         segments: Sequence[str],
         documents: RankedFrame | None,
     ) -> None:
-        self.segments, self.documents, self.figures = segments, documents, Figures()
+        self.documents, self.figures = documents, Figures()
         self.tests, self.strategy_column = tests, results.keys.strategy
-        self.results = _rename_keys(results, segments)
+        # A segment must not have the name of a key of the page.
+        names = {name: f"segment {name}" if name in PAGE_KEYS else name for name in segments}
+        self.segments = [*names.values()]
+        self.results = _rename_keys(results, names)
         """The results with the columns `strategy` and `query`; the strategies are texts."""
         units = self.results.rows.select("query", *list_unit_columns(self.results.rows)).unique()
         self.per_query = self.results.frame.join(
@@ -507,13 +513,12 @@ class Contents:
         return self.figures.draw(draw(frame, name, **options), CHART_HEIGHT)
 
 
-def _rename_keys(results: Results, segments: Sequence[str]) -> Results:
-    """Return the results with the columns `strategy` and `query`, and with texts as strategies.
+def _rename_keys(results: Results, segments: Mapping[str, str]) -> Results:
+    """Return the results with the columns of `PAGE_KEYS`, and with texts as strategies.
 
-    The columns of segments stay.
+    `segments` has the new name of each column of segments.
     """
     keys, strategies = results.keys, results.strategies
-    check_free_names(["strategy", "query"], segments=segments or None)
     check_independence(results.rows, keys)
     rows, query = chart_rows.join_columns("per_query", results.rows, keys.queries)
     rows = add_units(rows, replace(keys, query=query))
@@ -530,7 +535,7 @@ def _rename_keys(results: Results, segments: Sequence[str]) -> Results:
         pl.col(query).alias("query"),
         *results.measures,
         *results.curves,
-        *segments,
+        *(pl.col(name).alias(new_name) for name, new_name in segments.items()),
         *unit_columns,
     )
     cluster, weights = (name if name in unit_columns else None for name in (CLUSTER, WEIGHT))
