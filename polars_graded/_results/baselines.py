@@ -17,7 +17,6 @@ from polars_graded._frames.strategies import find_index
 from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.measures import Measure
-from polars_graded._results.keys import list_columns
 from polars_graded._results.measure_values import name_pairs
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
 from polars_graded._results.results import Results, check_one_grader, order_strategies
@@ -79,25 +78,25 @@ def _pair_with_results(
     """
     keys, rows, strategies = results.keys, results.rows, results.strategies
     name, identity = keys.strategy, keys.identity
-    key_columns = [*dict.fromkeys([name, *identity, *list_columns(keys.cluster)])]
-    columns = [*dict.fromkeys([*key_columns, *keys.unit_columns, *results.measures])]
+    key_columns = [*dict.fromkeys([name, *identity, *keys.unit_columns])]
+    check_columns("baseline", [name, *identity], older.schema)
+    rows, older = unify_keys(rows, older, [name, *identity])
     older = _join_query_columns(older, rows, identity, keys.unit_columns)
     older = cast_measures(older, results.measures, key_columns)
     if GRADER in older.columns and GRADER not in key_columns:
         hint = ".filter(grader={!r}) of the frame selects the results of one grader"
         check_one_grader("baseline", older[GRADER].unique(maintain_order=True).to_list(), hint)
-    check_columns("baseline", columns, older.schema)
-    rows, older = unify_keys(rows, older, key_columns)
+    check_columns("baseline", results.measures, older.schema)
     new_names, older_names = strategies.cast(rows.schema[name]), order_strategies(older[name])
     _check_same_names(new_names, older_names)
-    is_only = len(older_names) == 1
-    indices = [0 if is_only else find_index(older_names, each) for each in new_names]
-    baselines = older_names[indices].alias("baseline")
+    baselines = older_names[[0] * len(new_names)] if len(older_names) == 1 else new_names
+    baselines = baselines.alias("baseline")
     older = older.filter(pl.col(name).is_in(baselines.implode()))
     conditions = compare_conditions(rows, older, results)
     queries = compare_coverage(rows, older, keys.queries)
     notes = check_conditions(chain(conditions, queries), changes)
     as_text = pl.col(name).cast(pl.String)
+    columns = [*dict.fromkeys([*key_columns, *results.measures])]
     both = [
         rows.select(columns).with_columns(as_text),
         older.select(columns).with_columns(as_text + BASELINE_SUFFIX),
@@ -118,15 +117,15 @@ def _join_query_columns(
     A query that only the older results have keeps its older values.
     """
     added = [name for name in columns if name not in identity]
-    if not added or not {*identity} <= {*older.columns}:
+    if not added:
         return older
-    rows, older = unify_keys(rows.select(*identity, *added), older, identity)
     own = [
-        pl.col(name).cast(dtype, strict=False)
-        for name, dtype in rows.schema.items()
-        if name in added and name in older.columns
+        pl.col(name).cast(rows.schema[name], strict=False)
+        for name in added
+        if name in older.columns
     ]
-    both = pl.concat([rows, older.select(*identity, *own)], how="diagonal")
+    frames = [rows.select(*identity, *added), older.select(*identity, *own)]
+    both = pl.concat(frames, how="diagonal")
     by_query = both.unique(identity, keep="first", maintain_order=True)
     on: Any = {"on": identity, "how": "left", "nulls_equal": True, "maintain_order": "left"}
     return older.drop(added, strict=False).join(by_query, **on)
@@ -136,17 +135,18 @@ BASELINE_SUFFIX = " of the baseline"
 """Suffix that distinguishes older strategies from new strategies with the same names."""
 
 
-def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
+def _check_same_names(new_names: pl.Series, older_names: pl.Series) -> None:
     """Raise if a new strategy lacks an older strategy of the same name.
 
     A single older strategy may have any name, because all new strategies are compared with it.
     """
-    unmatched = [each for each in strategies if each not in older.to_list()]
-    if len(older) > 1 and unmatched:
+    name, names = older_names.name, older_names.to_list()
+    unmatched = [each for each in new_names if each not in names]
+    if len(names) > 1 and unmatched:
         msg = (
             "`baseline` must have one strategy, or all compared strategies under the same names, "
-            f"got {first_few(older.to_list())}, but not {first_few(unmatched)}\n\n"
-            f"Hint: baseline=older.filter(pl.col({older.name!r}) == {older[0]!r}) has one strategy"
+            f"got {first_few(names)}, but not {first_few(unmatched)}\n\n"
+            f"Hint: baseline=older.filter(pl.col({name!r}) == {names[0]!r}) has one strategy"
         )
         raise ValueError(msg)
 
@@ -195,23 +195,25 @@ def compare_conditions(
     yield from _compare_judgments(rows, older, results.keys.identity, formulas)
     both = read_settings(rows), read_settings(older)
     for column, formula in formulas.items():
-        now, then = (_find_formulas(column, formula, settings) for settings in both)
+        texts = [_find_formulas(column, formula, settings) for settings in both]
         if formula != column:
-            now |= _parse_formulas(formula)
-        yield from _compare_texts("formulas", repr(column), now, then)
+            texts[0] |= _parse_formulas(formula)
+        yield from _compare_texts("formulas", repr(column), *texts)
     if not all(both):
         yield Mismatch(None, "formulas, scale and tie order")
         return
     for name in (*SCALE, "ties"):
-        now, then = ({repr(each.get(name)) for each in settings} for settings in both)
-        yield from _compare_texts("scale", f"`{name}`", now, then)
+        texts = [{repr(each.get(name)) for each in settings} for settings in both]
+        yield from _compare_texts("scale", f"`{name}`", *texts)
 
 
-def _compare_texts(argument: str, name: str, now: set[str], then: set[str]) -> Iterator[Mismatch]:
+def _compare_texts(argument: str, name: str, new: set[str], old: set[str]) -> Iterator[Mismatch]:
     """Yield a difference if two results, or the rows of one, have different settings."""
-    if len(now | then) > 1:
-        new, older = (" and ".join(sorted(texts)) for texts in (now, then))
-        yield Mismatch(argument, f"{name} is {new} in `per_query` and {older} in `baseline`")
+    if len(new | old) > 1:
+        new_text, old_text = (" and ".join(sorted(texts)) for texts in (new, old))
+        yield Mismatch(
+            argument, f"{name} is {new_text} in `per_query` and {old_text} in `baseline`"
+        )
 
 
 def _compare_judgments(
@@ -229,9 +231,9 @@ def _compare_judgments(
         if column not in rows.columns or column not in older.columns:
             yield Mismatch(None, noun)
             continue
-        now, then = (frame.select(*on, column).unique() for frame in (rows, older))
-        joined = now.join(then, on=on, nulls_equal=True, suffix=" then")
-        differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
+        new, old = (frame.select(*on, column).unique() for frame in (rows, older))
+        joined = new.join(old, on=on, nulls_equal=True, suffix=BASELINE_SUFFIX)
+        differs = pl.col(column).ne_missing(pl.col(column + BASELINE_SUFFIX))
         if changed := joined.filter(differs).n_unique(on):
             of = format_count(joined.n_unique(on), "queries")
             yield Mismatch("judgments", f"other {noun} in {changed:,} of {of}")
@@ -292,10 +294,10 @@ def unify_keys(
     return rows.with_columns(casts), older.with_columns(casts)
 
 
-def _find_common_type(now: pl.DataType, then: pl.DataType) -> pl.DataType:
+def _find_common_type(new: pl.DataType, old: pl.DataType) -> pl.DataType:
     """Return the type to which `unify_keys` casts a key column."""
-    if now == then:
-        return now
-    if now.is_integer() and then.is_integer():
-        return pl.Int128() if pl.UInt64 in (now, then) else pl.Int64()
+    if new == old:
+        return new
+    if new.is_integer() and old.is_integer():
+        return pl.Int128() if pl.UInt64 in (new, old) else pl.Int64()
     return pl.String()

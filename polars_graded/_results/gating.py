@@ -180,13 +180,13 @@ def decide_verdicts(
     level = check_level(confidence) / n_verdicts
     for measure in results.measures:
         check_has_best(measure, results.best[measure], "decide which strategy is worse")
-        given = results.get_given_matrix(measure)
-        maximum = find_maximum(results.formulas.get(measure, measure), given.values)
+        all_values = results.get_all_values(measure)
+        maximum = find_maximum(results.formulas.get(measure, measure), all_values.values)
         limits = Limits(_check_margin(measure, margin, maximum), level, maximum)
         parts = zip(results.split_segments(measure), results.segments, strict=True)
         for (segment, matrix), (_, indices) in parts:
             pairs = Pairs(matrix, matched.a, matched.b)
-            statistics = _compute_verdicts(pairs, given.select(indices), limits, confidence)
+            statistics = _compute_verdicts(pairs, all_values.select(indices), limits, confidence)
             tables.append(make_measure_table(measure, matched.pair_columns, segment, statistics))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
@@ -443,26 +443,22 @@ def _compute_lower_end(
     return lower
 
 
-def compute_skewness(differences: Floats) -> Floats:
-    """Return the skewness of each row; 0 if all its values are equal."""
-    deviations = differences - differences.mean(axis=1, keepdims=True)
-    # Cubes of large numbers would overflow.
-    deviations /= np.maximum(np.abs(deviations).max(axis=1, keepdims=True), 1e-300)
-    cubes = (deviations**2).mean(axis=1) ** 1.5
-    third = (deviations**3).mean(axis=1)
-    skewness: Floats = np.divide(third, cubes, out=np.zeros(len(cubes)), where=cubes > 0)
-    return skewness
-
-
 def _compute_weighted_skewness(pairs: Pairs) -> Floats:
     """Return the skewness of the weighted mean of the differences of each pair.
 
     A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
-    of all units alike is used, because the few units of large weight do not show it.
+    of all units alike is used, because the few units of large weight do not show it. It is 0 if all
+    units have the same difference.
     """
     shares = pairs.matrix.unit_shares
     means = pairs.totals.compute_differences() / pairs.matrix.unit_sizes
-    skewness: Floats = compute_skewness(means) * (shares**3).sum() / (shares**2).sum() ** 1.5
+    deviations = means - means.mean(axis=1, keepdims=True)
+    # Cubes of large numbers would overflow.
+    deviations /= np.maximum(np.abs(deviations).max(axis=1, keepdims=True), 1e-300)
+    cubes = (deviations**2).mean(axis=1) ** 1.5
+    third = (deviations**3).mean(axis=1)
+    of_units = np.divide(third, cubes, out=np.zeros(len(cubes)), where=cubes > 0)
+    skewness: Floats = of_units * (shares**3).sum() / (shares**2).sum() ** 1.5
     return skewness
 
 

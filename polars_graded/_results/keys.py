@@ -139,8 +139,8 @@ class PassedKeys:
             n_fixed = rows.n_unique(fixed)
             varying = [name for name in candidates if count_keys(rows, [*fixed, name]) > n_fixed]
             candidates = varying or candidates
-            parts = [name for name in segments if name in schema]
-            query = _find_joint_query(rows, fixed, parts, candidates, query)
+            own_segments = [name for name in segments if name in schema]
+            query = _find_joint_query(rows, fixed, own_segments, candidates, query)
         missing_keys = [
             key for key, name in {"strategy": strategy, "query": query}.items() if name is None
         ]
@@ -169,7 +169,7 @@ class PassedKeys:
 
 
 def _find_joint_query(
-    rows: pl.DataFrame, fixed: Sequence[str], parts: Sequence[str], candidates: Any, query: Any
+    rows: pl.DataFrame, fixed: Sequence[str], segments: Sequence[str], candidates: Any, query: Any
 ) -> Any:
     """Return the candidates and `query` if they identify a query together, and else `query`.
 
@@ -177,10 +177,10 @@ def _find_joint_query(
     `query` alone distinguishes the rows of a strategy.
     """
     together = [name for name in rows.columns if name in (*candidates, query)]
-    if query is not None and count_keys(rows, [*fixed, *parts, query]) == rows.height:
+    if query is not None and count_keys(rows, [*fixed, *segments, query]) == rows.height:
         return query
-    n_pairs = count_keys(rows, fixed) * count_keys(rows, [*together, *parts]) if together else 0
-    are_unique = count_keys(rows, [*fixed, *together, *parts]) == rows.height == n_pairs
+    n_pairs = count_keys(rows, fixed) * count_keys(rows, [*together, *segments]) if together else 0
+    are_unique = count_keys(rows, [*fixed, *together, *segments]) == rows.height == n_pairs
     return together if are_unique and len(together) > 1 else query
 
 

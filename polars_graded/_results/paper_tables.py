@@ -141,7 +141,7 @@ def paper_table(
         for index, (name, mean) in enumerate(table.select(strategy, "mean").rows()):
             text = "–" if mean is None else f"{mean:.{digits}f}"
             signs = "".join(sorted(superscripts[(*part, name)]))
-            lines[index].append(writer.write_cell(text, signs, best=index in best_indices))
+            lines[index].append(writer.write_cell(text, signs, is_best=index in best_indices))
     caption_text = _write_caption(means, comparison, options, baseline) if caption else ""
     return "\n".join(writer.write([*map(writer.plain, head)], lines, caption_text))
 
@@ -213,9 +213,9 @@ class Writer(NamedTuple):
     """Function that takes a head, rows and a caption, and returns the lines of the table. Rows
     have a letter before the first column of the head, if there are letters."""
 
-    def write_cell(self, mean: str, signs: str, *, best: bool) -> str:
+    def write_cell(self, text: str, signs: str, *, is_best: bool) -> str:
         """Return the cell of a mean, with its superscripts."""
-        return (self.bold.format(mean) if best else mean) + (self.raised(signs) if signs else "")
+        return (self.bold.format(text) if is_best else text) + (self.raised(signs) if signs else "")
 
 
 SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁺⁻", strict=True))

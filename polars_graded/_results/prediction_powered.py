@@ -215,7 +215,7 @@ def prediction_powered_differences(
     check_choice("correction", correction, CORRECTIONS)
     passed = PassedKeys(query, strategy, segments=segments)
     by_grader = open_results(per_query, measures, passed, missing, dependence="ignore")
-    return _estimate_values(by_grader, trusted, grader, confidence, (baseline, correction))
+    return _estimate_values(by_grader, trusted, grader, confidence, baseline, correction)
 
 
 def _estimate_means(values: Floats) -> Estimate:
@@ -291,12 +291,10 @@ def _estimate_values(
     trusted: str,
     model_name: str | None,
     confidence: float,
-    compared: tuple[Any, CorrectionName] | None = None,
+    baseline: Any = None,
+    correction: CorrectionName | None = None,
 ) -> pl.DataFrame:
-    """Return the estimates of means, or of differences.
-
-    For differences, `compared` contains the baseline and the correction. For means, it is None.
-    """
+    """Return the estimates of means, or, with a correction, of differences."""
     judged = by_grader.get(trusted, "trusted")
     names = [*by_grader.by_name] if model_name is None else [model_name]
     models = {str(name): by_grader.get(str(name)) for name in names if name != trusted}
@@ -305,12 +303,11 @@ def _estimate_values(
         raise ValueError(msg)
     hint = "\n\nHint: judge and average the queries that belong together"
     check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
-    what, correction = "mean", None
+    statistic = "mean" if correction is None else "difference"
     level, tables = check_level(confidence), []
     for model, strategies, parts in _find_shared_values(judged, trusted, models):
         strategy_columns = [strategies]
-        if compared is not None:
-            what, (baseline, correction) = "difference", compared
+        if correction is not None:
             a, b = find_pairs(strategies, baseline)
             strategy_columns = name_pairs(strategies, a, b)
             parts = [shared.compare_pairs(a, b) for shared in parts]  # noqa: PLW2901
@@ -320,7 +317,9 @@ def _estimate_values(
         ]
         tests: list[dict[str, Any]] = [{} for _ in parts]
         if correction is not None:
-            tests = compute_tests([means.both.outcome for means in estimates], correction, level)
+            outcomes = [means.both.outcome for means in estimates]
+            test = {"test": "t", "correction": correction}
+            tests = [test | columns for columns in compute_tests(outcomes, correction, level)]
         for shared, means, columns_of_test in zip(parts, estimates, tests, strict=True):
             y, _, other = shared.matrices
             worth = y.n * (means.trusted.error / means.both.error) ** 2 - y.n
@@ -328,15 +327,14 @@ def _estimate_values(
                 "queries": y.n,
                 "model_queries": other.n,
                 "best": y.best,
-                **_make_interval_columns(f"trusted_{what}", "trusted", means.trusted, level),
-                **_make_interval_columns(f"model_{what}", "model", means.model, level),
+                **_make_interval_columns(f"trusted_{statistic}", "trusted", means.trusted, level),
+                **_make_interval_columns(f"model_{statistic}", "model", means.model, level),
                 "weight": means.weight,
                 "correlation": means.correlation,
                 "worth": worth,
                 "confidence": confidence,
-                **({"test": "t", "correction": correction} if columns_of_test else {}),
                 **columns_of_test,
-                **_make_interval_columns(what, "ci", means.both, level),
+                **_make_interval_columns(statistic, "ci", means.both, level),
                 "note": _describe_values(trusted, shared, worth),
             }
             table = make_measure_table(y.measure, strategy_columns, shared.segment, statistics)
@@ -345,11 +343,11 @@ def _estimate_values(
 
 
 def _make_interval_columns(
-    name: str, ends: str, estimate: Estimate, level: float
+    name: str, prefix: str, estimate: Estimate, level: float
 ) -> dict[str, Floats]:
     """Return the columns of an estimate and its interval."""
     low, high = estimate.compute_ends(level)
-    return {name: estimate.mean, f"{ends}_low": low, f"{ends}_high": high}
+    return {name: estimate.mean, f"{prefix}_low": low, f"{prefix}_high": high}
 
 
 class SharedValues(NamedTuple):

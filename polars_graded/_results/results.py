@@ -278,7 +278,7 @@ class Results:
         return {name: text for name, text in texts.items() if text not in get_args(Best)}
 
     @cached_property
-    def _given(self) -> pl.DataFrame:
+    def _values(self) -> pl.DataFrame:
         return _select_rows(self.rows, [*self.measures, *self.curves], self.keys)
 
     @cached_property
@@ -288,7 +288,7 @@ class Results:
     @cached_property
     def strategies(self) -> pl.Series:
         """Return each strategy once."""
-        return order_strategies(self._given[self.keys.strategy])
+        return order_strategies(self._values[self.keys.strategy])
 
     @property
     def queries(self) -> pl.Series:
@@ -312,9 +312,9 @@ class Results:
         pairs = self.strategies.to_frame().join(queries, how="cross")
         on = pairs.columns
         # Frames of `evaluate` usually have the rows of `pairs` in this order, and need no join.
-        if pairs.equals(self._given.select(on)):
-            return self._given
-        return pairs.join(self._given, on=on, how="left", nulls_equal=True, maintain_order="left")
+        if pairs.equals(self._values.select(on)):
+            return self._values
+        return pairs.join(self._values, on=on, how="left", nulls_equal=True, maintain_order="left")
 
     @cached_property
     def segments(self) -> list[tuple[pl.DataFrame, Integers]]:
@@ -366,8 +366,8 @@ class Results:
                 raise ValueError(msg)
             yield matrix
 
-    def get_given_matrix(self, measure: str) -> MeasureMatrix:
-        """Return the values of all queries as they are given; NaN if missing."""
+    def get_all_values(self, measure: str) -> MeasureMatrix:
+        """Return the values of all queries, unchecked; NaN if missing."""
         values = self.frame[measure].cast(pl.Float64).to_numpy().reshape(self.shape)
         best = self.best[measure]
         return MeasureMatrix(measure, self.queries, values, best, self.clusters, self.weights)
@@ -378,22 +378,22 @@ class Results:
         With `missing="zero"`, missing values are 0. This is an error if the lowest value is best,
         since 0 would be a good value, or if it is unknown which value is best.
         """
-        given = self.get_given_matrix(measure)
-        is_missing = np.isnan(given.values)
+        matrix = self.get_all_values(measure)
+        is_missing = np.isnan(matrix.values)
         name = f"measure {measure!r}"
-        self._check(np.isinf(given.values), name, "must be finite, got infinity")
+        self._check(np.isinf(matrix.values), name, "must be finite, got infinity")
         rule = f"must be within {MAX_VALUE:g} of 0, since it is squared, got a larger value"
-        self._check(np.abs(given.values) > MAX_VALUE, name, rule)
+        self._check(np.abs(matrix.values) > MAX_VALUE, name, rule)
         if self.missing == "zero" and is_missing.any():
-            if check_best(measure, given.best) == "lowest":
+            if check_best(measure, matrix.best) == "lowest":
                 msg = (
                     f"`missing` must be 'error' or 'drop' for {measure!r}, whose lowest value is "
                     "best, got 'zero'"
                 )
                 raise ValueError(msg)
-            return replace(given, values=np.nan_to_num(given.values)), np.ones(given.n, bool)
-        self._check_present(is_missing, self.frame[measure].is_null(), f"measure {measure!r}")
-        return given, np.logical_not(is_missing.any(axis=0))
+            return replace(matrix, values=np.nan_to_num(matrix.values)), np.ones(matrix.n, bool)
+        self._check_present(is_missing, self.frame[measure].is_null(), name)
+        return matrix, np.logical_not(is_missing.any(axis=0))
 
     def find_queries_with_curve(self, curve: str) -> Mask:
         """Return the mask of the queries for which all strategies have a whole curve."""
