@@ -82,7 +82,7 @@ def _pair_with_results(
     check_columns("baseline", [name, *identity], older.schema)
     rows, older = unify_keys(rows, older, [name, *identity])
     older = _join_query_columns(older, rows, identity, keys.unit_columns)
-    older = cast_measures(older, results.measures, key_columns)
+    older = cast_measures(older, {name: name for name in results.measures}, key_columns)
     if GRADER in older.columns and GRADER not in key_columns:
         hint = ".filter(grader={!r}) of the frame selects the results of one grader"
         check_one_grader("baseline", older[GRADER].unique(maintain_order=True).to_list(), hint)

@@ -333,10 +333,9 @@ def compute_weighted_medians(values: Floats, shares: Floats) -> Floats:
     ascending = np.take_along_axis(values, order, axis=1)
     below = np.cumsum(shares[order], axis=1)
     # If exactly half of the weight is at or below a value, the median is the mean of two values.
-    rounding = 1e-12
     first, last = (
         np.take_along_axis(ascending, np.argmax(below >= limit, axis=1)[:, np.newaxis], axis=1)
-        for limit in (0.5 - rounding, 0.5 + rounding)
+        for limit in (0.5 - ROUNDING, 0.5 + ROUNDING)
     )
     return (first[:, 0] + last[:, 0]) / 2
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -162,24 +162,22 @@ def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def cast_measures(
-    frame: pl.DataFrame, columns: Sequence[str] | dict[str, str], key_columns: Sequence[str] = ()
+    frame: pl.DataFrame, formulas: Mapping[str, str], key_columns: Sequence[str] = ()
 ) -> pl.DataFrame:
     """Return the frame with text columns of measures converted to numbers.
 
     `key_columns` hold keys, even if they have the name of a measure. Another column holds a measure
-    if its name is that of a measure, or is in `columns`. Curves stay text. If `columns` is a
-    mapping, it contains the formula of each column.
+    if its name is that of a measure, or is in `formulas`, which contains the measure of the column.
+    Curves stay text.
     """
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string() - cs.by_name(key_columns, require_all=False)).columns:
-        measure = Measure.try_parse(
-            columns[name] if isinstance(columns, dict) and name in columns else name
-        )
+        measure = Measure.try_parse(formulas.get(name, name))
         if measure is not None and measure.is_curve:
             continue
         if measure is not None:
             numbers[name] = measure.definition.dtype
-        elif name in columns:
+        elif name in formulas:
             numbers[name] = pl.Float64()
     try:
         return frame.with_columns(pl.col(name).cast(dtype) for name, dtype in numbers.items())

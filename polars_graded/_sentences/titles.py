@@ -15,6 +15,7 @@ from polars_graded._sentences import (
     capitalise,
     format_count,
     format_number,
+    format_part,
     format_range,
     format_short,
     shorten_name,
@@ -155,6 +156,8 @@ def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
         zip(wins, shorten_names(both), strict=True), key=lambda side: -side[0]
     )
     queries = format_count(n, "queries")
+    if most == 0:
+        return f"{one} and {other} are equal in {format_part(n, n, 'queries')}"
     if most == fewest:
         return f"{one} and {other} each win in {most:,} of {queries}"
     return f"{one} beats {other} in {most:,} of {queries}, loses in {fewest:,}"
