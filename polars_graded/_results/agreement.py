@@ -241,7 +241,11 @@ class Grades:
         cells = (self.query * k + a) * k + b
         joint = np.bincount(cells[has_both], minlength=self.n_queries * k * k)
         by_query = joint.reshape(self.n_queries, k, k).astype(np.float64)
-        coefficients = _compute_pair_coefficients(_jackknife(by_query), self.scale)
+        tables = _jackknife(by_query)[:, np.newaxis]
+        coefficients = {
+            name: each[:, 0]
+            for name, each in _compute_pair_coefficients(tables, self.scale).items()
+        }
         counts = by_query.sum(axis=1) + by_query.sum(axis=2)
         pair = self.graders[i], self.graders[j]
         return self._make_rows(pair, has_both, coefficients, counts, level)
