@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 import pytest
@@ -380,6 +381,15 @@ def test_segments_may_have_the_name_of_a_key_of_the_page(tmp_path):
     frame = frame_of(FOUR).rename({"query": "topic"}).with_columns(query=pl.col("topic") % 2)
     page = report(frame, tmp_path / "page.html", query="topic", segments="query").read_text("utf-8")
     assert "segment query" in page
+
+
+def test_a_page_contains_its_data_whatever_the_user_has_enabled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    expected = report(frame_of(FOUR), "expected.html").read_bytes()
+    with alt.data_transformers.enable("json"), alt.theme.enable("dark"):
+        assert report(frame_of(FOUR), "page.html").read_bytes() == expected
+        assert alt.data_transformers.active == "json"
+    assert {each.name for each in tmp_path.iterdir()} == {"expected.html", "page.html"}
 
 
 def test_without_vl_convert_it_is_said_what_to_install(tmp_path, monkeypatch):

@@ -198,8 +198,10 @@ def report(
             for name, value in meaning.items()
             if value is not defaults[name].default
         }
-    # The page has its own look. Its charts are valid by construction, and validation is slow.
-    with alt.theme.enable("none"), schemapi.debug_mode(arg=False):
+    # The page has its own look and contains its data, whatever the user has enabled. Its charts
+    # are valid by construction, and validation is slow.
+    own_data = alt.data_transformers.enable("default")
+    with alt.theme.enable("none"), own_data, schemapi.debug_mode(arg=False):
         contents = Contents(results, baseline, tests, check_segment_columns(segments), documents)
         parts_by_name = contents.build(by_grader)
     if grader is None:

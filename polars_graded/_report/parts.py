@@ -106,7 +106,7 @@ class Figures:
         shown: Any = chart.properties(height=height) if is_filled else chart
         # The chart is valid by construction, and validation by Altair takes much time.
         spec = shown.to_dict(validate=False)
-        datasets, number = spec.pop("datasets"), f"chart-{len(self.specs) + 1}"
+        datasets, number = spec.pop("datasets", {}), f"chart-{len(self.specs) + 1}"
         self.datasets |= datasets
         self.specs[number] = {"spec": spec, "data": [*datasets]}
         return Figure(number, spec["description"], is_filled)
