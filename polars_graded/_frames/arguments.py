@@ -83,13 +83,15 @@ def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
     }
 
 
-def parse_grade(grade: Grade, computed: dict[str, pl.Expr] | None = None) -> tuple[str | None, str]:
+def parse_grade(
+    grade: Grade, expressions: dict[str, pl.Expr] | None = None
+) -> tuple[str | None, str]:
     """Return the name of the grader, or None, and the column of grades.
 
-    If the grades are an expression, add it to `computed`.
+    If the grades are an expression, add it to `expressions`.
     """
     graders = parse_graders(grade)
-    computed = {} if computed is None else computed
+    expressions = {} if expressions is None else expressions
     if graders is None:
         graders = {_find_name(grade): grade}  # type: ignore[dict-item]
         name: str | None = None
@@ -99,7 +101,7 @@ def parse_grade(grade: Grade, computed: dict[str, pl.Expr] | None = None) -> tup
     else:
         name = next(iter(graders))
     [(grader, column)] = graders.items()
-    return name, parse_column("grade", column, f"{grader} (expression of grade)", computed)
+    return name, parse_column("grade", column, f"{grader} (expression of grade)", expressions)
 
 
 def _find_name(column: Any) -> Any:
@@ -109,21 +111,23 @@ def _find_name(column: Any) -> Any:
     return column.meta.output_name(raise_if_undetermined=False) or "expression"
 
 
-def parse_column(argument: str, column: Any, alias: str, computed: dict[str, pl.Expr]) -> str:
-    """Return the name of a column; add an expression to `computed` under its alias."""
+def parse_column(argument: str, column: Any, alias: str, expressions: dict[str, pl.Expr]) -> str:
+    """Return the name of a column; add an expression to `expressions` under its alias."""
     if not isinstance(column, pl.Expr):
         return check_column_name(argument, column)
     if column.meta.has_multiple_outputs():
         msg = f"an expression of `{argument}` must be one column, got {column}"
         raise ValueError(msg)
-    computed[alias] = column
+    expressions[alias] = column
     return alias
 
 
-def parse_inputs(computed: dict[str, pl.Expr], **columns: Column | None) -> dict[str, str]:
+def parse_inputs(expressions: dict[str, pl.Expr], **columns: Column | None) -> dict[str, str]:
     """Return the column of each input that is passed, such as `known`."""
     return {
-        name: parse_column(name, column, f"{_find_name(column)} (expression of {name})", computed)
+        name: parse_column(
+            name, column, f"{_find_name(column)} (expression of {name})", expressions
+        )
         for name, column in columns.items()
         if column is not None
     }
@@ -140,9 +144,9 @@ def _check_no_frame(entry: Any) -> None:
         raise TypeError(msg)
 
 
-def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the columns to rank each strategy by; add expressions to `computed`."""
-    computed = {} if computed is None else computed
+def parse_by(by: Any, expressions: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the columns to rank each strategy by; add expressions to `expressions`."""
+    expressions = {} if expressions is None else expressions
     check_not_series("by", by)
     is_sequence = isinstance(by, Sequence) and not isinstance(by, str)
     entries = (
@@ -165,7 +169,7 @@ def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, t
             raise TypeError(msg)
         strategy = _find_name(columns[0]) if name is None else name
         strategies[strategy] = tuple(
-            parse_column("by", column, f"{strategy} (expression {number} of by)", computed)
+            parse_column("by", column, f"{strategy} (expression {number} of by)", expressions)
             for number, column in enumerate(columns, 1)
         )
     if len(strategies) < len(entries):
@@ -259,15 +263,15 @@ def add_direction(
     by: Mapping[str, tuple[str, ...]],
     directions: Mapping[str, bool],
     strategy: str,
-    computed: dict[str, pl.Expr],
+    expressions: dict[str, pl.Expr],
 ) -> dict[str, tuple[str, ...]]:
     """Replace the first sort column by one that is negated for strategies in ascending order."""
     [(name, (column, *others))] = by.items()
-    score = computed.pop(column, pl.col(column)).cast(pl.Float64)
+    score = expressions.pop(column, pl.col(column)).cast(pl.Float64)
     ascending = [each for each, flag in directions.items() if not flag]
     is_ascending = pl.col(strategy).cast(pl.String).is_in(ascending)
     alias = f"{column} (in the direction of its strategy)"
-    computed[alias] = pl.when(is_ascending).then(-score).otherwise(score)
+    expressions[alias] = pl.when(is_ascending).then(-score).otherwise(score)
     return {name: (alias, *others)}
 
 

@@ -254,7 +254,7 @@ class Notes:
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             grade = self.request.grade
             code = f"pl.when(pl.col({grade!r}) >= 0).then({grade!r})"
-            if grade in self.request.computed:
+            if grade in self.request.expressions:
                 code = "pl.when(grades >= 0).then(grades), with your expression `grades`"
             yield (
                 f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
@@ -280,7 +280,7 @@ class Notes:
                 "documents that were not retrieved, which a plain join loses; overview(frame) "
                 "counts judged and retrieved documents"
             )
-            if self.request.grade in self.request.computed:
+            if self.request.grade in self.request.expressions:
                 hint = (
                     "the expression of grades is null for all documents of such a query, as "
                     "phi_relevance is if all documents have the same value; undefined_as=None "

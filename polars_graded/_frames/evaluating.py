@@ -236,7 +236,7 @@ def _group_rows(
     """
     first = requests[0]
     columns = [*dict.fromkeys(name for each in requests for name in each.document_columns)]
-    computed = {name: expr for each in requests for name, expr in each.computed.items()}
+    expressions = {name: expr for each in requests for name, expr in each.expressions.items()}
     parts: Iterable[Any] = [frame]
     if isinstance(frame, pl.LazyFrame):
         needed = dict.fromkeys(name for each in requests for name in each.needed_columns)
@@ -244,7 +244,7 @@ def _group_rows(
         if consecutive:
             parts = read_whole_queries(parts[0], first.query)
     for part in parts:
-        rows = add_computed_columns(part, computed, first.ranking_keys)
+        rows = add_computed_columns(part, expressions, first.ranking_keys)
         yield Groups.of(rows, first.ranking_keys, columns)
 
 

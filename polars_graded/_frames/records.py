@@ -49,7 +49,7 @@ def _describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> s
     """Return the settings of a measurement as JSON."""
 
     def describe(column: str) -> str:
-        name = str(request.computed.get(column, column))
+        name = str(request.expressions.get(column, column))
         return f"{name} (as numbers)" if schema[column].is_numeric() else name
 
     last = [

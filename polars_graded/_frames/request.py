@@ -83,7 +83,7 @@ class Request:
     scale: Scale
     condensed: bool = False
     """True if unjudged documents are dropped from the rankings."""
-    computed: Mapping[str, pl.Expr] = field(default_factory=dict)
+    expressions: Mapping[str, pl.Expr] = field(default_factory=dict)
     """Expressions that were passed as arguments, by the name of the column that each computes."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Columns for the inputs of measures, by the name of the input, such as `known`."""
@@ -135,22 +135,22 @@ class Request:
         """
         __tracebackhide__ = True
         schema = frame.collect_schema()
-        computed: dict[str, pl.Expr] = {}
-        grader, grade = parse_grade(grade, computed)
+        expressions: dict[str, pl.Expr] = {}
+        grader, grade = parse_grade(grade, expressions)
         queries = check_column_names("query", query)
         if strategy is not None:
             check_column_name("strategy", strategy)
         if selects_columns(by):
             by = select_scores(by, schema, {*queries, strategy, grade})
-        strategies = parse_by(by, computed)
+        strategies = parse_by(by, expressions)
         stacked_directions = parse_stacked_directions(descending, strategies, strategy)
         if stacked_directions and strategy is not None:
             descending = None
-            strategies = add_direction(strategies, stacked_directions, strategy, computed)
+            strategies = add_direction(strategies, stacked_directions, strategy, expressions)
         scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
         finds_document = isinstance(doc, str) and doc == DEFAULT_DOC
         chosen = parse_measures(measures, among)
-        columns = parse_inputs(computed, **inputs)
+        columns = parse_inputs(expressions, **inputs)
         request = cls(
             chosen,
             strategies,
@@ -161,7 +161,7 @@ class Request:
             parse_descending(descending, strategies),
             scale.with_undefined(undefined_as),
             check_flag("condensed", condensed),
-            computed,
+            expressions,
             columns,
             None if doc is None or finds_document else check_column_name("doc", doc),
             finds_document=finds_document,
@@ -245,7 +245,7 @@ class Request:
     @property
     def is_graded(self) -> bool:
         """Return whether rows have grades; False for `NO_GRADE`."""
-        grade = self.computed.get(self.grade)
+        grade = self.expressions.get(self.grade)
         return grade is None or not grade.meta.eq(NO_GRADE)
 
     @property
@@ -323,7 +323,7 @@ class Request:
         """
         names = []
         for name in self.columns:
-            expr = self.computed.get(name)
+            expr = self.expressions.get(name)
             names += [name] if expr is None else expr.meta.root_names()
         return list(dict.fromkeys(names))
 
@@ -381,7 +381,7 @@ class Request:
 
     def add_computed_columns(self, frame: FrameT) -> FrameT:
         """Return the frame with computed columns, each evaluated within each ranking."""
-        return add_computed_columns(frame, self.computed, self.ranking_keys)
+        return add_computed_columns(frame, self.expressions, self.ranking_keys)
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise if a column is missing or of the wrong type."""
@@ -391,7 +391,7 @@ class Request:
         check_columns("frame", strategy_columns, schema, argument="strategy")
         arguments = {column: argument for argument, column in self.inputs.items()}
         arguments[self.grade] = "grade"
-        for name, expr in self.computed.items():
+        for name, expr in self.expressions.items():
             argument = arguments.get(name, "by")
             check_columns("frame", expr.meta.root_names(), schema, argument=argument)
         doc_columns = [] if self.document is None else [self.document]
@@ -402,7 +402,7 @@ class Request:
             ("doc", doc_columns),
             *((argument, [column]) for argument, column in self.inputs.items()),
         ):
-            wanted = [name for name in names if name not in self.computed]
+            wanted = [name for name in names if name not in self.expressions]
             check_columns("frame", wanted, schema, argument=argument)
         schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
         check_comparable([*self.ranking_keys, *(self.ties.columns or ()), *doc_columns], schema)

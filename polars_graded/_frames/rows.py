@@ -32,12 +32,12 @@ FIRST_ROWS = 1 << 16
 
 
 def add_computed_columns(
-    frame: FrameT, computed: Mapping[str, pl.Expr], keys: Sequence[str]
+    frame: FrameT, expressions: Mapping[str, pl.Expr], keys: Sequence[str]
 ) -> FrameT:
     """Return the frame with computed columns, each evaluated within all rows with equal keys."""
     return frame.with_columns(
         (expr if expr.meta.is_literal() else expr.over(keys)).alias(name)
-        for name, expr in computed.items()
+        for name, expr in expressions.items()
     )
 
 

@@ -26,7 +26,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import find_pairs, in_order
 from polars_graded._frames.values import list_documents
-from polars_graded._measuring.computing import ChunkValues, Computation, Computed
+from polars_graded._measuring.computing import ChunkedValues, ChunkValues, Computation
 from polars_graded._measuring.definitions import (
     ALL_RANKS,
     CURVE_TYPE,
@@ -274,9 +274,9 @@ def similarity(
     Duplicates([request]).add(groups)
     rankings = Rankings(request, groups)
     pairs = rankings.find_pairs(baseline)
-    computed = rankings.compare(pairs) if pairs.size else []
-    rankings.warn(computed)
-    return rankings.build_table(pairs, computed)
+    values_of_pairs = rankings.compare(pairs) if pairs.size else []
+    rankings.warn(values_of_pairs)
+    return rankings.build_table(pairs, values_of_pairs)
 
 
 def _check_request(request: Request) -> None:
@@ -382,7 +382,7 @@ class Rankings:
             return np.zeros((2, 0), np.int64)
         return np.stack(find_pairs(self.strategies, baseline, hint=STRATEGIES_HINT))
 
-    def compare(self, pairs: Integers) -> list[Computed]:
+    def compare(self, pairs: Integers) -> list[ChunkedValues]:
         """Return the values of each pair of strategies."""
         request, measures = self.request, [*self.request.measures.values()]
         documents = self.list_documents()
@@ -398,9 +398,9 @@ class Rankings:
                 computation.values_per_query, n_rows // (2 * max(1, self.queries.height))
             ),
         )
-        return [Computed(measures, each) for each in zip(*chunks, strict=True)]
+        return [ChunkedValues(measures, each) for each in zip(*chunks, strict=True)]
 
-    def warn(self, computed: Sequence[Computed]) -> None:
+    def warn(self, values_of_pairs: Sequence[ChunkedValues]) -> None:
         """Warn of null keys, of grades, and of tied documents whose order decides."""
         request, groups = self.request, self.groups
         keys = [pl.col(key).alias(TEMPORARY_NAME_TEMPLATE.format(key)) for key in request.query]
@@ -416,7 +416,7 @@ class Rankings:
         grades = note_grades(groups.frame.get_column(request.grade))
         warn_of_notes(Notes.of(request, [notes], [grades]), RULES_OF_SIMILARITIES)
         names = [measure.name for measure in request.order_dependent_measures]
-        has_ties = [each.notes[HAS_TIES] for each in computed if names]
+        has_ties = [each.notes[HAS_TIES] for each in values_of_pairs if names]
         n = int(pl.DataFrame(has_ties).max_horizontal().sum()) if has_ties else 0
         if n:
             column = request.ties.document
@@ -429,14 +429,16 @@ class Rankings:
             )
             warn_the_caller(DataWarning.ties, sentence)
 
-    def build_table(self, pairs: Integers, computed: Sequence[Computed]) -> pl.DataFrame:
+    def build_table(
+        self, pairs: Integers, values_of_pairs: Sequence[ChunkedValues]
+    ) -> pl.DataFrame:
         """Return the values with their keys, sorted by pair and query."""
         request, queries, names = self.request, self.queries, self.strategies
         order = queries.select(pl.arg_sort_by(request.query)).to_series()
         keys = {request.strategy_key: pl.String(), **dict.fromkeys(PAIR_COLUMNS, names.dtype)}
         types = {name: measure.definition.dtype for name, measure in request.measures.items()}
         tables = [pl.DataFrame(schema={**keys, **queries.schema, **types})]
-        for a, b, values in zip(*pairs, computed, strict=True):
+        for a, b, values in zip(*pairs, values_of_pairs, strict=True):
             both = [names[[i]].alias(name) for i, name in zip((a, b), PAIR_COLUMNS, strict=True)]
             pair = pl.DataFrame(both).select(
                 pl.format("{} and {}", *PAIR_COLUMNS).alias(request.strategy_key), *PAIR_COLUMNS

@@ -19,7 +19,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._frames.strategies import in_order
 from polars_graded._frames.tables import GRADER
-from polars_graded._measuring.computing import Computation, Computed, write_error
+from polars_graded._measuring.computing import ChunkedValues, Computation, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_grades,
@@ -47,7 +47,7 @@ class Part:
     request: Request
     groups: Groups
 
-    def compute(self, names: Sequence[str]) -> list[Computed]:
+    def compute(self, names: Sequence[str]) -> list[ChunkedValues]:
         """Return the values of strategies that are measured together.
 
         Raise if a kernel cannot use the data.
@@ -98,9 +98,9 @@ class Part:
         """Return the columns that record what was measured, which all entries of `by` share."""
         return build_records(self.request, self.groups)
 
-    def build_values(self, name: str, computed: Computed) -> pl.DataFrame:
+    def build_values(self, name: str, values: ChunkedValues) -> pl.DataFrame:
         """Return the values of a strategy with their keys: strategies only if they are stacked."""
-        columns = dict(zip(self.measures, computed.columns, strict=True))
+        columns = dict(zip(self.measures, values.columns, strict=True))
         return pl.DataFrame(
             [
                 *self.list_keys(name)[0 if self.request.strategy else 1 :],
@@ -109,11 +109,11 @@ class Part:
             ]
         )
 
-    def build_notes(self, name: str, computed: Computed) -> pl.DataFrame:
+    def build_notes(self, name: str, values: ChunkedValues) -> pl.DataFrame:
         """Return the notes about the rankings of a strategy, with their keys."""
         keys = {TEMPORARY_NAME_TEMPLATE.format(key.name): key for key in self.list_keys(name)}
         rows = pl.Series(self.groups.lengths, dtype=pl.UInt32)
-        return pl.DataFrame({**keys, "rows": rows, **computed.notes})
+        return pl.DataFrame({**keys, "rows": rows, **values.notes})
 
     def list_keys(self, name: str) -> list[pl.Series]:
         """Return the columns of the strategy and of the queries."""
@@ -157,9 +157,9 @@ class Gathered:
         size = max(1, MAX_SHARED_ROWS // max(1, groups.frame.height))
         for first in range(0, len(names), size):
             together = names[first : first + size]
-            for name, computed in zip(together, part.compute(together), strict=True):
-                self._values[name].append(part.build_values(name, computed))
-                self._notes.append(part.build_notes(name, computed))
+            for name, values in zip(together, part.compute(together), strict=True):
+                self._values[name].append(part.build_values(name, values))
+                self._notes.append(part.build_notes(name, values))
         self._grades.append(note_grades(groups.frame.get_column(self.request.grade)))
 
     @cached_property

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring.computing import Computation, Computed, check_measures, write_error
+from polars_graded._measuring.computing import (
+    ChunkedValues,
+    Computation,
+    check_measures,
+    write_error,
+)
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_directions,
@@ -30,7 +35,7 @@ def measure_one(measure: Measure, ranking: Ranking) -> pl.Expr:
     If the grades are several columns, there is one value per column, with the column's name.
     """
     dtype = measure.definition.dtype
-    values = _make_expression([measure], ranking, lambda computed: computed.column(0), dtype)
+    values = _make_expression([measure], ranking, lambda values: values.column(0), dtype)
     return values if ranking.grade.meta.has_multiple_outputs() else values.alias(measure.name)
 
 
@@ -44,8 +49,8 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     check_distinct_names([measure.name for measure in chosen])
     dtype = pl.Struct({measure.name: measure.definition.dtype for measure in chosen})
 
-    def make_struct(computed: Computed) -> pl.Series:
-        return pl.DataFrame(computed.columns).to_struct().cast(dtype)
+    def make_struct(values: ChunkedValues) -> pl.Series:
+        return pl.DataFrame(values.columns).to_struct().cast(dtype)
 
     values = _make_expression(chosen, ranking, make_struct, dtype)
     return values if ranking.grade.meta.has_multiple_outputs() else values.alias("measures")
@@ -54,7 +59,7 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
 def _make_expression(
     measures: Sequence[Measure],
     ranking: Ranking,
-    make_series: Callable[[Computed], pl.Series],
+    make_series: Callable[[ChunkedValues], pl.Series],
     dtype: pl.DataType,
 ) -> pl.Expr:
     """Return an expression that calls the kernels once per batch of queries.
