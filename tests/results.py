@@ -31,6 +31,22 @@ def drawn(n_queries, n_strategies=2, seed=0, decimals=15):
     }
 
 
+def shop():
+    """Results of terms in two markets on two devices, with traffic and a curve."""
+    rng = np.random.default_rng(3)
+    keys = pl.DataFrame({"term": [f"t{n}" for n in range(30)]})
+    for name, values in (("market", ["DE", "FR"]), ("device", ["desktop", "phone"])):
+        keys = keys.join(pl.DataFrame({name: values}), how="cross")
+    keys = keys.with_columns(searches=pl.Series(rng.integers(1, 1000, keys.height)))
+    frame = pl.DataFrame({"strategy": ["new", "old"]}).join(keys, how="cross")
+    curves = rng.random((frame.height, 3)).cumsum(axis=1)
+    return frame.with_columns(
+        pl.Series("ap", rng.random(frame.height)) + 0.1 * (pl.col("strategy") == "new"),
+        pl.Series("dcg_curve@3", curves.tolist()),
+        pl.Series("ndcg@10", rng.random(frame.height)),
+    )
+
+
 def compared(values, **options):
     """The rows of a comparison of one measure."""
     if options.get("test") == "randomised_tukey":

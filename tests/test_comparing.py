@@ -26,9 +26,6 @@ COLUMNS = [
 """What decides stands first and last, which is what Polars prints of so many."""
 
 
-# Shape, order, names.
-
-
 def test_pairs_are_all_with_the_baseline_or_each_once():
     frame = frame_of(drawn(9, 3)).with_columns(ndcg=pl.col("ap") / 2)
     of_baseline = compare(frame.reverse(), baseline="s1")  # strategies in the order of the rows

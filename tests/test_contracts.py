@@ -571,9 +571,6 @@ def test_grades_stand_on_their_scale(scale):
     assert_each_alike(found, twins_of_each(rows, FIRST, scale), FIRST)
 
 
-# What its column is called.
-
-
 def test_name_and_data_type_are_as_documented():
     exprs = [row.of(GRADED) for row in ROWS]
     dtypes = {row.name: row.dtype for row in ROWS}

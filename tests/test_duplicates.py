@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from polars_graded import agreement, evaluate
+from polars_graded._frames import rows as frame_rows
+from polars_graded._measuring import list_columns
 
 REFUSED = (
     "`frame` must have each document of '{}' once per ranking, got {} rows? too many in {} of "
@@ -138,9 +140,12 @@ def test_different_grades_for_stacked_strategies_are_refused(way):
 # More rows than a chunk.
 
 
-@pytest.fixture(scope="module")
-def long() -> pl.DataFrame:
-    rows = 600_000
+@pytest.fixture
+def long(monkeypatch) -> pl.DataFrame:
+    monkeypatch.setattr(list_columns, "CHUNK_ROWS", list_columns.CHUNK_ROWS // 10)
+    monkeypatch.setattr(frame_rows, "BATCH_ROWS", frame_rows.BATCH_ROWS // 10)
+    monkeypatch.setattr(frame_rows, "FIRST_ROWS", frame_rows.FIRST_ROWS // 10)
+    rows = 60_000
     rng = np.random.default_rng(3)
     return pl.DataFrame(
         {
@@ -154,12 +159,12 @@ def long() -> pl.DataFrame:
 
 @pytest.mark.parametrize(("shuffled", "lazily"), [(False, True), (True, False)])
 def test_one_document_twice_is_found_in_several_chunks(long, shuffled, lazily):
-    number = 590_007 if lazily else 7
+    number = 59_007 if lazily else 7
     doc = pl.when(pl.int_range(pl.len()) == number).then(8).otherwise("doc")
     frame = long.with_columns(doc=doc)
     if shuffled:
         frame = frame.sample(fraction=1, shuffle=True, seed=1)
-    with pytest.raises(COLLECTED, match=REFUSED.format("doc", 1, 1) + "6000 queries"):
+    with pytest.raises(COLLECTED, match=REFUSED.format("doc", 1, 1) + "600 queries"):
         evaluate(frame.lazy() if lazily else frame, "precision@1").lazy().collect()
 
 
@@ -167,17 +172,15 @@ def test_one_document_twice_is_found_in_several_chunks(long, shuffled, lazily):
 def test_one_document_with_two_grades_is_found_in_several_chunks(long, retrieved_share):
     """Strategies have the same judgments, or each those of the documents that it retrieved."""
     other = long.with_columns(
-        grade=pl.when(pl.int_range(pl.len()) == 590_007)
-        .then(pl.col("grade") + 1)
-        .otherwise("grade")
+        grade=pl.when(pl.int_range(pl.len()) == 59_007).then(pl.col("grade") + 1).otherwise("grade")
     )
     frame = pl.concat(
         [long.with_columns(strategy=pl.lit("a")), other.with_columns(strategy=pl.lit("b"))]
     )
     chosen = pl.col("doc") < 100 * retrieved_share
     frame = frame.filter(chosen | (pl.col("strategy") == "a"))
-    assert frame.filter(strategy="b", query=5900, doc=7).height == 1
-    with pytest.raises(COLLECTED, match="got several for 1 of 600000 documents"):
+    assert frame.filter(strategy="b", query=590, doc=7).height == 1
+    with pytest.raises(COLLECTED, match="got several for 1 of 60000 documents"):
         evaluate(frame, "precision@1", strategy="strategy")
 
 

@@ -67,10 +67,6 @@ def worker_of(frame, *measures, **options):
     return Worker(request, build_result_schema(request, given, "Arrow"))
 
 
-def unpickled(worker):
-    return pickle.loads(worker)  # noqa: S301 it was made here
-
-
 def in_buckets(worker, frame, n=5):
     """What workers make of the buckets of a frame, each of which got a copy; one is empty."""
     rows = frame.select(worker.request.columns)
@@ -78,7 +74,7 @@ def in_buckets(worker, frame, n=5):
     tables = [rows.filter(keys == bucket).to_arrow() for bucket in range(n + 1)]
     assert tables[n].num_rows == 0
     copy = pickle.dumps(worker)
-    return pa.concat_tables([unpickled(copy)(table) for table in tables])
+    return pa.concat_tables([pickle.loads(copy)(table) for table in tables])  # noqa: S301
 
 
 def test_every_measure_has_the_same_values_from_buckets(expected):

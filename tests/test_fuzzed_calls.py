@@ -191,6 +191,11 @@ def supported(call, options):
     return {key: value for key, value in options.items() if key in known}
 
 
+def assert_result_or_sentence(call, frame, options):
+    error = called(call, frame, supported(call, options))
+    assert error is None or is_a_sentence(error), f"{type(error).__name__}: {error}"
+
+
 ROWS = st.sampled_from([0, 1, 2, 6, 12])
 KINDS = st.sampled_from([*COLUMNS, "left out"])
 OPTIONS = st.fixed_dictionaries(
@@ -211,9 +216,7 @@ OPTIONS = st.fixed_dictionaries(
 @example("summarise", "grader", "numbers", 12, {})
 @example("queries_needed", "ap", "as it is", 6, {"confidence": 0.999999})
 def test_calls_of_results_end_in_a_result_or_a_sentence(name, column, kind, rows, options):
-    call = OF_RESULTS[name]
-    error = called(call, changed(RESULTS, column, kind, rows), supported(call, options))
-    assert error is None or is_a_sentence(error), f"{type(error).__name__}: {error}"
+    assert_result_or_sentence(OF_RESULTS[name], changed(RESULTS, column, kind, rows), options)
 
 
 @settings(deadline=None)
@@ -222,9 +225,7 @@ def test_calls_of_results_end_in_a_result_or_a_sentence(name, column, kind, rows
 @example("agreement", "grader", "lists", 8, {})
 @example("agreement", "strategy", "as it is", 0, {"query": "doc"})
 def test_calls_of_rankings_end_in_a_result_or_a_sentence(name, column, kind, rows, options):
-    call = OF_RANKINGS[name]
-    error = called(call, changed(RANKED, column, kind, rows), supported(call, options))
-    assert error is None or is_a_sentence(error), f"{type(error).__name__}: {error}"
+    assert_result_or_sentence(OF_RANKINGS[name], changed(RANKED, column, kind, rows), options)
 
 
 KEYWORDS_OF_LOGS = st.fixed_dictionaries(
@@ -237,9 +238,7 @@ KEYWORDS_OF_LOGS = st.fixed_dictionaries(
 @example("estimate_pbm", "doc", "as it is", 12, {"propensities": {"a": 1}})
 @example("compare_interleaved", "team", "lists", 12, {})
 def test_calls_of_logs_end_in_a_result_or_a_sentence(name, column, kind, rows, options):
-    call = OF_LOGS[name]
-    error = called(call, changed(LOG, column, kind, rows), supported(call, options))
-    assert error is None or is_a_sentence(error), f"{type(error).__name__}: {error}"
+    assert_result_or_sentence(OF_LOGS[name], changed(LOG, column, kind, rows), options)
 
 
 def test_null_names_of_graders_are_no_grader():

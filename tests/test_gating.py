@@ -37,8 +37,8 @@ def reference_interval(d, level):
     if np.count_nonzero(d) < 25 or np.ptp(d) < 1e-9:
         ends = []
         for sign in (1, -1):
-            end, before = -1.0 * scipy.stats.beta.ppf(1 - level / 2, 1, n), None
             before = scipy.stats.beta.ppf(1 - level / 2, 1, n)
+            end = -before
             for j, value in enumerate(sorted(sign * d), 1):
                 bound = scipy.stats.beta.ppf(1 - level / 2, j + 1, n - j) if j < n else 1.0
                 end += (bound - before) * value

@@ -153,9 +153,6 @@ def test_phi_depends_neither_on_the_unit_of_the_scores_nor_on_their_order(scores
     assert again == [values[i] for i in shuffled]
 
 
-# Worked by hand
-
-
 def test_outliers_add_a_point_at_the_whisker_by_equation_2():
     # Hinges 15 and 30, so the whisker ends at 30, the highest score up to 30 + 1.5 · 15 = 52.5.
     alpha = (100 - 30) / (100 - 10)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from report_page import Report, interval, number
-from results import drawn, frame_of, of_few
+from results import drawn, frame_of, of_few, shop
 
 from polars_graded import (
     DataWarning,
@@ -419,24 +419,9 @@ def test_a_page_treats_the_queries_of_a_cluster_as_dependent(tmp_path):
     assert "200 queries in 40 clusters" in clustered
 
 
-def shop() -> pl.DataFrame:
-    """Return results of terms in two markets on two devices, with traffic and a curve."""
-    rng = np.random.default_rng(3)
-    keys = pl.DataFrame({"term": [f"t{n}" for n in range(30)]})
-    for name, values in (("market", ["DE", "FR"]), ("device", ["desk", "phone"])):
-        keys = keys.join(pl.DataFrame({name: values}), how="cross")
-    keys = keys.with_columns(searches=pl.Series(rng.integers(1, 1000, keys.height)))
-    frame = pl.DataFrame({"strategy": ["new", "old"]}).join(keys, how="cross")
-    curves = rng.random((frame.height, 3)).cumsum(axis=1)
-    return frame.with_columns(
-        pl.Series("ap", rng.random(frame.height)) + 0.1 * (pl.col("strategy") == "new"),
-        pl.Series("dcg_curve@3", curves.tolist()),
-    )
-
-
 @pytest.mark.parametrize("baseline", [None, "old"])
 def test_a_page_has_weights_and_compares_strategies_in_each_segment(tmp_path, baseline):
-    frame = shop()
+    frame = shop().drop("ndcg@10")
     units: dict[str, Any] = {"cluster": "term", "weights": "searches"}
     page = Report(report(frame, tmp_path / "r.html", baseline=baseline, segments="market", **units))
     html = (tmp_path / "r.html").read_text("utf-8")
@@ -472,7 +457,7 @@ def test_a_page_has_weights_and_compares_strategies_in_each_segment(tmp_path, ba
 
 
 def test_a_segment_may_be_a_part_of_the_key_that_the_query_lacks(tmp_path):
-    frame = shop().drop("device", "dcg_curve@3").unique(["strategy", "term", "market"])
+    frame = shop().drop("device", "dcg_curve@3", "ndcg@10").unique(["strategy", "term", "market"])
     for query in (None, "term", ["market", "term"]):
         options: dict[str, Any] = {"query": query, "segments": "market", "cluster": "term"}
         html = report(frame, tmp_path / "r.html", **options).read_text("utf-8")
