@@ -142,7 +142,7 @@ def test_different_grades_for_stacked_strategies_are_refused(way):
 
 @pytest.fixture
 def long(monkeypatch) -> pl.DataFrame:
-    monkeypatch.setattr(list_columns, "CHUNK_ROWS", list_columns.CHUNK_ROWS // 10)
+    monkeypatch.setattr(list_columns, "CHUNK_ROWS", list_columns.CHUNK_ROWS // 100)
     monkeypatch.setattr(frame_rows, "BATCH_ROWS", frame_rows.BATCH_ROWS // 10)
     monkeypatch.setattr(frame_rows, "FIRST_ROWS", frame_rows.FIRST_ROWS // 10)
     rows = 60_000
