@@ -127,13 +127,13 @@ def describe_test(
 ) -> Tested:
     """Describe in words the test that is used for all measures.
 
-    `n_pairs` is the number of pairs of each measure.
-    `single` is the unit of results that cannot be tested, since there is only one: "query".
+    `n_pairs` is the number of pairs of each measure. `single` is the unit of results that cannot be
+    tested, since there is only one: "query".
     """
     is_simultaneous, has_several = TESTS[test].simultaneous, n_pairs > 1
-    words = "none" if is_simultaneous else CORRECTIONS[correction].words
-    if not has_several:
-        words = "none" if correction == "none" else "none, since there is one pair"
+    words = "none" if is_simultaneous or n_pairs == 0 else CORRECTIONS[correction].words
+    if n_pairs == 1 and correction != "none":
+        words = "none, since there is one pair"
     return Tested(
         test=TESTS[test].words,
         correction=words,
