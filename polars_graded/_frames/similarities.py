@@ -26,7 +26,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import find_pairs, in_order
 from polars_graded._frames.values import list_documents
-from polars_graded._measuring.computing import ChunkedValues, ChunkValues, Computation
+from polars_graded._measuring.computing import ChunkValues, Computation, MeasureValues
 from polars_graded._measuring.definitions import (
     ALL_RANKS,
     CURVE_TYPE,
@@ -382,7 +382,7 @@ class Rankings:
             return np.zeros((2, 0), np.int64)
         return np.stack(find_pairs(self.strategies, baseline, hint=STRATEGIES_HINT))
 
-    def compare(self, pairs: Integers) -> list[ChunkedValues]:
+    def compare(self, pairs: Integers) -> list[MeasureValues]:
         """Return the values of each pair of strategies."""
         request, measures = self.request, [*self.request.measures.values()]
         documents = self.list_documents()
@@ -398,9 +398,9 @@ class Rankings:
                 computation.values_per_query, n_rows // (2 * max(1, self.queries.height))
             ),
         )
-        return [ChunkedValues(measures, each) for each in zip(*chunks, strict=True)]
+        return [MeasureValues(measures, each) for each in zip(*chunks, strict=True)]
 
-    def warn(self, values_of_pairs: Sequence[ChunkedValues]) -> None:
+    def warn(self, values_of_pairs: Sequence[MeasureValues]) -> None:
         """Warn of null keys, of grades, and of tied documents whose order decides."""
         request, groups = self.request, self.groups
         keys = [pl.col(key).alias(TEMPORARY_NAME_TEMPLATE.format(key)) for key in request.query]
@@ -430,7 +430,7 @@ class Rankings:
             warn_the_caller(DataWarning.ties, sentence)
 
     def build_table(
-        self, pairs: Integers, values_of_pairs: Sequence[ChunkedValues]
+        self, pairs: Integers, values_of_pairs: Sequence[MeasureValues]
     ) -> pl.DataFrame:
         """Return the values with their keys, sorted by pair and query."""
         request, queries, names = self.request, self.queries, self.strategies

@@ -19,7 +19,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._frames.strategies import in_order
 from polars_graded._frames.tables import GRADER
-from polars_graded._measuring.computing import ChunkedValues, Computation, write_error
+from polars_graded._measuring.computing import Computation, MeasureValues, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_grades,
@@ -47,7 +47,7 @@ class Part:
     request: Request
     groups: Groups
 
-    def compute(self, names: Sequence[str]) -> list[ChunkedValues]:
+    def compute(self, names: Sequence[str]) -> list[MeasureValues]:
         """Return the values of strategies that are measured together.
 
         Raise if a kernel cannot use the data.
@@ -98,7 +98,7 @@ class Part:
         """Return the columns that record what was measured, which all entries of `by` share."""
         return build_records(self.request, self.groups)
 
-    def build_values(self, name: str, values: ChunkedValues) -> pl.DataFrame:
+    def build_values(self, name: str, values: MeasureValues) -> pl.DataFrame:
         """Return the values of a strategy with their keys: strategies only if they are stacked."""
         columns = dict(zip(self.measures, values.columns, strict=True))
         return pl.DataFrame(
@@ -109,7 +109,7 @@ class Part:
             ]
         )
 
-    def build_notes(self, name: str, values: ChunkedValues) -> pl.DataFrame:
+    def build_notes(self, name: str, values: MeasureValues) -> pl.DataFrame:
         """Return the notes about the rankings of a strategy, with their keys."""
         keys = {TEMPORARY_NAME_TEMPLATE.format(key.name): key for key in self.list_keys(name)}
         rows = pl.Series(self.groups.lengths, dtype=pl.UInt32)

@@ -34,7 +34,7 @@ N_FIRST = 10
 
 
 @dataclass(frozen=True)
-class ChunkedValues:
+class MeasureValues:
     """Values of the measures for one strategy or pair, in chunks of queries."""
 
     measures: Sequence[Measure]
@@ -93,12 +93,12 @@ class Computation:
         arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
         return cls(measures, ranking, arguments, strategies, tie_checked)
 
-    def run(self) -> list[ChunkedValues]:
+    def run(self) -> list[MeasureValues]:
         """Return the values of each strategy."""
         chunks = run_in_chunks(
             self.lists, self.compute_chunk, values_per_query=self.values_per_query
         )
-        return [ChunkedValues(self.measures, each) for each in zip(*chunks, strict=True)]
+        return [MeasureValues(self.measures, each) for each in zip(*chunks, strict=True)]
 
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
         """Return the values and the notes of each strategy for the queries of a chunk."""

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.computing import (
-    ChunkedValues,
     Computation,
+    MeasureValues,
     check_measures,
     write_error,
 )
@@ -49,7 +49,7 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     check_distinct_names([measure.name for measure in chosen])
     dtype = pl.Struct({measure.name: measure.definition.dtype for measure in chosen})
 
-    def make_struct(values: ChunkedValues) -> pl.Series:
+    def make_struct(values: MeasureValues) -> pl.Series:
         return pl.DataFrame(values.columns).to_struct().cast(dtype)
 
     values = _make_expression(chosen, ranking, make_struct, dtype)
@@ -59,7 +59,7 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
 def _make_expression(
     measures: Sequence[Measure],
     ranking: Ranking,
-    make_series: Callable[[ChunkedValues], pl.Series],
+    make_series: Callable[[MeasureValues], pl.Series],
     dtype: pl.DataType,
 ) -> pl.Expr:
     """Return an expression that calls the kernels once per batch of queries.
