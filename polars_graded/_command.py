@@ -84,9 +84,8 @@ Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consum
 
 HELP_OF_COLUMNS = (
     "The columns that measures need, by other names if necessary, as in known=seen. With --qrels, "
-    "subtopics are the second field of its lines. There are "
-    + "; ".join(f"{name}, {each.meaning}" for name, each in DOCUMENT_INPUTS.items())
-    + "."
+    "subtopics are the second field of its lines. "
+    + " ".join(f"{name}: {each.meaning}." for name, each in DOCUMENT_INPUTS.items())
 )
 
 # Options
@@ -583,6 +582,8 @@ def write_message(
     def write_option(argument: re.Match[str]) -> str:
         name, value = OTHER_NAMES.get(argument["name"], argument["name"]), argument["value"]
         option = f"--{name.replace('_', '-')}"
+        if name in DOCUMENT_INPUTS and "--columns" in options:
+            return f"--columns {argument[0]}"
         if option not in options:
             return argument[0]
         if option == "--condensed":

@@ -635,6 +635,8 @@ def test_columns_of_documents_are_named_by_one_option(command):
     assert "coverage_ratio needs --columns known, a column that is true for" in err
     _, err = command(f"{call} knwn=seen", 2)
     assert "got 'knwn'; did you mean 'known'?" in err
+    _, err = command(f"{call} known=nope popularity", 2)
+    assert err.endswith("; --columns known= names the column\n")
     Path("diverse.txt").write_text("1 car d1 2\n1 cat d1 0\n1 cat d7 1\n2 map d2 1\n", "utf-8")
     Path("diverse.run").write_text("1 Q0 d1 1 2 a\n1 Q0 d7 2 1 a\n2 Q0 d3 1 1 a\n", "utf-8")
     measured = "--columns subtopics --measure subtopic_recall@1"

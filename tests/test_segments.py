@@ -145,3 +145,12 @@ def test_no_queries_have_no_means_in_segments():
     found = summarise(frame.clear(), segments="country")
     assert found.schema == summarise(frame, segments="country").schema
     assert found.is_empty()
+
+
+def test_a_measure_whose_segments_have_one_cluster_each_is_not_tested():
+    frame = segmented([2, 1, 1], strategies="ab").with_columns(
+        cluster="query", few=pl.when(query="0 0").then("ap")
+    )
+    options = {"segments": "country", "cluster": "cluster", "missing": "drop"}
+    table = compare_segments(frame, "ap", "few", **options)
+    assert table.select("measure", "segments", "clusters").rows() == [("ap", 1, 2), ("few", 0, 0)]
