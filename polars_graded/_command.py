@@ -38,9 +38,9 @@ from polars_graded._measuring.document_columns import find_document_column
 from polars_graded._measuring.measures import Measure
 from polars_graded._writing import check_writable, write_atomically
 
-MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
-CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
-SIMILARITIES = ["rbo", "overlap@10", "top_changed"]
+DEFAULT_MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
+DEFAULT_CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
+DEFAULT_SIMILARITIES = ["rbo", "overlap@10", "top_changed"]
 """Default measures: of rankings with grades, also of their report, and of two rankings."""
 
 SHOWN_STATISTICS = ("queries", "median", "mean", "ci_low", "ci_high")
@@ -684,7 +684,7 @@ BUILT_IN, ALL_PAIRS = MeasuredRankings(), Comparison()
 def evaluate(
     rankings: MeasuredRankings = BUILT_IN,
     *,
-    measure: Measures = MEASURES,
+    measure: Measures = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> None:
     """Measure rankings, and print the means of each strategy.
@@ -736,7 +736,7 @@ def compare(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     comparison: Comparison = ALL_PAIRS,
-    measure: Measures = MEASURES,
+    measure: Measures = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> None:
     """Compare strategies in pairs: differences, 95 % intervals and p values.
@@ -773,7 +773,7 @@ def gate(
     rankings: MeasuredRankings = BUILT_IN,
     *,
     gate_options: Gate,
-    measure: Measures = MEASURES,
+    measure: Measures = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> int:
     """Decide whether each strategy is no worse than a baseline.
@@ -817,7 +817,7 @@ def report(
     *,
     comparison: Comparison = ALL_PAIRS,
     title: str = "Strategies compared",
-    measure: Measures = [*MEASURES, "r_precision", *CURVES],  # noqa: B006 (never changed)
+    measure: Measures = [*DEFAULT_MEASURES, "r_precision", *DEFAULT_CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
 ) -> None:
     """Write one HTML page that shows which strategy leads, and how sure that is.
@@ -849,7 +849,7 @@ def similarity(
     rankings: JudgedRankings = BUILT_IN,
     *,
     baseline: str | None = None,
-    measure: Measures = SIMILARITIES,
+    measure: Measures = DEFAULT_SIMILARITIES,
     output: Outputs = None,
 ) -> None:
     """Compare the rankings of strategies, without judgments.

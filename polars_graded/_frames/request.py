@@ -128,10 +128,9 @@ class Request:
     ) -> Self:
         """Check the arguments of `evaluate` for a frame, and return their request.
 
-        `among` has the definitions of the measures that the call can request, and `inputs` the
-        columns of `DOCUMENT_INPUTS`. Columns that no argument names, such as that
-        of documents, are found in the frame. Raise if a column is missing or the frame does not
-        fit.
+        `among` contains the definitions of the measures that the call can request, and `inputs`
+        the columns of `DOCUMENT_INPUTS`. Columns that no argument names, such as that of documents,
+        are found in the frame. Raise if a column is missing or the frame does not fit.
         """
         __tracebackhide__ = True
         schema = frame.collect_schema()

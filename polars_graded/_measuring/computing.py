@@ -243,7 +243,9 @@ def _compute_values(
     defined = queries.is_relevant(queries.judgments.highest, arguments.get("threshold"))
     if isinstance(values, Ragged):
         defined_per_value = np.repeat(defined, values.lengths)
-        return values.of(_fill_undefined(measure, defined_per_value, values.values, fill_value))
+        return values.with_values(
+            _fill_undefined(measure, defined_per_value, values.values, fill_value)
+        )
     return _fill_undefined(measure, defined, values, fill_value)
 
 

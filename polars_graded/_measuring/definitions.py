@@ -49,7 +49,7 @@ class Depth(Enum):
     CUTOFF = 1
     ALL_RANKS = 2
 
-    def of(self, n: int | None) -> int | None:
+    def at(self, n: int | None) -> int | None:
         """Return the number of ranks needed at cutoff `n`; None for all ranks."""
         return {Depth.NOTHING: 0, Depth.CUTOFF: n, Depth.ALL_RANKS: None}[self]
 

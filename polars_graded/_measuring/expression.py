@@ -137,7 +137,7 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
         rank = rank_documents(grades, scores, descending=descending, condensed=condensed).values
         # A document without a rank is not tied with any other.
         groups = tie_groups[0] if tie_groups else scores
-        tied = groups.of(np.where(np.isnan(rank), np.nan, groups.values)).mask_tied()
+        tied = groups.with_values(np.where(np.isnan(rank), np.nan, groups.values)).mask_tied()
         return np.stack([rank, tied])
 
     dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))

@@ -186,7 +186,7 @@ class Measure:
         A tie group can reach below the cutoff, so a measure that depends on ties needs all ranked
         documents.
         """
-        return None if self.needs_ties else self.definition.depth.of(self.n)
+        return None if self.needs_ties else self.definition.depth.at(self.n)
 
 
 def _make_unknown_error(

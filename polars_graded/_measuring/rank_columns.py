@@ -73,8 +73,8 @@ def collect_rank_facts(
 def _find_facts(values: Ragged, ranks: Ragged | None = None) -> pl.DataFrame:
     """Return the facts of each query."""
     if ranks is not None:
-        order, _ = ranks.of(np.nan_to_num(ranks.values, nan=-MAX_EXACT_INTEGER)).argsort()
-        values = values.of(values.values[order])
+        order, _ = ranks.with_values(np.nan_to_num(ranks.values, nan=-MAX_EXACT_INTEGER)).argsort()
+        values = values.with_values(values.values[order])
     is_broken = values.values != np.floor(values.values)  # also true for NaN
     positive = values.keep(values.values > 0)
     ordered, n = positive.sort_ascending(), positive.lengths

@@ -75,7 +75,7 @@ def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     i = np.arange(1, len(is_hit) + 1) - repeat_each(starts, m)
     hits_in_group = (i - 1) * repeat_each((r - 1) / np.maximum(m - 1, 1), m)
     hits = repeat_each(h, m) + 1 + hits_in_group
-    return ranked.of(repeat_each(r / m, m) * hits / ranked.position_as_float)
+    return ranked.with_values(repeat_each(r / m, m) * hits / ranked.position_as_float)
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -101,8 +101,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
             return steps[np.searchsorted(steps, grades, side="right") - 1]
 
         ranked, relevant = (
-            ranked.of(find_level(ranked.values)),
-            relevant.of(find_level(relevant.values)),
+            ranked.with_values(find_level(ranked.values)),
+            relevant.with_values(find_level(relevant.values)),
         )
         highest = np.full_like(highest, steps[-1])
     return divide_by_ideal(sum_minima(ranked, relevant, divide_by_count=True), highest)
@@ -126,8 +126,8 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
             return np.searchsorted(steps, grades, side="right").astype(np.float64)
 
         ranked, relevant = (
-            ranked.of(count_levels(ranked.values)),
-            relevant.of(count_levels(relevant.values)),
+            ranked.with_values(count_levels(ranked.values)),
+            relevant.with_values(count_levels(relevant.values)),
         )
     return divide_by_ideal(
         sum_minima(ranked, relevant, divide_by_count=False), relevant.sum(relevant.values)

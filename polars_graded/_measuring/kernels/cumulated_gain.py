@@ -158,7 +158,7 @@ def ndcg_curve(
     gains = queries.compute_all_gains(n, lambda ranked: gain_function(queries, ranked, gain), ties)
     reached = sum_so_far(apply_discount(gains, discount, base), lengths)
     best = sum_so_far(discount_ideal(queries, n, gain_function, gain, discount, base), lengths)
-    return reached.of(divide_by_ideal(reached.values, best.values))
+    return reached.with_values(divide_by_ideal(reached.values, best.values))
 
 
 def ndcg_area(
@@ -189,7 +189,7 @@ def ndcg_area(
 
 def sum_so_far(gains: Ragged, lengths: Integers) -> Ragged:
     """Return the running sum at each rank; query i has `lengths[i]` ranks."""
-    return gains.of(gains.accumulate(np.add, gains.values)).extend(lengths)
+    return gains.with_values(gains.accumulate(np.add, gains.values)).extend(lengths)
 
 
 def find_curve_lengths(lengths: Integers, n: int | None) -> Integers:
@@ -207,10 +207,10 @@ def discount_ideal(
 ) -> Documents:
     """Return discounted gains of the `n` best documents in ideal order."""
     best = queries.judgments.ideal(n)
-    return apply_discount(best.of(gain_function(queries, best, gain)), discount, base)
+    return apply_discount(best.with_values(gain_function(queries, best, gain)), discount, base)
 
 
 def apply_discount(gains: Documents, discount: Discount, base: float) -> Documents:
     """Return the gain of each document times the discount of its rank."""
     at_rank = DISCOUNTS[discount](np.arange(1, gains.rank.max(initial=0) + 1), base)
-    return gains.of(gains.values * at_rank[gains.rank - 1])
+    return gains.with_values(gains.values * at_rank[gains.rank - 1])

@@ -66,7 +66,7 @@ class RankedLists:
         arrays of `n` values small.
         """
         documents = (queries.inputs["number"].values - first).astype(np.int64)
-        ranks = queries.ranked.of(queries.ranked.position_as_float)
+        ranks = queries.ranked.with_values(queries.ranked.position_as_float)
         has_ties = np.zeros(len(ranks.lengths), bool)
         if (full_queries := queries.full) is not None:
             is_first = np.zeros(len(full_queries.ranked.values), bool)
@@ -251,8 +251,8 @@ class ListPair:
         # The overlap never exceeds `norm`. With "b", the Cauchy-Schwarz inequality ensures this.
         agreement = divide_by_ideal(expected_overlap, norm)
         if np.array_equal(n_a, n_b):
-            last = depths.of(agreement).last_values()
-            return Agreement(depths.of(agreement), agreement, agreement, last)
+            last = depths.with_values(agreement).last_values()
+            return Agreement(depths.with_values(agreement), agreement, agreement, last)
         # The shorter list may continue with documents that only the longer list has. At each depth,
         # `missing` counts such documents above the tie group of the longer list, and `crossing`
         # counts such documents in this group.
@@ -273,7 +273,7 @@ class ListPair:
         added = np.minimum(further, missing) + share * np.clip(further - missing, 0, crossing)
         last = (self.n_common + (longer - shorter) * at_end) / np.maximum(longer, 1)
         return Agreement(
-            depths.of(agreement), extrapolated, (expected_overlap + added) / norm, last
+            depths.with_values(agreement), extrapolated, (expected_overlap + added) / norm, last
         )
 
     def mask_empty(self, values: Numbers) -> Floats:
@@ -463,13 +463,13 @@ def kendall_tau(pair: ListPair) -> Floats:
         # and documents tied in `b` get rising numbers.
         keys = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
         order, _ = keys.argsort()
-        in_b = keys.of(top_b[order].astype(np.float64))
+        in_b = keys.with_values(top_b[order].astype(np.float64))
         order_by_b, _ = in_b.argsort()
         numbers = np.empty(len(order_by_b), np.int64)
         numbers[order_by_b] = keys.position - 1
-        tied_a = _count_tied_pairs(keys.of(top_a.astype(np.float64)))
-        tied_b = _count_tied_pairs(keys.of(in_b.values[order_by_b]))
-        tied_both = _count_tied_pairs(keys.of(keys.values[order]))
+        tied_a = _count_tied_pairs(keys.with_values(top_a.astype(np.float64)))
+        tied_b = _count_tied_pairs(keys.with_values(in_b.values[order_by_b]))
+        tied_both = _count_tied_pairs(keys.with_values(keys.values[order]))
     in_order = Ragged(numbers, offsets)
     discordant = pairs - in_order.sum(count_lower_before(in_order))
     concordant = pairs - tied_a - tied_b + tied_both - discordant
@@ -502,7 +502,7 @@ def _average_ranks(lists: RankedLists, is_kept: Mask) -> Floats:
     ranks = lists.ranks.keep(is_kept)
     if not lists.are_tied or not len(ranks.values):
         return ranks.position_as_float
-    tops = ranks.of(lists.tops[is_kept].astype(np.float64))
+    tops = ranks.with_values(lists.tops[is_kept].astype(np.float64))
     starts = np.flatnonzero(~tops.compare_with_previous(np.equal))
     sizes = np.diff(starts, append=len(tops.values))
     return repeat_each(ranks.position[starts] + (sizes - 1) / 2, sizes)

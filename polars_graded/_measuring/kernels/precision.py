@@ -102,7 +102,7 @@ def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ti
     if ties == "average":
         return expect_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
     hits = queries.hits(n, threshold)
-    return replace_nan(1 / hits.of(hits.rank.astype(np.float64)).first_values())
+    return replace_nan(1 / hits.with_values(hits.rank.astype(np.float64)).first_values())
 
 
 def success(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -247,14 +247,14 @@ def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Return precision at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
-    return so_far.of(so_far.values / so_far.position)
+    return so_far.with_values(so_far.values / so_far.position)
 
 
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Return recall at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
     n_relevant = repeat_each(queries.judgments.n_relevant(threshold), so_far.lengths)
-    return so_far.of(so_far.values / n_relevant)
+    return so_far.with_values(so_far.values / n_relevant)
 
 
 def f_measure_curve(
@@ -263,7 +263,7 @@ def f_measure_curve(
     """Return F at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
     total = repeat_each(queries.judgments.n_relevant(threshold), so_far.lengths)
-    return so_far.of(compute_f(so_far.values, so_far.position_as_float, total, beta))
+    return so_far.with_values(compute_f(so_far.values, so_far.position_as_float, total, beta))
 
 
 def e_measure_curve(
@@ -271,7 +271,7 @@ def e_measure_curve(
 ) -> Ragged:
     """Return E at each of the first n ranks, or at all ranks."""
     f = f_measure_curve(queries, n, b, threshold, ties)
-    return f.of(1 - f.values)
+    return f.with_values(1 - f.values)
 
 
 def interpolated_precision(
@@ -337,7 +337,7 @@ def count_hits_so_far(
     if ties == "order":
         ranked = queries.ranked.head(n)
         so_far = ranked.count_so_far(queries.is_relevant(ranked.values, threshold))
-        return ranked.of(so_far.astype(np.float64)).extend(
+        return ranked.with_values(so_far.astype(np.float64)).extend(
             find_curve_lengths(queries.ranked.lengths, n)
         )
     gains = queries.compute_all_gains(

@@ -86,7 +86,7 @@ class Judgments:
         """
         if relevant_from is not None:
             is_below = (grades.values < relevant_from) & (grades.values >= irrelevant)
-            grades = grades.of(np.where(is_below, irrelevant, grades.values))
+            grades = grades.with_values(np.where(is_below, irrelevant, grades.values))
         return cls(grades, irrelevant, inputs, labels)
 
     @cached_property
@@ -195,14 +195,15 @@ class Queries:
 
         def make_queries(order: Ragged, tie_groups: Ragged, full: Queries | None = None) -> Queries:
             inputs = {
-                name: order.of(column.values[order.values]) for name, column in columns.items()
+                name: order.with_values(column.values[order.values])
+                for name, column in columns.items()
             }
             return cls(inputs.pop("grade"), judgments, tie_groups, max_grade, inputs, full)
 
         if tie_groups is None or is_first.all():
             queries = make_queries(full_order.head(depth), EMPTY)
         else:
-            ranked_groups = full_order.of(tie_groups.keep(is_retrieved).values[sort_order])
+            ranked_groups = full_order.with_values(tie_groups.keep(is_retrieved).values[sort_order])
             full = make_queries(full_order, ranked_groups)
             queries = make_queries(full_order.head(depth), ranked_groups.head(depth), full)
         if not shares_judgments and len(queries.ranked.values) == len(grades.values):
@@ -273,7 +274,7 @@ class Queries:
         """Return the documents with their relevance in place of grades."""
         if not self.irrelevant:
             return relevant
-        return relevant.of(self.relevance(relevant.values))
+        return relevant.with_values(self.relevance(relevant.values))
 
     def compute_hit_gains(
         self, n: int | None, gains_of: Callable[[Ragged], Floats | Mask], ties: str
@@ -286,7 +287,7 @@ class Queries:
         if ties == "average":
             return self.compute_all_gains(n, gains_of, ties)
         hits = self.hits(n, None)
-        return hits.of(gains_of(hits).astype(np.float64, copy=False))
+        return hits.with_values(gains_of(hits).astype(np.float64, copy=False))
 
     def compute_all_gains(
         self, n: int | None, gains_of: Callable[[Ragged], Floats | Mask], ties: str
@@ -299,9 +300,9 @@ class Queries:
         if ties == "average":
             sums = np.add.reduceat(gains_of(self.ranked), self.tie_starts, dtype=np.float64)
             means = repeat_each(sums / self.tie_sizes, self.tie_sizes)
-            return self.ranked.of(means).head(n).all_documents()
+            return self.ranked.with_values(means).head(n).all_documents()
         ranked = self.ranked.head(n)
-        return ranked.of(gains_of(ranked).astype(np.float64, copy=False)).all_documents()
+        return ranked.with_values(gains_of(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
         """Return the queries, and the rule for ties that the kernel must follow.
@@ -321,10 +322,10 @@ class Queries:
     def optimistic(self) -> Queries:
         """Return the queries with each tie group in the order best to worst, unjudged last."""
         grades = np.nan_to_num(self.ranked.values, nan=BELOW_ALL_GRADES)
-        by_grade, _ = self.ranked.of(grades).argsort(descending=True)
+        by_grade, _ = self.ranked.with_values(grades).argsort(descending=True)
         groups = repeat_each(np.arange(len(self.tie_sizes), dtype=np.float64), self.tie_sizes)
         # A stable sort by tie group keeps the documents of a group in the order of their grades.
-        by_group, _ = self.ranked.of(groups[by_grade]).argsort()
+        by_group, _ = self.ranked.with_values(groups[by_grade]).argsort()
         return self._reorder(by_grade[by_group])
 
     @cached_property
@@ -336,8 +337,10 @@ class Queries:
 
     def _reorder(self, order: Integers) -> Queries:
         """Return the queries with their ranked documents in another order, without tie groups."""
-        inputs = {name: column.of(column.values[order]) for name, column in self.inputs.items()}
-        ranked = self.ranked.of(self.ranked.values[order])
+        inputs = {
+            name: column.with_values(column.values[order]) for name, column in self.inputs.items()
+        }
+        ranked = self.ranked.with_values(self.ranked.values[order])
         return replace(self, ranked=ranked, inputs=inputs, tie_groups=EMPTY)
 
     @cached_property
@@ -350,7 +353,7 @@ class Queries:
         if self.full is None:
             return None
         grades = np.nan_to_num(self.full.ranked.values, nan=-np.inf)  # so that two NaN are equal
-        differs = self.full.ranked.of(grades).compare_with_previous(np.not_equal)
+        differs = self.full.ranked.with_values(grades).compare_with_previous(np.not_equal)
         differ = self.full.ranked.count(differs & self.full.is_tied_with_previous) > 0
         if not differ.any():
             return None
@@ -462,7 +465,7 @@ def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condense
     ranks_of_all, ranks_of_retrieved = np.full(len(is_retrieved), np.nan), np.empty(len(order))
     ranks_of_retrieved[order] = grades.keep(is_retrieved).position
     ranks_of_all[is_retrieved] = ranks_of_retrieved
-    return grades.of(ranks_of_all)
+    return grades.with_values(ranks_of_all)
 
 
 def make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:

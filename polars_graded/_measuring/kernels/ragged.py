@@ -161,7 +161,7 @@ class Ragged:
     def sort_ascending(self) -> Ragged:
         """Return the values of each list in ascending order, without NaN."""
         numbers = self.keep(~np.isnan(self.values))
-        return numbers.of(numbers.map_rows(np.sort, numbers.values, np.inf))
+        return numbers.with_values(numbers.map_rows(np.sort, numbers.values, np.inf))
 
     def compare_with_previous(self, compare: np.ufunc) -> Mask:
         """Return the mask of values for which `compare(value, previous value)` is true.
@@ -206,7 +206,9 @@ class Ragged:
         groups = Ragged(self.values[indices], np.append(starts, len(indices)))
         # Doubles hold differences of such values exactly, and with few bits.
         differences = groups.values - repeat_each(groups.values[starts], groups.lengths)
-        by_value, is_first[is_grouped] = groups.of(differences).argsort(descending=descending)
+        by_value, is_first[is_grouped] = groups.with_values(differences).argsort(
+            descending=descending
+        )
         order[is_grouped] = indices[by_value]
 
     def mask_tied(self) -> Mask:
@@ -271,7 +273,7 @@ class Ragged:
             for each in exponents
         ]
 
-    def of(self, values: Floats) -> Ragged:
+    def with_values(self, values: Floats) -> Ragged:
         """Return other values in lists of the same lengths."""
         return Ragged(values, self.offsets)
 
@@ -375,7 +377,7 @@ class Documents(Ragged):
         indices, offsets = self.find_true(mask)
         return Documents(self.values[indices], offsets, rank=self.rank[indices])
 
-    def of(self, values: Floats) -> Documents:
+    def with_values(self, values: Floats) -> Documents:
         """Return other values at the same ranks."""
         return Documents(values, self.offsets, rank=self.rank)
 

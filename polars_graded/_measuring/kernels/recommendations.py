@@ -29,7 +29,7 @@ def novelty(queries: Queries, n: int | None) -> Floats:
     )
     _check_documents(shares, "popularity", (shares.values > 0) & (shares.values <= 1), rule)
     # A minus sign in place of `abs` would give -0.0 if all shares are 1.
-    return np.abs(_average(shares.of(np.log2(shares.values))))
+    return np.abs(_average(shares.with_values(np.log2(shares.values))))
 
 
 def diversity(queries: Queries, n: int | None) -> Floats:
@@ -51,7 +51,7 @@ def diversity(queries: Queries, n: int | None) -> Floats:
 def unexpectedness(queries: Queries, n: int | None) -> Floats:
     """Return the share of the first n documents that are unexpected."""
     ranked = queries.ranked.head(n)
-    return _average(ranked.of(_mask_unexpected(queries, n).astype(np.float64)))
+    return _average(ranked.with_values(_mask_unexpected(queries, n).astype(np.float64)))
 
 
 def serendipity(queries: Queries, n: int | None, threshold: float | None) -> Floats:

@@ -230,7 +230,7 @@ def compute_mean_gain(
     continuation = continuing(ranked, gains)
     weights = ranked.accumulate_before(np.multiply, continuation, 1.0)
     weight_after = np.where(
-        ranked.lengths > 0, ranked.of(weights * continuation).last_values(), 1.0
+        ranked.lengths > 0, ranked.with_values(weights * continuation).last_values(), 1.0
     )
     n_left = None if n is None else n - ranked.lengths
     rest = weight_after * weigh_rest(ranked.lengths, ranked.sum(gains), n_left)
