@@ -547,7 +547,7 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
     parts = pl.col("feature").str.splitn(":", 2).struct.rename_fields(["index", "value"])
     features = (
         rows.select("row", feature=pl.col("features").str.replace_all("\t", " ").str.split(" "))
-        .explode("feature")
+        .explode("feature", empty_as_null=False)
         .filter(pl.col("feature") != "")
         .with_columns(parts.struct.unnest())
         .cast({"index": pl.UInt16, "value": pl.Float64}, strict=False)
