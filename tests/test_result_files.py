@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_graded import compare, evaluate, rank_strategies, read_results, summarise, write_results
+from polars_graded._frames import records
 
 
 def fingerprint_of(judgments):
@@ -48,7 +49,9 @@ def measured(rows, *measures, **options):
 
 @pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
 @pytest.mark.parametrize("seed", range(2))
-def test_a_fingerprint_is_of_the_judged_documents_and_their_grades(seed):
+@pytest.mark.parametrize("hashed_rows", [1, 7, records.HASHED_ROWS])
+def test_a_fingerprint_is_of_the_judged_documents_and_their_grades(seed, hashed_rows, monkeypatch):
+    monkeypatch.setattr(records, "HASHED_ROWS", hashed_rows)
     rows = rankings(seed)
     expected = {
         query: fingerprint_of(part.select("doc", "grade").iter_rows())

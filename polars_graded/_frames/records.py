@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS, Request
 from polars_graded._frames.rows import Groups
+from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.ranking import is_vector
 from polars_graded._versions import __version__
+
+HASHED_ROWS = 1 << 16
+"""Number of rows whose texts are in memory at once. Rows of one ranking may be more."""
 
 
 def build_records(request: Request, groups: Groups) -> list[pl.Series]:
@@ -24,8 +29,22 @@ def build_records(request: Request, groups: Groups) -> list[pl.Series]:
     """
     if not request.fingerprint_columns:
         return []
+    rows, offsets = groups.frame, groups.offsets
+    firsts = np.searchsorted(offsets, np.arange(0, max(1, rows.height), HASHED_ROWS))
+    hashes = pl.concat(
+        _hash_rankings(
+            _write_documents(request, rows[offsets[first] : offsets[last]]),
+            groups.lengths[first:last],
+        )
+        for first, last in pairwise([*np.unique(firsts).tolist(), groups.n_groups])
+    )
+    settings = _describe_settings(request, rows.schema)
+    return [*hashes, pl.Series(SETTINGS, [settings]).new_from_index(0, groups.n_groups)]
+
+
+def _write_documents(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the text of each judged document for each hash; null for other documents."""
     [doc] = request.fingerprint_columns
-    rows, grade = groups.frame, pl.col(request.grade)
     id_ = _write_ids(doc, rows.schema[doc]).fill_null("")
     numbers = rows[request.grade].cast(pl.Float64).fill_null(0).to_numpy()
     bits = (numbers + 0.0).view(np.int64)  # adding 0.0 turns -0.0 into 0.0
@@ -36,13 +55,11 @@ def build_records(request: Request, groups: Groups) -> list[pl.Series]:
             for name, column in sorted(request.inputs.items())
         )
         texts[DOCUMENTS] = pl.struct(*inputs).struct.json_encode()
-    of_judged = rows.select(
-        pl.when(grade.is_not_null()).then(pl.concat_str(id_, text, separator="\0")).alias(name)
+    is_judged = pl.col(request.grade).is_not_null()
+    return rows.select(
+        pl.when(is_judged).then(pl.concat_str(id_, text, separator="\0")).alias(name)
         for name, text in texts.items()
     )
-    records = [pl.Series(each.name, _hash_rankings(groups, each), pl.String) for each in of_judged]
-    settings = _describe_settings(request, rows.schema)
-    return [*records, pl.Series(SETTINGS, [settings]).new_from_index(0, groups.n_groups)]
 
 
 def _describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:
@@ -104,15 +121,23 @@ def _unify_values(dtype: pl.DataType, column: str) -> pl.Expr:
     return values if is_vector(dtype) or not is_list else values.list.eval(pl.element().sort())
 
 
-def _hash_rankings(groups: Groups, texts: pl.Series) -> list[str]:
+def _hash_rankings(texts: pl.DataFrame, lengths: Integers) -> pl.DataFrame:
     """Return a hash for each ranking of the texts of its documents, in any order; null is left out.
 
     It is BLAKE2, since the hashes of Polars may change with its version. It is a text, since texts
     are never averaged by mistake, and every file format stores them exactly.
     """
-    number = np.repeat(np.arange(groups.n_groups), groups.lengths)
-    of_rankings = pl.DataFrame({"number": number, "text": texts}).group_by(
-        "number", maintain_order=True
+    number = np.repeat(np.arange(len(lengths)), lengths)
+    joined = (
+        texts.with_columns(number=number)
+        .group_by("number", maintain_order=True)
+        .agg(pl.col(texts.columns).sort().str.join("\n"))
     )
-    joined = of_rankings.agg(pl.col("text").sort().str.join("\n"))["text"]
-    return [blake2b(text.encode(), digest_size=8).hexdigest() for text in joined]
+    return joined.select(
+        pl.Series(
+            name,
+            [blake2b(text.encode(), digest_size=8).hexdigest() for text in joined[name]],
+            pl.String,
+        )
+        for name in texts.columns
+    )
