@@ -578,11 +578,12 @@ def write_message(
     if isinstance(message, OSError) and message.strerror and message.filename:
         return f"{message.strerror}: {message.filename}"
     options = list_options(subcommand)
+    inputs = DOCUMENT_INPUTS if "--columns" in options else ()
 
     def write_option(argument: re.Match[str]) -> str:
         name, value = OTHER_NAMES.get(argument["name"], argument["name"]), argument["value"]
         option = f"--{name.replace('_', '-')}"
-        if name in DOCUMENT_INPUTS and "--columns" in options:
+        if name in inputs:
             return f"--columns {argument[0]}"
         if option not in options:
             return argument[0]
@@ -597,8 +598,7 @@ def write_message(
         return bool(PYTHON_CODE.search(re.sub("'[^']*'", "''", rest)))
 
     names = {option[2:].replace("-", "_"): option for option in options}
-    if "--columns" in options:
-        names |= {name: f"--columns {name}" for name in DOCUMENT_INPUTS}
+    names |= {name: f"--columns {name}" for name in inputs}
     sources = {} if rankings is None else rankings.sources
     names |= {name: ", ".join(map(str, files)) for name, files in sources.items() if files}
     names |= {"frame": names.get("run", "the rankings"), "per_query": "the evaluation"}

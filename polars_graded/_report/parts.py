@@ -439,7 +439,7 @@ class Contents:
 
         The histograms compare `reference`, an index of a strategy, with the first of the others.
         """
-        others = [place for place in facts.order if place != reference]
+        others = [index for index in facts.order if index != reference]
         name, values = facts.name, self.results.get_matrix(facts.name)
         filled = pl.col(name).fill_null(0) if self.results.missing == "zero" else name
         frame = self.per_query.select(
@@ -452,7 +452,7 @@ class Contents:
             part["notes"].append(note)
         for other in others[:n_shown]:
             both = (other, reference) if self.baseline is not None else (reference, other)
-            pair = [self.names[place] for place in both]
+            pair = [self.names[index] for index in both]
             bars = differences(frame, best, *pair, query="query", strategy="strategy")
             bars = bars.with_columns(pl.col("query").cast(pl.String).fill_null("null"))
             row = tables.find_pair(facts.pairs, *both)
@@ -465,7 +465,7 @@ class Contents:
             figure = self.figures.draw(chart, CHART_HEIGHT)
             is_weighted = values.weights is not None
             table = tables.build_extremes(bars.drop("winner"), pair, name, is_weighted=is_weighted)
-            label = " \N{MINUS SIGN} ".join(self.short_names[place] for place in both)
+            label = " \N{MINUS SIGN} ".join(self.short_names[index] for index in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
             part["pairs"].append({**shown, "queries": bars["query"].to_list()})
         if len(self.names) > 2 and values.n > 1:  # noqa: PLR2004
@@ -483,7 +483,7 @@ class Contents:
         # The queries of all measures take turns.
         turns = filter(None, chain.from_iterable(zip_longest(*queries)))
         order = self.facts[0].order if self.facts else range(len(self.names))
-        names = [*(pairs[0]["names"] if pairs else []), *(self.names[place] for place in order)]
+        names = [*(pairs[0]["names"] if pairs else []), *(self.names[index] for index in order)]
         shown = [*dict.fromkeys(turns)][:MAX_RANKED_QUERIES]
         return self.documents.draw_rankings(
             self.figures, shown, [*dict.fromkeys(names)], self.results

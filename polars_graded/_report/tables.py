@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._results.findings import find_undefeated, is_significant
-from polars_graded._results.measure_values import check_best, find_best_places
+from polars_graded._results.measure_values import check_best, find_best_indices
 from polars_graded._results.results import Results
 from polars_graded._sentences import format_number, format_p, format_percent
 from polars_graded._sentences.titles import name_measure
@@ -43,7 +43,7 @@ def collect_facts(
     """
     best, means = check_best(name, results.best[name]), summary.filter(measure=name)
     sort_keys = means["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
-    leaders = find_best_places(means["mean"], best)
+    leaders = find_best_indices(means["mean"], best)
     order = np.argsort(sort_keys, kind="stable").tolist()
     pairs: list[Pair] = []
     if comparison is not None:
@@ -66,10 +66,10 @@ def collect_facts(
 
 def list_pairs(comparison: pl.DataFrame, strategies: pl.Series) -> list[Pair]:
     """Return the rows of `compare` with indices of strategies, and whether each is significant."""
-    places = {name: place for place, name in enumerate(strategies.to_list())}
+    indices = {name: index for index, name in enumerate(strategies.to_list())}
     significant = is_significant(MAX_P).alias("significant")
     return [
-        row | {"strategy": places[row[strategies.name]], "baseline": places[row["baseline"]]}
+        row | {"strategy": indices[row[strategies.name]], "baseline": indices[row["baseline"]]}
         for row in comparison.with_columns(significant).iter_rows(named=True)
     ]
 
@@ -198,23 +198,23 @@ def build_means(
     name = facts.name
     ends = summary.filter(measure=name).select("ci_low", "ci_high").rows()
 
-    def build_mean(facts: Facts, place: int) -> Cell:
+    def build_mean(facts: Facts, index: int) -> Cell:
         """Return the cell of the mean of a strategy."""
-        mean = facts.means[place]
+        mean = facts.means[index]
         if facts.best == "none" and mean is not None:
             return Cell(f"{mean:,.1f}", "number")
-        return build_cell(mean, is_best=place in facts.leaders and len(names) > 1)
+        return build_cell(mean, is_best=index in facts.leaders and len(names) > 1)
 
     heads = ["strategy", f"mean {name}", "95 % interval"]
     heads += [f"mean {other.name}" for other in others]
     rows = [
         [
-            Cell(names[place]),
-            build_mean(facts, place),
-            build_interval(*ends[place]),
-            *(build_mean(other, place) for other in others),
+            Cell(names[index]),
+            build_mean(facts, index),
+            build_interval(*ends[index]),
+            *(build_mean(other, index) for other in others),
         ]
-        for place in facts.order
+        for index in facts.order
     ]
     return Table(f"Means, ordered by {name}", heads, rows)
 

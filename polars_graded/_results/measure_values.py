@@ -609,7 +609,7 @@ def rank_densely(numbers: pl.Series) -> pl.Series:
     return pl.Series(numbers.name, ranks).fill_nan(None)
 
 
-def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
+def find_best_indices(means: pl.Series, which: Best | None) -> list[int]:
     """Return the indices of the best means, including ties up to rounding.
 
     The list is empty if neither the highest nor the lowest mean is best.

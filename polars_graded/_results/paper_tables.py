@@ -16,7 +16,7 @@ from polars_graded._measuring.keywords import checks_call
 from polars_graded._results.comparing import LETTERS, compare_results, summarise_results
 from polars_graded._results.findings import find_single_unit, is_significant
 from polars_graded._results.keys import PassedKeys
-from polars_graded._results.measure_values import MeasureColumns, check_best, find_best_places
+from polars_graded._results.measure_values import MeasureColumns, check_best, find_best_indices
 from polars_graded._results.results import EFFECTIVE, Missing, open_results
 from polars_graded._results.significance import (
     CORRECTIONS,
@@ -136,7 +136,7 @@ def paper_table(
     writer, head = WRITERS[format], [strategy]
     lines = [[*([letters[name]] if letters else []), writer.plain(str(name))] for name in names]
     for part, table in means.group_by(part_columns, maintain_order=True):
-        best_indices = find_best_places(table["mean"], check_best(str(part[0]), table["best"][0]))
+        best_indices = find_best_indices(table["mean"], check_best(str(part[0]), table["best"][0]))
         head.append(", ".join(map(str, part)))
         for index, (name, mean) in enumerate(table.select(strategy, "mean").rows()):
             text = "–" if mean is None else f"{mean:.{digits}f}"
