@@ -252,4 +252,6 @@ def test_the_measures_that_are_listed_can_be_named():
         Measure.parse("goodman_gamma")
     row = frame_of([[(1.0, 1.0)]])
     for name in str(caught.value).partition("there are ")[2].split(", "):
-        evaluate(row, name, **{each: FURTHER_COLUMNS[each] for each in DEFINITIONS[name].inputs})
+        evaluate(
+            row, name, **{each: FURTHER_COLUMNS[each] for each in DEFINITIONS[name].input_names}
+        )

@@ -98,7 +98,7 @@ def order_of(name: str) -> str:
     if measure.function == "err" or measure.options.get("gain") == "exp2":
         return "as gdeval"
     is_rr_at_k = measure.function == "reciprocal_rank" and measure.n is not None
-    if is_rr_at_k or measure.function in ("judged", "compat") or measure.definition.inputs:
+    if is_rr_at_k or measure.function in ("judged", "compat") or measure.definition.input_names:
         return "by document, ascending"
     by_row = ("rbp", "pairwise_accuracy", "sdcg", "insq", "inst", "bpm")
     is_by_row = measure.function in by_row or measure.function.startswith("nerr1")
@@ -175,7 +175,7 @@ class Collection:
         for order, ties in ORDERS.items():
             some = {column: name for column, name in names.items() if order_of(name) == order}
             if some:
-                needs = any(Measure.parse(name).definition.inputs for name in some.values())
+                needs = any(Measure.parse(name).definition.input_names for name in some.values())
                 inputs = {"subtopics": "subtopics"} if needs else {}
                 parts.append(pg.evaluate(frame, some, **ties, **inputs, **options))
         first, *others = parts
@@ -230,7 +230,7 @@ def kind_of(here: Any) -> str:
         return "judged"
     if here in COUNTED_BELOW_0:
         return "below 0"
-    return "subtopics" if Measure.parse(here).definition.inputs else "judged"
+    return "subtopics" if Measure.parse(here).definition.input_names else "judged"
 
 
 @pytest.mark.slow

@@ -179,7 +179,7 @@ NAMES = [
     *(
         name
         for name, definition in DEFINITIONS.items()
-        if definition.dtype != pl.List(pl.Float64) and not definition.inputs
+        if definition.dtype != pl.List(pl.Float64) and not definition.input_names
     ),
     *WITH_OPTIONS,
 ]

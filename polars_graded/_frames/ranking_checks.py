@@ -22,7 +22,7 @@ from polars_graded._measuring.document_columns import (
     normalise_name,
 )
 from polars_graded._measuring.kernels.ragged import Ragged
-from polars_graded._measuring.list_columns import Lists, run_in_chunks
+from polars_graded._measuring.list_columns import Lists, map_chunks
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,
     find_rank_strategies,
@@ -188,7 +188,7 @@ class Duplicates:
         hashes = groups.frame.select(
             pl.when(document.is_not_null()).then(document.hash(seed=0))
         ).to_series()
-        if any(run_in_chunks([Lists(hashes, groups.offsets)], _has_repeats)):
+        if any(map_chunks([Lists(hashes, groups.offsets)], _has_repeats)):
             check_documents_are_unique(request, groups.to_rows(request.columns))
         if request.strategy is None:
             return

@@ -19,12 +19,12 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 """Pattern of the names of temporary columns; no column of a frame has such a name."""
 
-RUN_NUMBER = TEMPORARY_NAME_TEMPLATE.format("number of a run")
+BLOCK_NUMBER = TEMPORARY_NAME_TEMPLATE.format("number of a block")
 
-MAX_RUNS_PER_ROW = 0.5
-"""Limit of the ratio of runs to rows. A run consists of adjacent rows with equal keys.
+MAX_BLOCKS_PER_ROW = 0.5
+"""Limit of the ratio of blocks to rows. A block consists of adjacent rows with equal keys.
 
-Below the limit, runs are grouped by their keys, and not rows.
+Below the limit, blocks are grouped by their keys, and not rows.
 """
 
 FIRST_ROWS = 1 << 16
@@ -61,13 +61,13 @@ class Groups:
     ) -> Groups:
         """Group rows with equal keys.
 
-        Rows of a DataFrame stay in place if all equal keys are adjacent. If runs of equal keys are
-        long, whole runs are moved. Polars groups all others, and never holds the rows of a
+        Rows of a DataFrame stay in place if all equal keys are adjacent. If blocks of equal keys
+        are long, whole blocks are moved. Polars groups all others, and never holds the rows of a
         LazyFrame before they are grouped.
         """
         if isinstance(frame, pl.DataFrame):
             keyed = frame.select(keys)
-            starts = _find_long_runs(keyed)
+            starts = _find_long_blocks(keyed)
             if starts is not None:
                 offsets = np.append(starts, frame.height)
                 return cls(frame.select(columns), keyed[starts], offsets).merge_equal_keys()
@@ -111,11 +111,11 @@ class Groups:
         names = self.keys.columns
         if are_sorted(self.keys):
             return self
-        runs = self.keys.with_row_index(RUN_NUMBER)
-        by_key = runs.group_by(names, maintain_order=True).agg(RUN_NUMBER)
+        blocks = self.keys.with_row_index(BLOCK_NUMBER)
+        by_key = blocks.group_by(names, maintain_order=True).agg(BLOCK_NUMBER)
         if by_key.height == self.n_groups:
             return self
-        numbers = Lists.of(by_key.get_column(RUN_NUMBER))
+        numbers = Lists.of(by_key.get_column(BLOCK_NUMBER))
         ordered = self.select(numbers.flat.to_numpy().astype(np.int64))
         return replace(ordered, keys=by_key.select(names), offsets=ordered.offsets[numbers.offsets])
 
@@ -138,15 +138,15 @@ class Groups:
         return pl.Series(results, nan_to_null=True)
 
 
-def _find_long_runs(keys: pl.DataFrame) -> Integers | None:
-    """Return the rows at which runs begin, or None if runs are short and keys are not sorted.
+def _find_long_blocks(keys: pl.DataFrame) -> Integers | None:
+    """Return the rows at which blocks begin, or None if they are short and keys are not sorted.
 
     The first rows are looked at before the others, since most unsorted frames are unsorted there.
     """
     for rows in (keys.head(FIRST_ROWS), keys):
-        starts = find_run_starts(rows)
-        has_long_runs = len(starts) < MAX_RUNS_PER_ROW * rows.height
-        if not (has_long_runs or are_sorted(rows[starts])):
+        starts = find_block_starts(rows)
+        has_long_blocks = len(starts) < MAX_BLOCKS_PER_ROW * rows.height
+        if not (has_long_blocks or are_sorted(rows[starts])):
             return None
     return starts
 
@@ -170,8 +170,8 @@ def are_sorted(keys: pl.DataFrame) -> bool:
     return keys.width == 1 and not keys.dtypes[0].is_nested() and keys.to_series().is_sorted()
 
 
-def find_run_starts(frame: pl.DataFrame) -> Integers:
-    """Return the row numbers at which runs of equal rows begin."""
+def find_block_starts(frame: pl.DataFrame) -> Integers:
+    """Return the row numbers at which blocks of equal rows begin."""
     if frame.is_empty():
         return np.empty(0, np.int64)
     upper, lower = frame.head(-1), frame.slice(1)
@@ -204,7 +204,7 @@ def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl
     """
     held = [frame.head(0).collect()]
     for batch in read_batches(frame):
-        start = int(find_run_starts(batch.select(query))[-1])
+        start = int(find_block_starts(batch.select(query))[-1])
         if start:
             yield pl.concat([*held, batch.slice(0, start)])
             held = []

@@ -46,7 +46,7 @@ from polars_graded._measuring.kernels.list_similarity import (
 )
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.list_columns import Lists, run_in_chunks
+from polars_graded._measuring.list_columns import Lists, map_chunks
 from polars_graded._measuring.measures import ALL_DEFINITIONS
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -391,7 +391,7 @@ class Rankings:
         # A chunk holds the rankings of all strategies: the more strategies there are, the fewer
         # queries it may have.
         n_rows = sum(len(each.grades.flat) for each in documents)
-        chunks = run_in_chunks(
+        chunks = map_chunks(
             computation.lists,
             partial(_compare_in_chunk, computation, pairs),
             values_per_query=max(

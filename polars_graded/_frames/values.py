@@ -58,7 +58,7 @@ class Part:
         ]
         ranking, checked = request.build_ranking(names[0]), request.order_dependent_measures
         try:
-            return Computation.of(measures, ranking, documents, checked).run()
+            return Computation.of(measures, ranking, documents, checked).compute()
         except UnusableDataError as error:
             ranking = ranking.with_inputs(**request.inputs)
             msg = write_error(ranking, error, groups.n_groups, request.unit)

@@ -16,7 +16,7 @@ from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import Judgments, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
-from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
+from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
 from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.ties import Compute, find_dependence_on_ties
@@ -93,11 +93,9 @@ class Computation:
         arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
         return cls(measures, ranking, arguments, strategies, tie_checked)
 
-    def run(self) -> list[MeasureValues]:
+    def compute(self) -> list[MeasureValues]:
         """Return the values of each strategy."""
-        chunks = run_in_chunks(
-            self.lists, self.compute_chunk, values_per_query=self.values_per_query
-        )
+        chunks = map_chunks(self.lists, self.compute_chunk, values_per_query=self.values_per_query)
         return [MeasureValues(self.measures, each) for each in zip(*chunks, strict=True)]
 
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
@@ -292,15 +290,15 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
     """
     for measure in measures:
         _check_threshold(measure, ranking)
-        for name in measure.definition.inputs:
+        for name in measure.definition.input_names:
             if name not in inputs:
                 msg = (
                     f"{measure.function} needs `{name}`, {DOCUMENT_INPUTS[name].meaning}, got none"
                 )
                 raise ValueError(msg)
     for name in inputs:
-        if not any(name in measure.definition.inputs for measure in measures):
-            users = [each for each in DEFINITIONS if name in DEFINITIONS[each].inputs]
+        if not any(name in measure.definition.input_names for measure in measures):
+            users = [each for each in DEFINITIONS if name in DEFINITIONS[each].input_names]
             msg = f"`{name}` is for the measures {', '.join(users)}, got none of them"
             raise ValueError(msg)
     of_levels = [m.function for m in measures if m.options.get("levels") == ALL]

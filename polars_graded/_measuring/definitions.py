@@ -212,7 +212,7 @@ class Definition:
     highest grade of all judged documents matters, as for `err`."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
-    inputs: tuple[str, ...] = ()
+    input_names: tuple[str, ...] = ()
     """Names of the columns of documents that the measure needs besides the grade, such as `known`.
     The keywords for these columns have the same names."""
     needs_relevant: bool = True
@@ -248,8 +248,8 @@ class Definition:
     compares_ties: bool = False
     """True if the measure always depends on which documents are tied. It has no option `ties`."""
     ignores_order: bool = False
-    """True if the measure has `inputs`, and the order of the first n documents does not change the
-    value. (A measure without cutoff uses all retrieved documents.)"""
+    """True if the measure has `input_names`, and the order of the first n documents does not change
+    the value. (A measure without cutoff uses all retrieved documents.)"""
     is_sum: bool = False
     """True if `charts.rankings` may show the measure as a sum over ranks, in which no term depends
     on documents below its rank, and terms differ between ranks."""
@@ -318,7 +318,7 @@ def _define_for_known_items(kernel: Callable[..., Any], **properties: Any) -> De
     return _define_without_cutoff(
         kernel,
         THRESHOLD,
-        inputs=("known",),
+        input_names=("known",),
         can_be_undefined=True,
         ignores_order=True,
         **properties,
@@ -333,7 +333,7 @@ def _define_for_subtopics(
         {**(options or {}), **THRESHOLD},
         **properties,
         depends_on_missed=True,
-        inputs=("subtopics",),
+        input_names=("subtopics",),
         can_be_undefined=True,
     )
 
@@ -345,7 +345,7 @@ def _define_for_documents(kernel: Callable[..., Any], column: str, **properties:
         "needs_grades": False,
         "ignores_order": True,
     } | properties
-    return Definition(kernel, {}, inputs=(column,), **properties)
+    return Definition(kernel, {}, input_names=(column,), **properties)
 
 
 def _make_over_option(*divisors: str) -> dict[str, Option]:
@@ -520,7 +520,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "diversity": _define_for_documents(recommendations.diversity, "features", is_bounded=False),
     "unexpectedness": _define_for_documents(recommendations.unexpectedness, "reference"),
     "serendipity": Definition(
-        recommendations.serendipity, THRESHOLD, inputs=("reference",), ignores_order=True
+        recommendations.serendipity, THRESHOLD, input_names=("reference",), ignores_order=True
     ),
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False, best="none"),

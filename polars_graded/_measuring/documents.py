@@ -22,7 +22,7 @@ from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.kernels.labels import Labels, Vectors
 from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
-from polars_graded._measuring.list_columns import Lists, are_exact, run_in_chunks
+from polars_graded._measuring.list_columns import Lists, are_exact, map_chunks
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,
     find_rank_strategies,
@@ -145,32 +145,34 @@ class _Order:
         columns.
         """
         ties_of_chunks, start = [], 0
-        for length, places, groups in run_in_chunks([scores], Ragged.find_ties):
+        for length, indices, groups in map_chunks([scores], Ragged.find_ties):
             # Groups of a chunk are numbered from 1 to at most `length`. With `start` added, no two
             # chunks share a number.
-            ties_of_chunks.append((places + start, groups + start))
+            ties_of_chunks.append((indices + start, groups + start))
             start += length
-        places, groups = (np.concatenate(each) for each in zip(*ties_of_chunks, strict=True))
-        if not len(places):
+        tied_rows, groups = (np.concatenate(each) for each in zip(*ties_of_chunks, strict=True))
+        if not len(tied_rows):
             return None
-        columns = (each.flat.gather(places).alias(str(n)) for n, each in enumerate(further))
-        tied = pl.DataFrame([pl.Series("group", groups), *columns])
-        ordered = tied
+        columns = (each.flat.gather(tied_rows).alias(str(n)) for n, each in enumerate(further))
+        values = pl.DataFrame([pl.Series("equal scores", groups), *columns])
+        by = values
         if document_ids is not None:
-            ids = document_ids.gather(places).cast(pl.String)
-            ordered = tied.with_columns(ids.alias("document"))
-        flags = [False, *descending][: ordered.width]
-        by = ordered.columns
-        order = ordered.select(
-            pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)
+            ids = document_ids.gather(tied_rows).cast(pl.String)
+            by = values.with_columns(ids.alias("document"))
+        flags = [False, *descending][: by.width]
+        order = by.select(
+            pl.arg_sort_by(by.columns, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
-        # The tied documents stay in the rows `places`, but in their new order. Documents with equal
-        # values form a run. The index of their tie group is the new row of the first of them.
-        decisive_columns = tied.select(tied.columns[:n_tie_columns])
-        run = decisive_columns[order].to_struct().rle_id().to_numpy()
-        tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
-        tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
-        rows[places] = places[order.to_numpy()]
+        # The tied documents fill the same rows as before, but in their new order.
+        rows, tie_groups = np.arange(len(scores.flat)), np.arange(len(scores.flat))
+        rows[tied_rows] = tied_rows[order.to_numpy()]
+        # Documents that are still tied are now neighbours. The first of them, by its new row, is
+        # the index of their tie group.
+        number = (
+            values.select(values.columns[:n_tie_columns])[order].to_struct().rle_id().to_numpy()
+        )
+        firsts = np.flatnonzero(np.diff(number, prepend=-1))
+        tie_groups[tied_rows] = tied_rows[firsts[number]]
         return cls(rows, tie_groups)
 
 

@@ -24,7 +24,7 @@ from polars_graded._measuring.documents import (
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import rank_documents
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
-from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
+from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
 from polars_graded._measuring.measures import Measure, check_distinct_names
 from polars_graded._measuring.ranking import Ranking
 
@@ -76,7 +76,7 @@ def _make_expression(
     def compute_values(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         try:
-            [values] = Computation.of(measures, ranking, [documents]).run()
+            [values] = Computation.of(measures, ranking, [documents]).compute()
         except UnusableDataError as error:
             raise ValueError(write_error(ranking, error, len(documents.grades))) from None
         return make_series(values)
@@ -124,7 +124,7 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
 
     def compute_ranks(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
-        table = np.concatenate(run_in_chunks(documents.lists, rank_with_ties), axis=1)
+        table = np.concatenate(map_chunks(documents.lists, rank_with_ties), axis=1)
         if documents.original_rows is not None:
             # Documents were moved to break ties. Put each result back into its document's row.
             table[:, documents.original_rows] = table.copy()

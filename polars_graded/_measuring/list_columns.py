@@ -120,7 +120,7 @@ def are_exact(numbers: pl.Series) -> bool:
     return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends)
 
 
-def run_in_chunks(
+def map_chunks(
     lists: Sequence[Lists], compute: Callable[..., ChunkResult], *, values_per_query: int = 0
 ) -> list[ChunkResult]:
     """Call `compute` on chunks of queries; return the results in order.

@@ -32,7 +32,7 @@ from polars_graded._measuring.kernels.phi import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.list_columns import Lists, make_list_column, run_in_chunks
+from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
 from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
@@ -208,7 +208,7 @@ def _compute_relevance(
             relevance[is_score & ~is_defined] = undefined
         return relevance
 
-    relevance = np.concatenate(run_in_chunks([_read_scores(column)], compute))
+    relevance = np.concatenate(map_chunks([_read_scores(column)], compute))
     return make_list_column(pl.Series(relevance, nan_to_null=True), column.list.len())
 
 
@@ -249,7 +249,7 @@ def _tabulate(
     else:
         queries = rows.select(pl.col(score).implode()).collect()
     lists = _read_scores(queries.get_column(score))
-    chunks = run_in_chunks([lists], lambda scores: compute(scores.sort_ascending()))
+    chunks = map_chunks([lists], lambda scores: compute(scores.sort_ascending()))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import MAX_EXACT_INTEGER, Ragged
-from polars_graded._measuring.list_columns import Lists, run_in_chunks
+from polars_graded._measuring.list_columns import Lists, map_chunks
 
 MIN_QUERIES = 10
 """Minimum number of queries with several values; fewer queries show nothing."""
@@ -57,7 +57,7 @@ def collect_rank_facts(
     def find_facts(queries: pl.DataFrame) -> pl.DataFrame:
         numbers = queries.get_column(QUERY).to_numpy()
         columns = [lists] if ranks is None else [lists, Lists(ranks, lists.offsets)]
-        chunks = run_in_chunks([column.select(numbers) for column in columns], _find_facts)
+        chunks = map_chunks([column.select(numbers) for column in columns], _find_facts)
         return pl.concat(chunks).with_columns(queries.get_column(STRATEGY))
 
     if are_all:

@@ -147,9 +147,9 @@ def find_dependence_on_ties(measures: Iterable[tuple[Measure, Compute]], queries
     # Measures of whole lists come first, because they decide most queries.
     for measure, compute in sorted(measures, key=lambda each: each[0].n is not None):
         definition = measure.definition
-        if definition.inputs or measure.may_fall:
+        if definition.input_names or measure.may_fall:
             is_dependent |= queries.mask_differing_ties(
-                definition.inputs,
+                definition.input_names,
                 measure.ranked_depth,
                 with_grades=definition.needs_grades,
                 depends_on_set=definition.ignores_order,

@@ -225,7 +225,7 @@ def _compare_judgments(
     """
     compared = {JUDGMENTS: "judgments"}
     measures = [Measure.try_parse(each) for each in formulas.values()]
-    if any(measure is not None and measure.definition.inputs for measure in measures):
+    if any(measure is not None and measure.definition.input_names for measure in measures):
         compared[DOCUMENTS] = "documents or columns of documents"
     for column, noun in compared.items():
         if column not in rows.columns or column not in older.columns:

@@ -54,7 +54,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
 def measures() -> Iterator[Measure]:
     """Each measure, and where it knows how, with ties averaged."""
     for function, definition in DEFINITIONS.items():
-        if definition.inputs:
+        if definition.input_names:
             continue
         yield Measure.of(function)
         if definition.averages_ties and function != "roc_auc":
