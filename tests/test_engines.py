@@ -69,8 +69,8 @@ def worker_of(frame, *measures, **options):
 
 def in_buckets(worker, frame, n=5):
     """What workers make of the buckets of a frame, each of which got a copy; one is empty."""
-    rows = frame.select(worker.request.columns)
-    keys = pl.struct(worker.request.query).hash() % n
+    rows = frame.select(worker.request.used_columns)
+    keys = pl.struct(worker.request.columns.query).hash() % n
     tables = [rows.filter(keys == bucket).to_arrow() for bucket in range(n + 1)]
     assert tables[n].num_rows == 0
     copy = pickle.dumps(worker)
@@ -87,7 +87,7 @@ def test_an_error_names_the_column():
         score=pl.when(pl.col("query") == "q50").then(float("inf")).otherwise("score")
     )
     worker = worker_of(frame, "ap")
-    table = frame.filter(pl.col("query").is_in(["q50", "q51"])).select(worker.request.columns)
+    table = frame.filter(pl.col("query").is_in(["q50", "q51"])).select(worker.request.used_columns)
     sentence = r"^score 'score' must be finite, got NaN or infinity in 1 of 2 queries\n\n"
     with pytest.raises(ValueError, match=sentence):
         worker(table.to_arrow())

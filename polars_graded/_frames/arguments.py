@@ -12,7 +12,6 @@ from polars_graded._checks import (
     check_column_names,
     check_list,
     check_not_series,
-    did_you_mean,
 )
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.measures import Measure, check_distinct_names
@@ -210,78 +209,3 @@ def select_scores(
         msg = f"`by` must select at least one column of `frame`, got none of {', '.join(schema)}"
         raise ValueError(msg)
     return scores
-
-
-def parse_descending(
-    descending: Any, by: Mapping[str, tuple[str, ...]]
-) -> dict[str, tuple[bool, ...]]:
-    """Map each strategy in `descending` to one flag per sort column."""
-    if descending is None:
-        return {}
-    if isinstance(descending, bool):
-        descending = dict.fromkeys(by, descending)
-    elif isinstance(descending, Mapping):
-        for name in descending:
-            if name not in by:
-                msg = (
-                    f"`descending` must map strategies of `by`, {', '.join(map(repr, by))}, to "
-                    f"True or False, got {name!r}"
-                )
-                raise ValueError(msg + (did_you_mean(name, by) if isinstance(name, str) else ""))
-    elif isinstance(descending, list | tuple):
-        n = len(descending)
-        if n != len(by):
-            msg = f"`descending` must have one entry per strategy, got {n} for {len(by)}"
-            raise ValueError(msg)
-        descending = dict(zip(by, descending, strict=True))
-    else:
-        msg = f"`descending` must be True, False, a list of them or a mapping, got {descending!r}"
-        raise TypeError(msg)
-    return {name: _parse_flags(name, entry, len(by[name])) for name, entry in descending.items()}
-
-
-def parse_stacked_directions(
-    descending: Any, by: Mapping[str, tuple[str, ...]], strategy: str | None
-) -> dict[str, bool]:
-    """Return the directions of stacked strategies, by strategy.
-
-    The result is empty unless `descending` is a mapping that does not name the entry of `by`.
-    """
-    if strategy is None or not isinstance(descending, Mapping) or {*descending} & {*by}:
-        return {}
-    for name, flag in descending.items():
-        if not isinstance(name, str) or not isinstance(flag, bool):
-            msg = (
-                f"`descending` must map strategies of {strategy!r} to True or False, got "
-                f"{descending!r}"
-            )
-            raise TypeError(msg)
-    return dict(descending)
-
-
-def add_direction(
-    by: Mapping[str, tuple[str, ...]],
-    directions: Mapping[str, bool],
-    strategy: str,
-    expressions: dict[str, pl.Expr],
-) -> dict[str, tuple[str, ...]]:
-    """Replace the first sort column by one that is negated for strategies in ascending order."""
-    [(name, (column, *others))] = by.items()
-    score = expressions.pop(column, pl.col(column)).cast(pl.Float64)
-    ascending = [each for each, flag in directions.items() if not flag]
-    is_ascending = pl.col(strategy).cast(pl.String).is_in(ascending)
-    alias = f"{column} (in the direction of its strategy)"
-    expressions[alias] = pl.when(is_ascending).then(-score).otherwise(score)
-    return {name: (alias, *others)}
-
-
-def _parse_flags(name: str, entry: Any, n: int) -> tuple[bool, ...]:
-    """Return one flag for each of n sort columns: True for highest first."""
-    flags = entry if isinstance(entry, list | tuple) else [entry] * n
-    if not all(isinstance(flag, bool) for flag in flags):
-        msg = f"`descending` of {name!r} must be True, False or a list of them, got {entry!r}"
-        raise TypeError(msg)
-    if len(flags) != n:
-        msg = f"`descending` of {name!r} must have one entry per column, got {len(flags)} for {n}"
-        raise ValueError(msg)
-    return tuple(flags)

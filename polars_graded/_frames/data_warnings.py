@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
+from polars_graded._frames.columns import FrameColumns
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._frames.strategies import in_order
@@ -104,14 +105,19 @@ class Notes:
         return cls(request, pl.concat(tables), notes_of_grades.row(0, named=True))
 
     @property
+    def columns(self) -> FrameColumns:
+        """The columns of the frame, by what they hold."""
+        return self.request.columns
+
+    @property
     def strategy(self) -> str:
         """The column of strategies in the table."""
-        return TEMPORARY_NAME_TEMPLATE.format(self.request.strategy_key)
+        return TEMPORARY_NAME_TEMPLATE.format(self.columns.strategy_key)
 
     @property
     def query(self) -> list[str]:
         """The columns of queries in the table."""
-        return [TEMPORARY_NAME_TEMPLATE.format(key) for key in self.request.query]
+        return [TEMPORARY_NAME_TEMPLATE.format(key) for key in self.columns.query]
 
     @cached_property
     def of_judged_queries(self) -> Notes:
@@ -122,17 +128,17 @@ class Notes:
     @cached_property
     def of_queries(self) -> pl.DataFrame:
         """The rows of the first entry of `by`. Further entries have the same queries and grades."""
-        if self.request.strategy is not None:
+        if self.columns.strategy is not None:
             return self.table
-        return self.table.filter(pl.col(self.strategy) == next(iter(self.request.by)))
+        return self.table.filter(pl.col(self.strategy) == next(iter(self.columns.by)))
 
     @cached_property
     def strategies(self) -> list[dict[str, Any]]:
         """Names and summaries of strategies, in the order of the result."""
         summaries = self.table.group_by(pl.col(self.strategy).alias("name")).agg(**SUMMARIES)
         order = in_order(summaries.get_column("name"))
-        if self.request.strategy is None:
-            order = pl.Series("name", [*self.request.by], dtype=pl.String)
+        if self.columns.strategy is None:
+            order = pl.Series("name", [*self.columns.by], dtype=pl.String)
         return (
             order.to_frame()
             .join(summaries, on="name", nulls_equal=True, maintain_order="left")
@@ -179,9 +185,9 @@ class Notes:
 
     def find_null_keys(self) -> Iterator[str]:
         """Yield sentences about rows without a query or a strategy."""
-        keys = [("query", [*self.request.query], self.query)]
-        if self.request.strategy is not None:
-            keys.append(("strategy", [self.request.strategy], [self.strategy]))
+        keys = [("query", [*self.columns.query], self.query)]
+        if self.columns.strategy is not None:
+            keys.append(("strategy", [self.columns.strategy], [self.strategy]))
         for key, columns, columns_of_notes in keys:
             is_null = pl.all_horizontal(pl.col(columns_of_notes).is_null())
             total = pl.col("rows").filter(is_null).cast(pl.Int64).sum()
@@ -252,9 +258,9 @@ class Notes:
         n, low = self.grades[BELOW_ZERO], self.grades[LOWEST]
         if n and not scale.irrelevant and scale.relevant_from is None:
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
-            grade = self.request.grade
+            grade = self.columns.grade
             code = f"pl.when(pl.col({grade!r}) >= 0).then({grade!r})"
-            if grade in self.request.expressions:
+            if grade in self.columns.expressions:
                 code = "pl.when(grades >= 0).then(grades), with your expression `grades`"
             yield (
                 f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
@@ -264,9 +270,9 @@ class Notes:
 
     def find_ties_by_grade(self) -> Iterator[str]:
         """Yield a sentence if `ties` names the column of grades."""
-        if self.request.grade in (self.request.ties.columns or ()):
+        if self.columns.grade in self.request.ties.columns:
             yield (
-                f"`ties` names the grade {self.request.grade!r}, so the best of tied documents "
+                f"`ties` names the grade {self.columns.grade!r}, so the best of tied documents "
                 "comes first, although a strategy does not know the grades\n\n"
                 "Hint: ties='doc' breaks ties by the document; 'ap(ties=optimistic)' is the "
                 "highest value of all orders of tied documents"
@@ -280,14 +286,14 @@ class Notes:
                 "documents that were not retrieved, which a plain join loses; overview(frame) "
                 "counts judged and retrieved documents"
             )
-            if self.request.grade in self.request.expressions:
+            if self.columns.grade in self.columns.expressions:
                 hint = (
                     "the expression of grades is null for all documents of such a query, as "
                     "phi_relevance is if all documents have the same value; undefined_as=None "
                     "leaves these queries out of means"
                 )
             subject = "no document is judged"
-            if self.request.strategy is not None:
+            if self.columns.strategy is not None:
                 subject = "a strategy has no judged document"
             yield (
                 f"{subject} in {len(unjudged)} of {self.n_queries} queries, which "
@@ -312,7 +318,7 @@ class Notes:
         """Yield a sentence if a join seems to have lost judged documents."""
         if not self.request.depends_on_missed:
             return
-        if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
+        if self.columns.strategy is not None and (rows := self._select_unlike_judgments()).height:
             queries = rows.select(self.query).unique(maintain_order=True)
             yield (
                 "the relevant documents of a query differ between strategies in "
@@ -414,7 +420,7 @@ class Notes:
         ]
         if len(tied) > MAX_SHOWN_VALUES:
             most_tied.append("...")
-        column = self.request.ties.document or self.request.document
+        column = self.request.ties.document or self.columns.document
         if self.request.ties.document is None:
             decision = "the order of rows decides which comes first"
             hint = (
@@ -424,7 +430,7 @@ class Notes:
         else:
             decision = f"{column!r} decides which comes first: the last in text order"
             hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
-        judgments = " or ".join(["grades", *self.request.inputs])
+        judgments = " or ".join(["grades", *self.columns.inputs])
         n_tied = self.table.filter(DEPENDS_ON_TIES).select(self.query).n_unique()
         yield (
             f"documents with the same score have different {judgments} in {n_tied} of "
@@ -454,8 +460,8 @@ WARNING_RULES: Sequence[WarningRule] = (
 
 def warn_of_notes(notes: Notes, rules: Iterable[WarningRule] = WARNING_RULES) -> None:
     """Issue the warnings that follow from the notes by some rules."""
-    request = notes.request
-    prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
+    request, grader = notes.request, notes.columns.grader
+    prefix = "" if grader is None else f"by the grades of {grader!r}: "
     for kind, find_sentences in rules:
         if kind not in request.unused_warnings:
             for sentence in find_sentences(notes):

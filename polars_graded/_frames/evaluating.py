@@ -12,7 +12,7 @@ import polars as pl
 from polars_graded._checks import check_flag, first_few
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
-from polars_graded._frames.ranking_checks import Directions, Duplicates
+from polars_graded._frames.ranking_checks import DocumentCheck, RankCheck
 from polars_graded._frames.request import SETTINGS, Request
 from polars_graded._frames.rows import Groups, add_computed_columns, read_whole_queries, scan_frames
 from polars_graded._frames.tables import GRADER
@@ -192,7 +192,7 @@ def evaluate(
 
 
 class Collector(Protocol):
-    """Object that collects facts or values, part by part."""
+    """Object that gets the parts of a frame one by one, to collect facts or values, or to raise."""
 
     def add(self, groups: Groups) -> None:
         """Add a part of whole queries."""
@@ -212,16 +212,16 @@ def measure_eagerly(
     lack strategies.
     """
     first = requests[0]
-    directions = Directions(first, are_parts=consecutive)
+    rank_check = RankCheck(first.columns, first.directions, are_parts=consecutive)
     gathered = [Gathered(each) for each in requests]
-    collectors: list[Collector] = [directions, Duplicates(requests), *gathered]
+    collectors: list[Collector] = [rank_check, DocumentCheck(requests), *gathered]
     for groups in _group_rows(requests, frame, consecutive=consecutive):
         for each in collectors:
             each.add(groups)
-    directions.check(are_all=is_whole_frame)
+    rank_check.finish(are_all=is_whole_frame)
     result = pl.concat(each.finish() for each in gathered)
     if isinstance(frame, pl.LazyFrame):
-        keys = [*([] if first.grader is None else [GRADER]), *first.result_keys]
+        keys = [*([] if first.columns.grader is None else [GRADER]), *first.columns.result_keys]
         _check_queries_are_together(result, keys)
     return result
 
@@ -236,16 +236,18 @@ def _group_rows(
     """
     first = requests[0]
     columns = [*dict.fromkeys(name for each in requests for name in each.document_columns)]
-    expressions = {name: expr for each in requests for name, expr in each.expressions.items()}
+    expressions = {
+        name: expr for each in requests for name, expr in each.columns.expressions.items()
+    }
     parts: Iterable[Any] = [frame]
     if isinstance(frame, pl.LazyFrame):
         needed = dict.fromkeys(name for each in requests for name in each.needed_columns)
         parts = [frame.select(*needed)]
         if consecutive:
-            parts = read_whole_queries(parts[0], first.query)
+            parts = read_whole_queries(parts[0], first.columns.query)
     for part in parts:
-        rows = add_computed_columns(part, expressions, first.ranking_keys)
-        yield Groups.of(rows, first.ranking_keys, columns)
+        rows = add_computed_columns(part, expressions, first.columns.ranking_keys)
+        yield Groups.of(rows, first.columns.ranking_keys, columns)
 
 
 def _check_queries_are_together(values: pl.DataFrame, keys: Sequence[str]) -> None:
@@ -276,7 +278,9 @@ def measure_lazily(
 
     def read_values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
         rows = frame
-        if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].ranking_keys}:
+        if wanted is not None and {*wanted.meta.root_names()} <= {
+            *requests[0].columns.ranking_keys
+        }:
             rows = frame.filter(wanted)
         selected = [_select_columns(each, columns) for each in requests]
         yield measure_eagerly(
@@ -302,6 +306,8 @@ def _select_columns(request: Request, columns: Collection[str]) -> Request:
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     if SETTINGS in columns:
         names = [*request.measures]
-    fingerprint = None if {*request.record_columns}.isdisjoint(columns) else request.fingerprint
     measures = {name: request.measures[name] for name in names}
-    return replace(request, measures=measures, fingerprint=fingerprint)
+    if {*request.record_columns}.isdisjoint(columns):
+        without_records = replace(request.columns, fingerprint=None)
+        return replace(request, measures=measures, columns=without_records)
+    return replace(request, measures=measures)

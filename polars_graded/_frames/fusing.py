@@ -202,18 +202,19 @@ def fuse(
     if method in RANK_METHODS and normalise not in ("min_max", None):
         msg = f"`normalise` is for methods of scores, not {method!r}, got {normalise!r}"
         raise ValueError(msg)
-    if len(request.by) < 2:  # noqa: PLR2004
-        msg = f"there must be at least two strategies to fuse, got {first_few([*request.by])}"
+    names = [*request.columns.by]
+    if len(names) < 2:  # noqa: PLR2004
+        msg = f"there must be at least two strategies to fuse, got {first_few(names)}"
         raise ValueError(msg)
-    factors = _parse_weights(request, method, weights)
+    factors = _parse_weights(names, method, weights)
     offset = check_number("k", k, at_least=0)
-    if check_column_name("name", name) in request.columns:
+    if check_column_name("name", name) in request.used_columns:
         msg = f"`name` must not be a column that is used, got {name!r}"
         raise ValueError(msg)
 
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
         measure_eagerly([request], rows)  # checks the rankings
-        columns = request.add_computed_columns(rows)
+        columns = request.columns.add_computed_columns(rows)
         fused = _build_fusion(request, columns.schema, method, normalise, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())
         if not result[name].is_finite().all():
@@ -231,17 +232,16 @@ def fuse(
     return frame.map_batches(fuse_rows, schema=schema, **no_pushdown)
 
 
-def _parse_weights(request: Request, method: str, weights: Any) -> dict[str, float]:
+def _parse_weights(names: Sequence[str], method: str, weights: Any) -> dict[str, float]:
     """Return the checked weight of each strategy.
 
     If no weights are passed, each weight is 1, but `"weighted_sum"` raises an error.
     """
     if weights is None and method != "weighted_sum":
-        return dict.fromkeys(request.by, 1.0)
+        return dict.fromkeys(names, 1.0)
     if method not in WEIGHTED_METHODS:
         msg = f"`weights` must not be passed for {method!r}, only for {', '.join(WEIGHTED_METHODS)}"
         raise ValueError(msg)
-    names = [*request.by]
     if isinstance(weights, list | tuple) and len(weights) == len(names):
         weights = dict(zip(names, weights, strict=True))
     if not isinstance(weights, Mapping) or {*weights} != {*names}:
@@ -268,9 +268,9 @@ def _build_fusion(
 
     The score is null if no strategy retrieved the document.
     """
-    query = [*request.query]
+    query = [*request.columns.query]
     parts = []
-    scores = {name: _get_score(request, schema, name) for name in request.by}
+    scores = {name: _get_score(request, schema, name) for name in request.columns.by}
     retrieved = pl.any_horizontal(score.is_not_null() for score in scores.values())
     for name, score in scores.items():
         ranks = rank_rows(request.build_document_ranking(name)).over(query)
@@ -292,7 +292,7 @@ def _build_fusion(
 
 def _get_score(request: Request, schema: Mapping[str, pl.DataType], name: str) -> pl.Expr:
     """Return a strategy's score as a number that is highest for the first document."""
-    column = request.by[name][0]
+    column = request.columns.by[name][0]
     dtype = schema[column]
     score = pl.col(column)
     score = score.to_physical() if dtype.is_temporal() or dtype == pl.Enum else score

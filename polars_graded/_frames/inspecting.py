@@ -154,14 +154,15 @@ def overview(
         undefined_as=undefined_as,
         condensed=condensed,
     )
-    rows = request.add_computed_columns(frame.lazy().select(request.needed_columns).collect())
+    rows = request.read_rows(frame)
     groups = group_rankings(request, rows)
     gathered = Gathered(request)
     gathered.add(groups)
     notes, values = gathered.notes, gathered.sort_values()
-    columns_of_notes = dict(zip(request.result_keys, [notes.strategy, *notes.query], strict=True))
+    columns = request.columns
+    columns_of_notes = dict(zip(columns.result_keys, [notes.strategy, *notes.query], strict=True))
     queries = (
-        values.select(request.result_keys)
+        values.select(columns.result_keys)
         .rename(columns_of_notes)
         .join(notes.table, on=[*columns_of_notes.values()], nulls_equal=True, maintain_order="left")
         .rename({notes.strategy: STRATEGY_KEY})
@@ -184,13 +185,13 @@ def overview(
             "none_retrieved": (pl.col("retrieved") == 0).sum(),
         },
     )
-    row_counts = pl.concat([_count_rows(request, rows, name) for name in request.by])
+    row_counts = pl.concat([_count_rows(request, rows, name) for name in columns.by])
     table = counts.join(
         row_counts, on=STRATEGY_KEY, how="left", nulls_equal=True, maintain_order="left"
     )
     whole_numbers = cs.integer() & ~cs.by_name(STRATEGY_KEY)
     table = table.with_columns(whole_numbers.cast(pl.UInt32))
-    return table.select(pl.col(STRATEGY_KEY).alias(request.strategy_key), *OVERVIEW_COLUMNS)
+    return table.select(pl.col(STRATEGY_KEY).alias(columns.strategy_key), *OVERVIEW_COLUMNS)
 
 
 def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -198,25 +199,23 @@ def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame
 
     The result has one row, or one row per strategy if strategies are stacked.
     """
-    strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
-    grade, tied = (
-        pl.col(request.grade),
-        rank_rows(request.build_ranking(name)).over(request.ranking_keys),
-    )
-    doc = pl.lit(None) if request.document is None else pl.col(request.document)
+    columns = request.columns
+    strategy = pl.lit(name) if columns.strategy is None else pl.col(columns.strategy)
+    tied = rank_rows(request.build_ranking(name)).over(columns.ranking_keys).struct.field("tied")
+    doc = pl.lit(None) if columns.document is None else pl.col(columns.document)
     documents = pl.when(doc.is_not_null()).then(
-        pl.struct(*request.ranking_keys, doc.alias(DOCUMENT))
+        pl.struct(*columns.ranking_keys, doc.alias(DOCUMENT))
     )
     counted = rows.select(
         documents.alias(DOCUMENT),
         strategy.alias(STRATEGY_KEY),
-        grade.cast(pl.Float64).alias(GRADE),
-        pl.col(request.by[name][0]).is_not_null().alias(RETRIEVED),
-        tied.struct.field("tied").alias(TIED),
+        pl.col(columns.grade).cast(pl.Float64).alias(GRADE),
+        pl.col(columns.by[name][0]).is_not_null().alias(RETRIEVED),
+        tied.alias(TIED),
     ).filter(pl.col(RETRIEVED) | pl.col(GRADE).is_not_null())
     return counted.group_by(STRATEGY_KEY).agg(
         pl.lit(None, pl.Int64).alias("duplicates")
-        if request.document is None
+        if columns.document is None
         else (pl.col(DOCUMENT).count() - pl.col(DOCUMENT).drop_nulls().n_unique()).alias(
             "duplicates"
         ),
@@ -306,19 +305,19 @@ def side_by_side(
         condensed=condensed,
     )
     check_whole_number("n", n)
-    doc = request.choose_document(doc, frame.collect_schema())
+    doc = request.columns.choose_document(doc, frame.collect_schema())
     rows = select_queries(request, frame, [of])
     ranked, tied = [*rank_rows_of_strategies(request, rows)], {}
     last = min(n, max(rows.get_column(RETRIEVED_RANK).count() for _, rows in ranked))
     table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()
     for name, ranked_rows in ranked:
-        grade = pl.col(request.grade).alias(f"grade of {name}")
+        grade = pl.col(request.columns.grade).alias(f"grade of {name}")
         column = ranked_rows.select(
             pl.col(RETRIEVED_RANK).alias("rank"), pl.col(doc).alias(name), grade
         )
         table = table.join(column, on="rank", how="left", maintain_order="left")
         tied[name] = ranked_rows.filter(pl.col(RETRIEVED_RANK) <= n).get_column(TIED).sum()
-    by_row = request.ties.columns is None and request.ties.document is None
+    by_row = not request.ties.are_passed and request.ties.document is None
     if by_row and any(tied.values()):
         counts = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(
@@ -338,23 +337,20 @@ def rank_rows_of_strategies(
 
     Names are text. Rows are sorted by query and rank. Rows without a rank are last in their query.
     """
-    stacked = request.strategy
-    strategies = (
-        pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
-    )
+    query, stacked = request.columns.query, request.columns.strategy
+    strategies = pl.Series([*request.columns.by])
+    if stacked is not None:
+        strategies = in_order(rows.get_column(stacked))
     for name, text in zip(strategies, strategies.cast(pl.String).fill_null("null"), strict=True):
         strategy_rows = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
         ranks, tied = (
-            rank_rows(each).over(request.query)
+            rank_rows(each).over(query)
             for each in (request.build_document_ranking(name), request.build_ranking(name))
         )
         ranked = strategy_rows.with_columns(
             ranks.struct.field("rank").alias(RETRIEVED_RANK), tied.struct.field("tied").alias(TIED)
         )
-        yield (
-            text,
-            ranked.sort(*request.query, RETRIEVED_RANK, nulls_last=True, maintain_order=True),
-        )
+        yield text, ranked.sort(*query, RETRIEVED_RANK, nulls_last=True, maintain_order=True)
 
 
 def select_queries(
@@ -364,14 +360,15 @@ def select_queries(
 
     Raise also if `descending` does not fit a column that looks like ranks.
     """
-    quoted_columns, schema = ", ".join(map(repr, request.query)), frame.collect_schema()
+    query, schema = request.columns.query, frame.collect_schema()
+    quoted_columns = ", ".join(map(repr, query))
     keys = []
     for of in queries:
-        key = of if len(request.query) > 1 else (of,)
-        if not (isinstance(key, tuple) and len(key) == len(request.query)):
+        key = of if len(query) > 1 else (of,)
+        if not (isinstance(key, tuple) and len(key) == len(query)):
             msg = f"`of` must be a tuple with one value for each of {quoted_columns}, got {of!r}"
             raise TypeError(msg)
-        types = {name: schema[name] for name in request.query}
+        types = {name: schema[name] for name in query}
         try:
             values = {name: [value] for name, value in zip(types, key, strict=True)}
             keys.append(pl.DataFrame(values, schema=types))
@@ -381,15 +378,14 @@ def select_queries(
             raise TypeError(msg) from None
     selected = frame.lazy().join(
         pl.concat(keys).lazy(),
-        on=request.query,
+        on=query,
         how="semi",
         nulls_equal=True,
         maintain_order="left",
     )
-    rows = request.add_computed_columns(selected.collect())
+    rows = request.columns.add_computed_columns(selected.collect())
     # One query shows nothing about ranks, so all queries are read.
-    all_rows = request.add_computed_columns(frame.lazy().select(request.needed_columns).collect())
-    group_rankings(request, all_rows)
+    group_rankings(request, request.read_rows(frame))
     if rows.is_empty():
         msg = (
             f"`frame` must have a row of the query, got none for {queries[0]!r} in {quoted_columns}"
@@ -439,24 +435,25 @@ def compute_added_by_rank(
     request, schema = Request.of(frame, [measure.name], **options), frame.collect_schema()
     if titles is not None:
         check_columns("frame", [check_column_name("titles", titles)], schema, argument="titles")
-    doc = request.choose_document(doc, schema)
+    columns = request.columns
+    doc = columns.choose_document(doc, schema)
     check_comparable([doc], schema)
     rows = select_queries(request, frame, queries)
-    texts = (pl.col(column).cast(pl.String).fill_null("null") for column in request.query)
+    texts = (pl.col(column).cast(pl.String).fill_null("null") for column in columns.query)
     query = pl.concat_str(*texts, separator=", ").alias("query")
     parts, values = [], []
     for name, ranked in rank_rows_of_strategies(request, rows):
         # Documents with equal scores count as tied, even if other columns decide their order.
         by_score = request.unsorted_ranking.ranked_by(
-            request.find_columns(name)[:1], descending=request.find_directions(name)[:1]
+            columns.find_sort_columns(name)[:1], descending=request.find_directions(name)[:1]
         )
-        tied = rank_rows(by_score).struct.field("tied").over(request.query)
+        tied = rank_rows(by_score).struct.field("tied").over(columns.query)
         table = ranked.select(
             query,
             pl.lit(name).alias("strategy"),
             pl.col(RETRIEVED_RANK).alias("rank"),
             pl.col(doc).alias("doc"),
-            pl.col(request.grade).cast(pl.Float64).alias("grade"),
+            pl.col(columns.grade).cast(pl.Float64).alias("grade"),
             (tied & pl.col(RETRIEVED_RANK).is_not_null()).alias("tied"),
             *([] if titles is None else [pl.col(titles).alias("title")]),
         )

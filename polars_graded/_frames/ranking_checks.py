@@ -13,7 +13,9 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import did_you_mean, first_few
-from polars_graded._frames.request import RANK, Request
+from polars_graded._frames.columns import RANK, FrameColumns
+from polars_graded._frames.directions import Directions
+from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.tables import describe_nulls, hash_keys
 from polars_graded._measuring.document_columns import (
@@ -35,10 +37,10 @@ def group_rankings(request: Request, rows: pl.DataFrame) -> Groups:
 
     Raise if `descending` does not fit columns that look like ranks.
     """
-    groups = Groups.of(rows, request.ranking_keys, request.document_columns)
-    directions = Directions(request)
-    directions.add(groups)
-    directions.check()
+    groups = Groups.of(rows, request.columns.ranking_keys, request.document_columns)
+    check = RankCheck(request.columns, request.directions)
+    check.add(groups)
+    check.finish()
     return groups
 
 
@@ -48,21 +50,22 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
     The keywords are arguments of `evaluate`. Directions are checked here, because a single False
     for all strategies becomes a mapping.
     """
-    rows = request.add_computed_columns(frame)
+    rows = request.columns.add_computed_columns(frame)
     group_rankings(request, rows)
     keywords = {
-        "by": {name: [*columns] for name, columns in request.by.items()},
-        "descending": {name: [*request.find_directions(name)] for name in request.by},
-        "grade": request.grade,
+        "by": {name: [*columns] for name, columns in request.columns.by.items()},
+        "descending": {name: [*request.find_directions(name)] for name in request.columns.by},
+        "grade": request.columns.grade,
     }
     return rows, keywords
 
 
 @dataclass
-class Directions:
-    """Facts about sort columns that may hold ranks, collected from the parts of a frame."""
+class RankCheck:
+    """Check that no column of ranks is read as scores, by facts from the parts of a frame."""
 
-    request: Request
+    columns: FrameColumns
+    directions: Directions
     facts: dict[tuple[str, str], list[pl.DataFrame]] = field(default_factory=dict)
     """For each entry of `by` and each of its columns, the facts of every part."""
     are_parts: bool = False
@@ -72,24 +75,24 @@ class Directions:
 
     def add(self, groups: Groups) -> None:
         """Add the facts of a part, in which each query is complete."""
-        request, strategies, ranks = self.request, None, None
-        if request.strategy is not None:
-            strategies = groups.keys.get_column(request.strategy).cast(pl.String)
+        columns, strategies, ranks = self.columns, None, None
+        if columns.strategy is not None:
+            strategies = groups.keys.get_column(columns.strategy).cast(pl.String)
             self.strategies.update(dict.fromkeys(map(str, strategies.unique(maintain_order=True))))
-        if request.rank_column is not None:
-            ranks = groups.frame.get_column(request.rank_column)
-        for name, columns in request.by.items():
-            if name in request.descending and not request.all_ascending:
+        if columns.rank is not None:
+            ranks = groups.frame.get_column(columns.rank)
+        for name, sort_columns in columns.by.items():
+            if name in self.directions.passed and not self.directions.are_all_ascending:
                 continue
-            for position, column in enumerate(columns):
-                if position and (column == request.document or may_identify_documents(column)):
+            for position, column in enumerate(sort_columns):
+                if position and (column == columns.document or may_identify_documents(column)):
                     continue  # ids may be any numbers, and only break ties
-                others = None if column == request.rank_column else ranks
+                others = None if column == columns.rank else ranks
                 lists, are_all = groups.lists(column), not self.are_parts
                 facts = collect_rank_facts(lists, strategies, others, are_all=are_all)
                 self.facts.setdefault((name, column), []).append(facts)
 
-    def check(self, *, are_all: bool = True) -> None:
+    def finish(self, *, are_all: bool = True) -> None:
         """Raise if a column looks like ranks and no direction is passed for it.
 
         Raise also if a single `descending=False` covers ranks and scores alike, or if `descending`
@@ -98,11 +101,11 @@ class Directions:
         if are_all:
             self._check_strategies_exist()
         clauses = self._find_ranks()
-        if self.request.all_ascending:
+        if self.directions.are_all_ascending:
             self._check_all_are_ranks(clauses)
         elif clauses:
             (strategy, name, column), clause = next(iter(clauses.items()))
-            of_strategy = "" if self.request.strategy is None else f" of strategy {strategy!r}"
+            of_strategy = "" if self.columns.strategy is None else f" of strategy {strategy!r}"
             lowest, highest = (
                 self._write_flags(strategy, name, column, flag=flag) for flag in (False, True)
             )
@@ -115,10 +118,10 @@ class Directions:
     def _check_strategies_exist(self) -> None:
         """Raise if `descending` names a stacked strategy that the frame lacks."""
         strategies = [*self.strategies]
-        for name in self.request.stacked_directions:
+        for name in self.directions.of_stacked:
             if strategies and name not in strategies:
                 msg = (
-                    f"`descending` must name strategies of {self.request.strategy!r}, which are "
+                    f"`descending` must name strategies of {self.columns.strategy!r}, which are "
                     f"{first_few(strategies)}, got {name!r}{did_you_mean(name, strategies)}"
                 )
                 raise ValueError(msg)
@@ -129,20 +132,19 @@ class Directions:
         The keys are the strategy, its entry of `by`, and the column. Stacked strategies whose
         direction is passed are left out.
         """
-        request, clauses = self.request, {}
+        clauses = {}
         for (name, column), facts in self.facts.items():
-            is_named_rank = normalise_name(column) == RANK and column == request.by[name][0]
+            is_named_rank = normalise_name(column) == RANK and column == self.columns.by[name][0]
             for stacked, clause in find_rank_strategies(facts, is_named_rank=is_named_rank).items():
-                strategy = name if request.strategy is None else str(stacked)
-                if strategy not in request.stacked_directions:
+                strategy = name if self.columns.strategy is None else str(stacked)
+                if strategy not in self.directions.of_stacked:
                     clauses[strategy, name, column] = clause
         return clauses
 
     def _check_all_are_ranks(self, clauses: Iterable[tuple[str, str, str]]) -> None:
         """Raise if only some of the strategies that `descending=False` covers have ranks."""
-        strategies = [*(self.request.by if self.request.strategy is None else self.strategies)]
-        first_columns = {columns[0] for columns in self.request.by.values()}
-        with_ranks = {strategy for strategy, _, column in clauses if column in first_columns}
+        strategies = [*(self.columns.by if self.columns.strategy is None else self.strategies)]
+        with_ranks = {strategy for strategy, _, column in clauses if column in self.columns.scores}
         ranked = [strategy for strategy in strategies if strategy in with_ranks]
         others = [strategy for strategy in strategies if strategy not in with_ranks]
         if ranked and others:
@@ -156,12 +158,12 @@ class Directions:
 
     def _write_flags(self, strategy: str, name: str, column: str, *, flag: bool) -> str:
         """Return the value of `descending` that gives one column a direction."""
-        columns = self.request.by[name]
+        columns = self.columns.by[name]
         if len(self.strategies) > 1 and column == columns[0]:
             return f"{{{strategy!r}: {flag}}}"
         flags = [flag if each == column else True for each in columns]
         value = str(flags if len(columns) > 1 else flag)
-        return value if len(self.request.by) == len(columns) == 1 else f"{{{name!r}: {value}}}"
+        return value if len(self.columns.by) == len(columns) == 1 else f"{{{name!r}: {value}}}"
 
 
 # Documents
@@ -170,10 +172,11 @@ SUM = TEMPORARY_NAME_TEMPLATE.format("sum of hashes")
 
 
 @dataclass(frozen=True)
-class Duplicates:
-    """Check that no ranking contains a document twice, or with two grades."""
+class DocumentCheck:
+    """Check, part by part, that no ranking contains a document twice, or with two grades."""
 
     requests: Sequence[Request]
+    """Requests that differ only in their graders."""
 
     def add(self, groups: Groups) -> None:
         """Raise if a ranking repeats a document, or a document of a query has two grades.
@@ -181,22 +184,25 @@ class Duplicates:
         Hashes are compared first. Two documents may have one hash, so that the documents themselves
         are compared if two hashes are equal.
         """
-        request = self.requests[0]
-        if request.document is None or not groups.n_groups:
+        request, columns = self.requests[0], self.requests[0].columns
+        if columns.document is None or not groups.n_groups:
             return
-        document = pl.col(request.document)
+        document = pl.col(columns.document)
         hashes = groups.frame.select(
             pl.when(document.is_not_null()).then(document.hash(seed=0))
         ).to_series()
         if any(map_chunks([Lists(hashes, groups.offsets)], _has_repeats)):
-            check_documents_are_unique(request, groups.to_rows(request.columns))
-        if request.strategy is None:
+            rows = groups.to_rows(request.used_columns)
+            _check_documents_are_unique(request, columns.document, rows)
+        if columns.strategy is None:
             return
-        for each in self.requests:
-            if _have_unlike_judgments(each, hashes, groups):
-                rows = groups.to_rows([*each.ranking_keys, request.document, each.grade])
-                if _has_two_grades(each, rows):
-                    check_one_grade(each, rows)
+        key = [*columns.query, columns.document]
+        for grade in [each.columns.grade for each in self.requests]:
+            if _have_unlike_judgments(columns.query, grade, hashes, groups):
+                rows = groups.to_rows([*key, grade])
+                judged = rows.filter(document.is_not_null(), pl.col(grade).is_not_null())
+                if _has_two_grades(key, grade, judged):
+                    _check_one_grade(key, grade, judged)
 
 
 def _has_repeats(hashes: Ragged) -> bool:
@@ -204,19 +210,20 @@ def _has_repeats(hashes: Ragged) -> bool:
     return bool(hashes.sort_ascending().compare_with_previous(np.equal).any())
 
 
-def _have_unlike_judgments(request: Request, hashes: pl.Series, groups: Groups) -> bool:
+def _have_unlike_judgments(
+    query: Sequence[str], grade: str, hashes: pl.Series, groups: Groups
+) -> bool:
     """Return whether the judged documents of a query, or their grades, differ between strategies.
 
     If they are the same, no document has two grades. A sum of hashes for each ranking shows this in
     a fraction of the time of comparing grades. It does not depend on the order of documents.
     `hashes` are those of the documents.
     """
-    grades = groups.frame.get_column(request.grade).cast(pl.Float64)
+    grades = groups.frame.get_column(grade).cast(pl.Float64)
     is_judged = hashes.is_not_null() & grades.is_not_null()
     combined = hashes.fill_null(0).to_numpy() ^ grades.hash(seed=1).to_numpy()
     sums = groups.reduce_groups(np.add, pl.Series(np.where(is_judged, combined, np.uint64(0))))
-    query = [*request.query]
-    by_query = groups.keys.select(query).with_columns(sums.alias(SUM)).group_by(query)
+    by_query = groups.keys.select(*query).with_columns(sums.alias(SUM)).group_by(*query)
     return bool(by_query.agg(pl.col(SUM).n_unique()).get_column(SUM).max() != 1)
 
 
@@ -226,26 +233,21 @@ def _count_unique(hashes: pl.Series) -> int:
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, len(ordered))
 
 
-def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows whose document occurs in another row of the ranking.
+def _check_documents_are_unique(request: Request, doc: str, rows: pl.DataFrame) -> None:
+    """Raise an error with a count and examples if a ranking repeats documents.
 
     Rows with neither a grade nor a score, and rows without a document, are left out.
     """
+    columns, query = request.columns, [*request.columns.query]
+    key = [*columns.ranking_keys, doc]
     has_grade_or_score = pl.any_horizontal(
-        pl.col(request.grade, *request.sort_columns).is_not_null()
+        pl.col(columns.grade, *columns.sort_columns).is_not_null()
     )
-    rows = rows.filter(has_grade_or_score, pl.col(request.document or "").is_not_null())
-    return rows.filter(pl.struct(*request.ranking_keys, request.document).is_duplicated())
-
-
-def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
-    """Raise an error with a count and examples if a ranking repeats documents."""
-    repeated = select_repeated_rows(request, rows)
-    if repeated.is_empty() or _identifies_queries(request, rows):
+    used_rows = rows.filter(has_grade_or_score, pl.col(doc).is_not_null())
+    repeated = used_rows.filter(pl.struct(key).is_duplicated())
+    if repeated.is_empty() or _identifies_queries(columns, doc, rows):
         return
-    doc, query = request.document or "", list(request.query)
-    columns = [*request.ranking_keys, doc]
-    first = repeated.unique(columns, keep="first", maintain_order=True)
+    first = repeated.unique(key, keep="first", maintain_order=True)
     surplus = repeated.height - first.height
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
     noun = "row" if surplus == 1 else "rows"
@@ -253,54 +255,50 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
         f"`frame` must have each document of {doc!r} once per ranking, got {surplus} {noun} too "
         f"many in {queries} of {all_queries} queries: "
         f"{first_few(first.select(*query, doc).rows())}{describe_nulls(repeated, query)}\n\n"
-        f"Hint: {_write_repair(request, repeated)}if {doc!r} does not identify "
+        f"Hint: {_write_repair(request, key, repeated)}if {doc!r} does not identify "
         "documents, doc='...' names another column, or None"
     )
     raise ValueError(msg)
 
 
-def _identifies_queries(request: Request, rows: pl.DataFrame) -> bool:
+def _identifies_queries(columns: FrameColumns, doc: str, rows: pl.DataFrame) -> bool:
     """Return whether a column `id` that was not passed has one value for each ranking."""
-    if not (request.finds_document and may_identify_queries(request.document or "")):
+    if not (columns.document_is_found and may_identify_queries(doc)):
         return False
-    counts = rows.group_by(request.ranking_keys).agg(pl.col(request.document or "").n_unique())
-    return bool((counts.get_column(request.document or "") == 1).all())
+    counts = rows.group_by(columns.ranking_keys).agg(pl.col(doc).n_unique())
+    return bool((counts.get_column(doc) == 1).all())
 
 
-def _write_repair(request: Request, repeated: pl.DataFrame) -> str:
-    """Return the first part of the hint about repeated documents.
+def _write_repair(request: Request, key: list[str], repeated: pl.DataFrame) -> str:
+    """Return the first part of the hint about rows that repeat the `key`, a document of a ranking.
 
     Dropping rows is suggested only if the repeated rows agree in grade and scores.
     """
-    columns = [*request.ranking_keys, request.document or ""]
-    used = list(dict.fromkeys([*columns, *request.row_columns]))
-    if repeated.select(used).n_unique() == repeated.select(columns).n_unique():
+    used = list(dict.fromkeys([*key, *request.row_columns]))
+    if repeated.select(used).n_unique() == repeated.select(key).n_unique():
         return (
-            f".unique({columns!r}, keep='first', maintain_order=True) keeps the first row of a "
+            f".unique({key!r}, keep='first', maintain_order=True) keeps the first row of a "
             "document in each ranking; "
         )
-    hint = f"query={[*request.query, '...']!r} names all columns that tell queries apart; "
-    return hint if request.strategy else f"{hint}strategy='...' names a column of strategies; "
+    columns = request.columns
+    hint = f"query={[*columns.query, '...']!r} names all columns that tell queries apart; "
+    return hint if columns.strategy else f"{hint}strategy='...' names a column of strategies; "
 
 
-def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
+def _has_two_grades(key: Sequence[str], grade: str, judged: pl.DataFrame) -> bool:
     """Return whether two rows of a query seem to grade a document differently."""
-    columns = [*request.query, request.document or ""]
-    judged = rows.filter(pl.col(request.grade).is_not_null(), pl.col(columns[-1]).is_not_null())
-    graded = hash_keys(judged, [*columns, request.grade])
-    return _count_unique(graded) > _count_unique(hash_keys(judged, columns))
+    graded = hash_keys(judged, [*key, grade])
+    return _count_unique(graded) > _count_unique(hash_keys(judged, key))
 
 
-def check_one_grade(request: Request, rows: pl.DataFrame) -> None:
+def _check_one_grade(key: Sequence[str], grade: str, judged: pl.DataFrame) -> None:
     """Raise if a document of a query has different grades for two strategies."""
-    columns, grade = [*request.query, request.document or ""], pl.col(request.grade)
-    judged = rows.filter(grade.is_not_null(), pl.col(columns[-1]).is_not_null())
-    grades = judged.group_by(columns, maintain_order=True).agg(grade.unique().sort())
-    with_several = grades.filter(grade.list.len() > 1)
+    grades = judged.group_by(key, maintain_order=True).agg(pl.col(grade).unique().sort())
+    with_several = grades.filter(pl.col(grade).list.len() > 1)
     if with_several.is_empty():
         return
     msg = (
-        f"`frame` must have one {request.grade!r} for a document of a query, got several for "
+        f"`frame` must have one {grade!r} for a document of a query, got several for "
         f"{with_several.height} of {grades.height} documents: {first_few(with_several.rows())}\n\n"
         "Hint: join_judgments(run, judgments) gives each strategy the same grades; doc= names "
         "another column of documents; doc=None does not compare grades"

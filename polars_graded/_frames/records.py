@@ -27,7 +27,7 @@ def build_records(request: Request, groups: Groups) -> list[pl.Series]:
     have inputs such as subtopics, the column `DOCUMENTS` contains a hash of the judged documents
     and their inputs.
     """
-    if not request.fingerprint_columns:
+    if request.columns.fingerprint is None:
         return []
     rows, offsets = groups.frame, groups.offsets
     firsts = np.searchsorted(offsets, np.arange(0, max(1, rows.height), HASHED_ROWS))
@@ -44,18 +44,18 @@ def build_records(request: Request, groups: Groups) -> list[pl.Series]:
 
 def _write_documents(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the text of each judged document for each hash; null for other documents."""
-    [doc] = request.fingerprint_columns
-    id_ = _write_ids(doc, rows.schema[doc]).fill_null("")
-    numbers = rows[request.grade].cast(pl.Float64).fill_null(0).to_numpy()
+    ids = request.columns.fingerprint or ""
+    id_ = _write_ids(ids, rows.schema[ids]).fill_null("")
+    numbers = rows[request.columns.grade].cast(pl.Float64).fill_null(0).to_numpy()
     bits = (numbers + 0.0).view(np.int64)  # adding 0.0 turns -0.0 into 0.0
     texts: dict[str, pl.Expr] = {JUDGMENTS: pl.lit(pl.Series(bits)).cast(pl.String)}
-    if request.inputs:
+    if request.columns.inputs:
         inputs = (
             _unify_values(rows.schema[column], column).alias(name)
-            for name, column in sorted(request.inputs.items())
+            for name, column in sorted(request.columns.inputs.items())
         )
         texts[DOCUMENTS] = pl.struct(*inputs).struct.json_encode()
-    is_judged = pl.col(request.grade).is_not_null()
+    is_judged = pl.col(request.columns.grade).is_not_null()
     return rows.select(
         pl.when(is_judged).then(pl.concat_str(id_, text, separator="\0")).alias(name)
         for name, text in texts.items()
@@ -64,26 +64,25 @@ def _write_documents(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:
     """Return the settings of a measurement as JSON."""
+    columns, ties = request.columns, request.ties
 
     def describe(column: str) -> str:
-        name = str(request.expressions.get(column, column))
+        name = str(columns.expressions.get(column, column))
         return f"{name} (as numbers)" if schema[column].is_numeric() else name
 
-    last = [
-        name if name == request.document else describe(name) for name in request.ties.columns or ()
-    ]
-    if request.ties.document is not None or request.ties.tool is not None:
-        last = [each for each in (request.ties.tool, request.ties.document) if each is not None]
+    last = [name if name == columns.document else describe(name) for name in ties.columns]
+    if ties.document is not None or ties.tool is not None:
+        last = [each for each in (ties.tool, ties.document) if each is not None]
     # Directions are recorded only for columns that break ties. The first sort column is left
     # out, since it may hold scores for one strategy and ranks for another.
     tie_orders = {}
-    for name, (_, *columns) in request.by.items():
+    for name, (_, *further) in columns.by.items():
         flags = request.find_directions(name)[1:]
         order = [
             f"{describe(column)}{'' if highest_first else ' ascending'}"
-            for column, highest_first in zip(columns, flags, strict=True)
+            for column, highest_first in zip(further, flags, strict=True)
         ]
-        tie_orders[name] = [*order, *(each for each in last if each not in columns)]
+        tie_orders[name] = [*order, *(each for each in last if each not in further)]
     first, *others = tie_orders.values()
     settings = {
         "polars_graded": __version__,

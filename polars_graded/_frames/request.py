@@ -3,54 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import polars as pl
 
-from polars_graded._checks import (
-    TEXT_TYPES,
-    check_column_name,
-    check_column_names,
-    check_columns,
-    check_comparable,
-    check_flag,
-)
+from polars_graded._checks import check_flag
 from polars_graded._frames.arguments import (
-    NO_GRADE,
     By,
     Column,
     Columns,
     Descending,
     Grade,
     Measures,
-    add_direction,
-    parse_by,
-    parse_descending,
-    parse_grade,
     parse_graders,
-    parse_inputs,
     parse_measures,
-    parse_stacked_directions,
-    select_scores,
-    selects_columns,
 )
-from polars_graded._frames.rows import FrameT, add_computed_columns
+from polars_graded._frames.columns import FrameColumns
+from polars_graded._frames.directions import Directions
 from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
-from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
+from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.measures import Measure
-from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
+from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.scale import Scale, Undefined
 from polars_graded._measuring.ties import Ties, TiesArgument
 from polars_graded._warnings import DataWarning
-
-Values = TypeVar("Values", pl.Expr, pl.Series)
-
-
-RANK = "rank"
-"""Name of the column of ranks in runs that `read_run` and `join_judgments` return."""
 
 JUDGMENTS, DOCUMENTS, SETTINGS = "judgments", "documents", "settings"
 """Columns of results that record what was measured: hashes of the judgments and of the properties
@@ -68,40 +47,12 @@ class Request:
 
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
-    by: Mapping[str, tuple[str, ...]]
-    """The sort columns of each strategy, by its name. If `strategy` names a column, there is a
-    single entry for all its strategies."""
-    query: tuple[str, ...]
-    grade: str
-    strategy: str | None
-    """The column that names the strategy of each row, or None. Strategies in such a column are
-    called stacked."""
-    ties: Ties
-    descending: Mapping[str, tuple[bool, ...]]
-    """For each strategy that `descending` covers, a flag per sort column: True for highest
-    first."""
+    columns: FrameColumns
+    directions: Directions
     scale: Scale
+    ties: Ties
     condensed: bool = False
     """True if unjudged documents are dropped from the rankings."""
-    expressions: Mapping[str, pl.Expr] = field(default_factory=dict)
-    """Expressions that were passed as arguments, by the name of the column that each computes."""
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    """Columns for the inputs of measures, by the name of the input, such as `known`."""
-    document: str | None = None
-    """The column of documents, or None."""
-    finds_document: bool = False
-    """True if the frame was searched for a column of documents, because none was passed."""
-    rank_column: str | None = None
-    """The column `rank` of the frame, or None. It may show in which direction a score ranks."""
-    stacked_directions: Mapping[str, bool] = field(default_factory=dict)
-    """Directions of stacked strategies, by strategy: False for those whose lowest value is
-    first. The computed sort column of these strategies is negated."""
-    all_ascending: bool = False
-    """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
-    grader: str | None = None
-    """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
-    fingerprint: str | bool | None = None
-    """The column of ids for fingerprints. True means the column of documents, None none."""
 
     @classmethod
     def of(
@@ -134,47 +85,24 @@ class Request:
         """
         __tracebackhide__ = True
         schema = frame.collect_schema()
-        expressions: dict[str, pl.Expr] = {}
-        grader, grade = parse_grade(grade, expressions)
-        queries = check_column_names("query", query)
-        if strategy is not None:
-            check_column_name("strategy", strategy)
-        if selects_columns(by):
-            by = select_scores(by, schema, {*queries, strategy, grade})
-        strategies = parse_by(by, expressions)
-        stacked_directions = parse_stacked_directions(descending, strategies, strategy)
-        if stacked_directions and strategy is not None:
-            descending = None
-            strategies = add_direction(strategies, stacked_directions, strategy, expressions)
-        scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
-        finds_document = isinstance(doc, str) and doc == DEFAULT_DOC
-        chosen = parse_measures(measures, among)
-        columns = parse_inputs(expressions, **inputs)
-        request = cls(
-            chosen,
-            strategies,
-            tuple(queries),
-            grade,
-            strategy,
-            Ties.of(ties),
-            parse_descending(descending, strategies),
-            scale.with_undefined(undefined_as),
-            check_flag("condensed", condensed),
-            expressions,
-            columns,
-            None if doc is None or finds_document else check_column_name("doc", doc),
-            finds_document=finds_document,
-            stacked_directions=stacked_directions,
-            all_ascending=(descending is False and len(strategies) > 1)
-            or (strategy is not None and descending in (False, dict.fromkeys(strategies, False))),
-            grader=grader,
-            fingerprint=fingerprint,
+        columns = FrameColumns.of(
+            schema, query=query, grade=grade, by=by, strategy=strategy, doc=doc, **inputs
         )
-        check_measures([*chosen.values()], request.unsorted_ranking, columns)
+        directions = Directions.of(descending, columns.by, strategy)
+        scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
+        request = cls(
+            measures=parse_measures(measures, among),
+            columns=columns.negate_scores(directions.ascending_strategies),
+            directions=directions,
+            scale=scale.with_undefined(undefined_as),
+            ties=Ties.of(ties),
+            condensed=check_flag("condensed", condensed),
+        )
+        check_measures([*request.measures.values()], request.unsorted_ranking, columns.inputs)
+        request = request.of_schema(schema, fingerprint=fingerprint)
         request.check_names()
-        request.check_schema(schema)
         request.check_not_stacked(frame, stacked_hint)
-        return request.with_document_column(schema).with_fingerprint(schema)
+        return request
 
     @classmethod
     def of_graders(
@@ -188,64 +116,47 @@ class Request:
         grades = ({"grade": {grader: column}} for grader, column in graders.items())
         return [cls.of(frame, measures, **options | grade) for grade in grades]
 
-    def check_names(self) -> None:
-        """Raise if columns of the result would share a name.
+    def of_schema(
+        self, schema: Mapping[str, pl.DataType], *, fingerprint: str | bool | None
+    ) -> Self:
+        """Return the request with the columns that are found in a frame.
 
-        Raise also if `strategy` is passed and `by` has several entries.
+        Raise if a column is missing or of the wrong type.
         """
-        if self.strategy is not None and len(self.by) > 1:
-            names = ", ".join(self.by)
-            msg = f"`by` must have one entry if `strategy` is passed, got {names}"
+        __tracebackhide__ = True
+        self.columns.check_schema(schema, self.ties.columns)
+        columns = self.columns.of_schema(schema, self.ties.columns, fingerprint=fingerprint)
+        ties = self.ties.of_schema(schema, columns.document, columns.other_than_documents)
+        return replace(self, columns=columns, ties=ties)
+
+    def check_names(self) -> None:
+        """Raise if columns of the result would share a name."""
+        query, strategy = self.columns.query, self.columns.strategy_key
+        if strategy in query:
+            msg = f"`query` must not be the column of strategies, got {strategy!r} for both"
             raise ValueError(msg)
-        if self.strategy_key in self.query:
-            msg = (
-                f"`query` must not be the column of strategies, got {self.strategy_key!r} for both"
-            )
-            raise ValueError(msg)
-        if self.grader is not None and GRADER in self.measures:
+        if self.columns.grader is not None and GRADER in self.measures:
             msg = f"a measure must not have the name of the column of graders, got {GRADER!r}"
             raise ValueError(msg)
-        for argument, name in (
-            ("strategy", self.strategy_key),
-            *(("query", name) for name in self.query),
-        ):
-            if name == GRADER and self.grader is not None:
+        for argument, name in (("strategy", strategy), *(("query", name) for name in query)):
+            if name == GRADER and self.columns.grader is not None:
                 msg = f"`{argument}` must not be the result column of graders, got {name!r}"
                 raise ValueError(msg)
             if name in self.measures:
                 msg = f"`{argument}` must not have the name of a measure, got {name!r}"
                 raise ValueError(msg)
+        for name in (*self.columns.result_keys, *self.measures) if self.record_columns else ():
+            if name in RECORDS:
+                msg = (
+                    f"`fingerprint` adds the columns {', '.join(map(repr, RECORDS))}, "
+                    f"so no other column may have these names, got {name!r}"
+                )
+                raise ValueError(msg)
 
     @property
     def unsorted_ranking(self) -> Ranking:
         """The ranking without sort columns, which `build_ranking` adds for a strategy."""
-        return Ranking(pl.col(self.grade), scale=self.scale, condensed=self.condensed)
-
-    @property
-    def strategy_key(self) -> str:
-        """The column of strategies in the result."""
-        return "strategy" if self.strategy is None else self.strategy
-
-    @property
-    def ranking_keys(self) -> list[str]:
-        """The columns whose values identify a ranking."""
-        return [*self.query] if self.strategy is None else [self.strategy, *self.query]
-
-    @property
-    def result_keys(self) -> list[str]:
-        """The columns of strategies and queries in the result."""
-        return [self.strategy_key, *self.query]
-
-    @property
-    def unit(self) -> str:
-        """The word for what errors count: rankings, or queries if each has one ranking."""
-        return "queries" if self.strategy is None else "rankings"
-
-    @property
-    def is_graded(self) -> bool:
-        """Return whether rows have grades; False for `NO_GRADE`."""
-        grade = self.expressions.get(self.grade)
-        return grade is None or not grade.meta.eq(NO_GRADE)
+        return Ranking(pl.col(self.columns.grade), scale=self.scale, condensed=self.condensed)
 
     @property
     def unused_warnings(self) -> set[type[DataWarning]]:
@@ -254,7 +165,7 @@ class Request:
         # Dropping unjudged documents changes ranks, so with `condensed` every measure needs grades.
         uses_grades = self.condensed or any(each.definition.needs_grades for each in measures)
         grade_warnings = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
-        return set() if self.is_graded and uses_grades else grade_warnings
+        return set() if self.columns.is_graded and uses_grades else grade_warnings
 
     @property
     def depends_on_missed(self) -> bool:
@@ -282,145 +193,49 @@ class Request:
             if measure.definition.is_of_a_scale or measure.options.get("graded")
         ]
 
-    def find_columns(self, strategy: str) -> tuple[str, ...]:
-        """Return the columns to rank a strategy by; stacked strategies share them."""
-        return self.by[strategy] if self.strategy is None else next(iter(self.by.values()))
-
-    def find_directions(self, strategy: str) -> tuple[bool, ...]:
-        """Return a flag per sort column of a strategy: True for highest first."""
-        name = strategy if self.strategy is None else next(iter(self.by))
-        return self.descending.get(name, (True,) * len(self.by[name]))
-
-    @property
-    def columns(self) -> list[str]:
-        """Return the distinct columns that are used, including computed columns."""
-        return list(dict.fromkeys([*self.ranking_keys, *self.document_columns]))
-
-    @property
-    def document_columns(self) -> list[str]:
-        """Return the distinct columns that describe a document, including its name."""
-        others = (self.document, self.ties.document, self.rank_column, *self.fingerprint_columns)
-        return list(dict.fromkeys([*self.row_columns, *(name for name in others if name)]))
-
-    @property
-    def fingerprint_columns(self) -> list[str]:
-        """Return the column of ids for fingerprints, if there is one."""
-        return [self.fingerprint] if isinstance(self.fingerprint, str) else []
-
-    @property
-    def record_columns(self) -> list[str]:
-        """Return the columns of the result that record what was measured."""
-        if not self.fingerprint_columns:
-            return []
-        return [name for name in RECORDS if name != DOCUMENTS or self.inputs]
-
-    @property
-    def needed_columns(self) -> list[str]:
-        """Return the columns that a frame must have.
-
-        Each computed column is replaced by the columns that its expression reads.
-        """
-        names = []
-        for name in self.columns:
-            expr = self.expressions.get(name)
-            names += [name] if expr is None else expr.meta.root_names()
-        return list(dict.fromkeys(names))
-
     @property
     def row_columns(self) -> list[str]:
         """The distinct columns of grades, scores, ties and inputs of measures."""
-        columns = [
-            self.grade,
-            *self.sort_columns,
-            *(self.ties.columns or ()),
-            *self.inputs.values(),
-        ]
-        return list(dict.fromkeys(columns))
+        columns = self.columns
+        return list(
+            dict.fromkeys(
+                [
+                    columns.grade,
+                    *columns.sort_columns,
+                    *self.ties.columns,
+                    *columns.inputs.values(),
+                ]
+            )
+        )
 
     @property
-    def sort_columns(self) -> list[str]:
-        """Return all columns in `by`: scores, and the columns after them, which break ties."""
-        return [name for columns in self.by.values() for name in columns]
+    def document_columns(self) -> list[str]:
+        """The distinct columns that describe a document, including its name."""
+        columns = self.columns
+        others = (columns.document, self.ties.document, columns.rank, columns.fingerprint)
+        return list(dict.fromkeys([*self.row_columns, *(name for name in others if name)]))
 
-    def choose_document(self, doc: str, schema: Mapping[str, Any]) -> str:
-        """Return the column to show for a document: `doc`, by default that of documents."""
-        default = self.document or "doc"
-        column = default if doc == DEFAULT_DOC else check_column_name("doc", doc)
-        check_columns("frame", [column], schema, argument="doc")
-        return column
+    @property
+    def used_columns(self) -> list[str]:
+        """The distinct columns that are used, including computed columns."""
+        return list(dict.fromkeys([*self.columns.ranking_keys, *self.document_columns]))
 
-    def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with the column of documents of a frame."""
-        request, others = (
-            self,
-            {*self.ranking_keys, self.grade, *(each[0] for each in self.by.values())},
-        )
-        if self.finds_document:
-            column = find_document_column(schema, others) or self.find_text_tie_column(schema)
-            request = replace(self, document=column)
-        has_ranks = RANK not in self.ranking_keys and RANK in schema and schema[RANK].is_numeric()
-        return replace(
-            request,
-            ties=request.ties.of_frame(schema, request.document, others),
-            rank_column=RANK if has_ranks else None,
-        )
+    @property
+    def needed_columns(self) -> list[str]:
+        """The columns that a frame must have, among them those that expressions read."""
+        return self.columns.find_sources(self.used_columns)
 
-    def find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the last tie-breaking column if it can be the document column.
+    def read_rows(self, frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+        """Return the needed columns of all rows, and the computed columns."""
+        rows = frame.lazy().select(self.needed_columns).collect()
+        return self.columns.add_computed_columns(rows)
 
-        The columns in `ties` follow the tie-breaking columns in `by`. The last column must contain
-        texts and must not be a key. Otherwise, the result is None.
-        """
-        columns = [
-            *(name for by in self.by.values() for name in by[1:]),
-            *(self.ties.columns or ()),
-        ]
-        is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
-        return columns[-1] if is_text and columns[-1] not in self.ranking_keys else None
-
-    def add_computed_columns(self, frame: FrameT) -> FrameT:
-        """Return the frame with computed columns, each evaluated within each ranking."""
-        return add_computed_columns(frame, self.expressions, self.ranking_keys)
-
-    def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
-        """Raise if a column is missing or of the wrong type."""
-        __tracebackhide__ = True
-        strategy_columns = [] if self.strategy is None else [self.strategy]
-        check_columns("frame", self.query, schema, argument="query")
-        check_columns("frame", strategy_columns, schema, argument="strategy")
-        arguments = {column: argument for argument, column in self.inputs.items()}
-        arguments[self.grade] = "grade"
-        for name, expr in self.expressions.items():
-            argument = arguments.get(name, "by")
-            check_columns("frame", expr.meta.root_names(), schema, argument=argument)
-        doc_columns = [] if self.document is None else [self.document]
-        for argument, names in (
-            ("grade", [self.grade]),
-            ("by", self.sort_columns),
-            ("ties", self.ties.columns or []),
-            ("doc", doc_columns),
-            *((argument, [column]) for argument, column in self.inputs.items()),
-        ):
-            wanted = [name for name in names if name not in self.expressions]
-            check_columns("frame", wanted, schema, argument=argument)
-        schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
-        check_comparable([*self.ranking_keys, *(self.ties.columns or ()), *doc_columns], schema)
-        check_grade(f"grade {self.grade!r}", schema[self.grade])
-        for name, column in self.inputs.items():
-            check_input_type(f"{name} {column!r}", name, schema[column])
-        for first, *_ in self.by.values():
-            if schema[first] == pl.String:
-                msg = (
-                    f"score {first!r} must be a number to rank by, got String\n\n"
-                    f"Hint: if the texts are numbers, cast them: pl.col({first!r}).cast(pl.Float64)"
-                )
-                if len(self.by) > 1:
-                    msg += (
-                        f"; if they are ids that break ties, pass ties={first!r}, or a list in "
-                        "`by`: by=[['score', 'doc']]"
-                    )
-                raise TypeError(msg)
-            check_score(f"score {first!r}", schema[first])
+    @property
+    def record_columns(self) -> list[str]:
+        """The columns of the result that record what was measured."""
+        if self.columns.fingerprint is None:
+            return []
+        return [name for name in RECORDS if name != DOCUMENTS or self.columns.inputs]
 
     def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame, hint: str) -> None:
         """Raise if several strategies would be ranked as one.
@@ -429,7 +244,7 @@ class Request:
         eager frame, it must have a single value. In a lazy frame, the number of values is unknown,
         so the column is never allowed.
         """
-        used = {*self.ranking_keys, self.grade, *self.sort_columns}
+        used = {*self.columns.ranking_keys, self.columns.grade, *self.columns.sort_columns}
         if "strategy" in used or "strategy" not in frame.collect_schema():
             return
         if isinstance(frame, pl.DataFrame):
@@ -447,35 +262,26 @@ class Request:
 
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
         """Return the schema of the result, given the schema of the frame."""
-        keys: dict[str, Any] = {} if self.grader is None else {GRADER: pl.String()}
-        keys |= {name: schema.get(name, pl.String()) for name in self.result_keys}
-        keys[self.strategy_key] = pl.String() if self.strategy is None else schema[self.strategy]
+        keys: dict[str, Any] = {} if self.columns.grader is None else {GRADER: pl.String()}
+        keys |= {name: schema.get(name, pl.String()) for name in self.columns.result_keys}
+        keys[self.columns.strategy_key] = (
+            pl.String() if self.columns.strategy is None else schema[self.columns.strategy]
+        )
         values = {name: measure.definition.dtype for name, measure in self.measures.items()}
         return pl.Schema(keys | values | dict.fromkeys(self.record_columns, pl.String()))
 
-    def with_fingerprint(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with its column of ids, or None without fingerprints.
+    def find_directions(self, strategy: str) -> tuple[bool, ...]:
+        """Return a flag per sort column of a strategy: True for highest first."""
+        entry = self.columns.find_entry(strategy)
+        return self.directions.passed.get(entry, (True,) * len(self.columns.by[entry]))
 
-        Raise if this column does not hold ids, or if another column of the result is in `RECORDS`.
-        """
-        column = self.fingerprint
-        if isinstance(column, bool):
-            column = self.document if column else None
-        if column is None:
-            return replace(self, fingerprint=None)
-        check_column_name("fingerprint", column)
-        check_columns("frame", [column], schema, argument="fingerprint")
-        if schema[column].is_nested() or schema[column] in (pl.Duration, pl.Binary):
-            msg = f"`fingerprint` must name a column of ids, got {schema[column]} in {column!r}"
-            raise TypeError(msg)
-        for name in (*self.result_keys, *self.measures):
-            if name in RECORDS:
-                msg = (
-                    f"`fingerprint` adds the columns {', '.join(map(repr, RECORDS))}, "
-                    f"so no other column may have these names, got {name!r}"
-                )
-                raise ValueError(msg)
-        return replace(self, fingerprint=column)
+    def build_ranking(self, strategy: str) -> Ranking:
+        """Return the ranking of a strategy by its sort columns and `ties`."""
+        ties = [self.columns.as_text(name, pl.col(name)) for name in self.ties.columns]
+        flags = [*self.find_directions(strategy), *(True for _ in ties)]
+        return self.unsorted_ranking.ranked_by(
+            [*self.columns.find_sort_columns(strategy), *ties], descending=flags
+        )
 
     def build_document_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy, with documents as the last sort column.
@@ -492,15 +298,3 @@ class Request:
             score = score.cast(pl.Float64).cast(pl.Float32 if is_32_bit else pl.Float64)
         by = [score, *further, pl.col(self.ties.document).cast(pl.String)]
         return self.unsorted_ranking.ranked_by(by, descending=[*ranking.descending, True])
-
-    def as_text(self, name: str, values: Values) -> Values:
-        """Return a tie-breaking column, cast to text if it holds documents."""
-        return values.cast(pl.String) if name == self.document else values
-
-    def build_ranking(self, strategy: str) -> Ranking:
-        """Return the ranking of a strategy by its sort columns and `ties`."""
-        ties = [self.as_text(name, pl.col(name)) for name in self.ties.columns or ()]
-        flags = [*self.find_directions(strategy), *(True for _ in ties)]
-        return self.unsorted_ranking.ranked_by(
-            [*self.find_columns(strategy), *ties], descending=flags
-        )

@@ -20,8 +20,9 @@ from polars_graded._frames.arguments import (
     Measures,
     parse_measures,
 )
+from polars_graded._frames.columns import FrameColumns
 from polars_graded._frames.data_warnings import Notes, note_grades, warn_of_notes
-from polars_graded._frames.ranking_checks import Duplicates, group_rankings
+from polars_graded._frames.ranking_checks import DocumentCheck, group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import find_pairs, in_order
@@ -269,9 +270,9 @@ def similarity(
     if not (request.ties.tool or request.order_dependent_measures):
         # No measure depends on the order of tied documents, so no column needs to break ties.
         request = replace(request, ties=replace(request.ties, document=None))
-    rows = request.add_computed_columns(frame.lazy().select(request.needed_columns).collect())
+    rows = request.read_rows(frame)
     groups = group_rankings(request, rows)
-    Duplicates([request]).add(groups)
+    DocumentCheck([request]).add(groups)
     rankings = Rankings(request, groups)
     pairs = rankings.find_pairs(baseline)
     values_of_pairs = rankings.compare(pairs) if pairs.size else []
@@ -281,11 +282,11 @@ def similarity(
 
 def _check_request(request: Request) -> None:
     """Raise if result columns share a name, or if stacked strategies lack documents."""
-    names = (*request.result_keys, *request.measures)
+    names = (*request.columns.result_keys, *request.measures)
     if taken := [name for name in names if name in PAIR_COLUMNS]:
         msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
         raise ValueError(msg)
-    if request.strategy is not None and request.document is None:
+    if request.columns.strategy is not None and request.columns.document is None:
         msg = "`doc` must name the column of documents if strategies are stacked, got none"
         raise ValueError(msg)
 
@@ -296,14 +297,20 @@ class Rankings:
 
     request: Request
     groups: Groups
+
+    @property
+    def columns(self) -> FrameColumns:
+        """The columns of the frame, by what they hold."""
+        return self.request.columns
+
     """The rows of each query, or of each strategy and query if strategies are stacked."""
 
     @cached_property
     def strategies(self) -> pl.Series:
         """Return the names of all strategies; none if strategies are stacked in no rows."""
-        column = self.request.strategy
+        column = self.columns.strategy
         if column is None:
-            return pl.Series([*self.request.by])
+            return pl.Series([*self.columns.by])
         names = in_order(self.groups.keys.get_column(column))
         if names.null_count():
             msg = f"strategy {column!r} must not be null"
@@ -313,14 +320,14 @@ class Rankings:
     @cached_property
     def queries(self) -> pl.DataFrame:
         """Return all queries, one row each."""
-        return self.groups.keys.select(self.request.query).unique(maintain_order=True)
+        return self.groups.keys.select(self.columns.query).unique(maintain_order=True)
 
     @cached_property
     def query_numbers(self) -> Integers:
         """Return for each group the row of its query in `queries`."""
         queries = self.queries.with_row_index(QUERY_ROW)
         keys = self.groups.keys.join(
-            queries, on=self.request.query, nulls_equal=True, maintain_order="left"
+            queries, on=self.columns.query, nulls_equal=True, maintain_order="left"
         )
         return keys[QUERY_ROW].to_numpy()
 
@@ -332,9 +339,9 @@ class Rankings:
         do not mix: query 0 may have the numbers 0 to 9, and query 1 the numbers 10 to 14.
         """
         groups = self.groups
-        if self.request.strategy is None:
+        if self.columns.strategy is None:
             return Lists(pl.int_range(groups.frame.height, eager=True), groups.offsets)
-        documents = groups.frame.get_column(self.request.document or "")
+        documents = groups.frame.get_column(self.columns.document or "")
         if nulls := documents.null_count():
             msg = (
                 f"doc {documents.name!r} must not be null to match stacked strategies, got {nulls} "
@@ -353,9 +360,9 @@ class Rankings:
         `DocumentLists` requires a column of grades. If no measure reads this column, any numbers
         will do.
         """
-        if not self.request.is_graded:
+        if not self.columns.is_graded:
             return self.numbers
-        grades = self.groups.lists(self.request.grade)
+        grades = self.groups.lists(self.columns.grade)
         check_grades(self.request.unsorted_ranking, grades)
         return grades
 
@@ -363,11 +370,11 @@ class Rankings:
         """Return the documents of each strategy, one list per query."""
         by_name = [
             list_documents(self.request, self.groups, name, self.grades, {"number": self.numbers})
-            for name in self.request.by
+            for name in self.columns.by
         ]
-        if self.request.strategy is None:
+        if self.columns.strategy is None:
             return by_name
-        [documents], of_groups = by_name, self.groups.keys.get_column(self.request.strategy)
+        [documents], of_groups = by_name, self.groups.keys.get_column(self.columns.strategy)
         by_strategy = []
         for strategy in self.strategies:
             groups = (of_groups == strategy).arg_true().to_numpy()
@@ -402,18 +409,18 @@ class Rankings:
 
     def warn(self, values_of_pairs: Sequence[MeasureValues]) -> None:
         """Warn of null keys, of grades, and of tied documents whose order decides."""
-        request, groups = self.request, self.groups
-        keys = [pl.col(key).alias(TEMPORARY_NAME_TEMPLATE.format(key)) for key in request.query]
-        strategy = pl.lit(next(iter(request.by)))
-        if request.strategy is not None:
-            strategy = pl.col(request.strategy)
+        request, columns, groups = self.request, self.columns, self.groups
+        keys = [pl.col(key).alias(TEMPORARY_NAME_TEMPLATE.format(key)) for key in columns.query]
+        strategy = pl.lit(next(iter(columns.by)))
+        if columns.strategy is not None:
+            strategy = pl.col(columns.strategy)
         notes = groups.keys.select(
-            strategy.alias(TEMPORARY_NAME_TEMPLATE.format(request.strategy_key)),
+            strategy.alias(TEMPORARY_NAME_TEMPLATE.format(columns.strategy_key)),
             *keys,
             rows=pl.Series(groups.lengths),
             judged=pl.Series(self.grades.count(self.grades.flat.is_not_null())),
         )
-        grades = note_grades(groups.frame.get_column(request.grade))
+        grades = note_grades(groups.frame.get_column(columns.grade))
         warn_of_notes(Notes.of(request, [notes], [grades]), RULES_OF_SIMILARITIES)
         names = [measure.name for measure in request.order_dependent_measures]
         has_ties = [each.notes[HAS_TIES] for each in values_of_pairs if names]
@@ -434,14 +441,15 @@ class Rankings:
     ) -> pl.DataFrame:
         """Return the values with their keys, sorted by pair and query."""
         request, queries, names = self.request, self.queries, self.strategies
-        order = queries.select(pl.arg_sort_by(request.query)).to_series()
-        keys = {request.strategy_key: pl.String(), **dict.fromkeys(PAIR_COLUMNS, names.dtype)}
+        order = queries.select(pl.arg_sort_by(self.columns.query)).to_series()
+        key = self.columns.strategy_key
+        keys = {key: pl.String(), **dict.fromkeys(PAIR_COLUMNS, names.dtype)}
         types = {name: measure.definition.dtype for name, measure in request.measures.items()}
         tables = [pl.DataFrame(schema={**keys, **queries.schema, **types})]
         for a, b, values in zip(*pairs, values_of_pairs, strict=True):
             both = [names[[i]].alias(name) for i, name in zip((a, b), PAIR_COLUMNS, strict=True)]
             pair = pl.DataFrame(both).select(
-                pl.format("{} and {}", *PAIR_COLUMNS).alias(request.strategy_key), *PAIR_COLUMNS
+                pl.format("{} and {}", *PAIR_COLUMNS).alias(key), *PAIR_COLUMNS
             )
             columns = [
                 column.alias(name)

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import polars as pl
 
+from polars_graded._frames.columns import FrameColumns
 from polars_graded._frames.data_warnings import Notes, note_grades, warn_of_notes
 from polars_graded._frames.records import build_records
 from polars_graded._frames.request import Request
@@ -47,6 +48,11 @@ class Part:
     request: Request
     groups: Groups
 
+    @property
+    def columns(self) -> FrameColumns:
+        """The columns of the frame, by what they hold."""
+        return self.request.columns
+
     def compute(self, names: Sequence[str]) -> list[MeasureValues]:
         """Return the values of strategies that are measured together.
 
@@ -60,8 +66,8 @@ class Part:
         try:
             return Computation.of(measures, ranking, documents, checked).compute()
         except UnusableDataError as error:
-            ranking = ranking.with_inputs(**request.inputs)
-            msg = write_error(ranking, error, groups.n_groups, request.unit)
+            ranking = ranking.with_inputs(**self.columns.inputs)
+            msg = write_error(ranking, error, groups.n_groups, self.columns.unit)
             raise ValueError(msg) from None
 
     @cached_property
@@ -72,7 +78,7 @@ class Part:
     @cached_property
     def grades(self) -> Lists:
         """Return the checked grades, which all entries of `by` share."""
-        grades = self.groups.lists(self.request.grade)
+        grades = self.groups.lists(self.columns.grade)
         check_grades(self.request.unsorted_ranking, grades)
         return grades
 
@@ -82,15 +88,15 @@ class Part:
 
         All entries of `by` share these inputs.
         """
-        request = self.request
-        column = request.ties.document or request.document
-        ranking = request.unsorted_ranking.with_inputs(**request.inputs)
+        columns = self.columns
+        document = self.request.ties.document or columns.document
+        ranking = self.request.unsorted_ranking.with_inputs(**columns.inputs)
         names = None
-        if column is not None and request.inputs:
-            names = self.groups.frame.get_column(column)
+        if document is not None and columns.inputs:
+            names = self.groups.frame.get_column(document)
         return {
-            name: read_input(ranking, name, self.groups.lists(each), names)
-            for name, each in request.inputs.items()
+            name: read_input(ranking, name, self.groups.lists(column), names)
+            for name, column in columns.inputs.items()
         }
 
     @cached_property
@@ -103,7 +109,7 @@ class Part:
         columns = dict(zip(self.measures, values.columns, strict=True))
         return pl.DataFrame(
             [
-                *self.list_keys(name)[0 if self.request.strategy else 1 :],
+                *self.list_keys(name)[0 if self.columns.strategy else 1 :],
                 *(columns[m.name].alias(column) for column, m in self.request.measures.items()),
                 *self.records,
             ]
@@ -117,28 +123,29 @@ class Part:
 
     def list_keys(self, name: str) -> list[pl.Series]:
         """Return the columns of the strategy and of the queries."""
-        request, keys = self.request, self.groups.keys
-        if request.strategy is None:
+        columns, keys = self.columns, self.groups.keys
+        if columns.strategy is None:
             strategy = pl.Series([name]).new_from_index(0, self.groups.n_groups)
         else:
-            strategy = keys.get_column(request.strategy)
-        return [strategy.alias(request.strategy_key), *map(keys.get_column, request.query)]
+            strategy = keys.get_column(columns.strategy)
+        return [strategy.alias(columns.strategy_key), *map(keys.get_column, columns.query)]
 
 
 def list_documents(
     request: Request, groups: Groups, name: str, grades: Lists, inputs: Mapping[str, Lists]
 ) -> DocumentLists:
     """Check the sort columns of a strategy, and return the documents of each query."""
-    ranking, columns = request.build_ranking(name), request.find_columns(name)
-    sort_columns = [*map(groups.lists, columns)]
-    for column in request.ties.columns or ():
+    columns, ranking = request.columns, request.build_ranking(name)
+    by = columns.find_sort_columns(name)
+    sort_columns = [*map(groups.lists, by)]
+    for column in request.ties.columns:
         values = groups.lists(column)
-        sort_columns.append(Lists(request.as_text(column, values.flat), values.offsets))
-    check_sort_columns(ranking, grades, sort_columns, request.unit)
+        sort_columns.append(Lists(columns.as_text(column, values.flat), values.offsets))
+    check_sort_columns(ranking, grades, sort_columns, columns.unit)
     document = request.ties.document
     documents = None if document is None else groups.frame.get_column(document)
     return DocumentLists.of(
-        ranking, grades, sort_columns, request.ties.bits, documents, inputs, len(columns)
+        ranking, grades, sort_columns, request.ties.bits, documents, inputs, len(by)
     )
 
 
@@ -147,20 +154,25 @@ class Gathered:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self._values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.by}
+        self._values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.columns.by}
         self._notes: list[pl.DataFrame] = []
         self._grades: list[pl.DataFrame] = []
 
+    @property
+    def columns(self) -> FrameColumns:
+        """The columns of the frame, by what they hold."""
+        return self.request.columns
+
     def add(self, groups: Groups) -> None:
         """Measure a part of whole queries."""
-        part, names = Part(self.request, groups), [*self.request.by]
+        part, names = Part(self.request, groups), [*self.columns.by]
         size = max(1, MAX_SHARED_ROWS // max(1, groups.frame.height))
         for first in range(0, len(names), size):
             together = names[first : first + size]
             for name, values in zip(together, part.compute(together), strict=True):
                 self._values[name].append(part.build_values(name, values))
                 self._notes.append(part.build_notes(name, values))
-        self._grades.append(note_grades(groups.frame.get_column(self.request.grade)))
+        self._grades.append(note_grades(groups.frame.get_column(self.columns.grade)))
 
     @cached_property
     def notes(self) -> Notes:
@@ -169,17 +181,15 @@ class Gathered:
 
     def sort_values(self) -> pl.DataFrame:
         """Return the values of all queries, sorted by strategy and query."""
-        request = self.request
-        strategies = [_sort_by_query(request, pl.concat(parts)) for parts in self._values.values()]
-        if request.strategy is not None:
-            [values] = strategies
-            names = in_order(values.get_column(request.strategy)).to_frame()
-            return names.join(
-                values, on=request.strategy, nulls_equal=True, maintain_order="left_right"
-            )
+        query, strategy = [*self.columns.query], self.columns.strategy
+        tables = [_sort_rows(pl.concat(parts), query) for parts in self._values.values()]
+        if strategy is not None:
+            [values] = tables
+            names = in_order(values.get_column(strategy)).to_frame()
+            return names.join(values, on=strategy, nulls_equal=True, maintain_order="left_right")
         return pl.concat(
-            values.select(pl.lit(name).alias(request.strategy_key), pl.all())
-            for name, values in zip(request.by, strategies, strict=True)
+            values.select(pl.lit(name).alias(self.columns.strategy_key), pl.all())
+            for name, values in zip(self.columns.by, tables, strict=True)
         )
 
     def finish(self) -> pl.DataFrame:
@@ -187,26 +197,26 @@ class Gathered:
 
         Values of queries that the grader did not judge become null.
         """
-        request, notes, values = self.request, self.notes, self.sort_values()
-        if request.grader is None:
+        columns, notes, values = self.columns, self.notes, self.sort_values()
+        if columns.grader is None:
             warn_of_notes(notes)
             return values
         warn_of_notes(notes.of_judged_queries)
         judged = notes.of_judged_queries.of_queries.select(
             pl.col(column).alias(name)
-            for column, name in zip(notes.query, request.query, strict=True)
+            for column, name in zip(notes.query, columns.query, strict=True)
         ).unique()
         is_judged = judged.with_columns(pl.lit(value=True).alias(IS_JUDGED))
         return values.join(
-            is_judged, on=request.query, how="left", nulls_equal=True, maintain_order="left"
+            is_judged, on=columns.query, how="left", nulls_equal=True, maintain_order="left"
         ).select(
-            pl.lit(request.grader).alias(GRADER),
-            *request.result_keys,
-            *(pl.when(IS_JUDGED).then(pl.col(name)).alias(name) for name in request.measures),
-            *request.record_columns,
+            pl.lit(columns.grader).alias(GRADER),
+            *columns.result_keys,
+            *(pl.when(IS_JUDGED).then(pl.col(name)).alias(name) for name in self.request.measures),
+            *self.request.record_columns,
         )
 
 
-def _sort_by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
-    """Return values sorted by query."""
-    return values if are_sorted(values.select(request.query)) else values.sort(request.query)
+def _sort_rows(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return the rows sorted by the keys."""
+    return frame if are_sorted(frame.select(keys)) else frame.sort(keys)

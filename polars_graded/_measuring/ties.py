@@ -44,9 +44,10 @@ def round_scores(scores: Lists, bits: Literal[32, 64]) -> Lists:
 class Ties:
     """Order of tied documents: the checked argument `ties`, and for a frame the order it has."""
 
-    columns: tuple[str, ...] | None = None
-    """Columns that break ties. Empty for `ties="order"`; None if `ties` is not passed or names a
-    tool."""
+    are_passed: bool = False
+    """True if the caller chose an order."""
+    columns: tuple[str, ...] = ()
+    """Columns that break ties; none if `ties` is not passed, is "order" or names a tool."""
     tool: Tool | None = None
     """The tool that `ties` names, or None. Tied documents are in the order of this tool."""
     document: str | None = None
@@ -65,11 +66,19 @@ class Ties:
                 )
                 raise ValueError(msg)
             [(tool, column)] = ties.items()
-            return cls(tool=tool, document=check_column_name("ties", column))
+            return cls(are_passed=True, tool=tool, document=check_column_name("ties", column))
         if isinstance(ties, str) and ties in BITS:
-            return cls(tool=next(tool for tool in BITS if tool == ties))
+            return cls(are_passed=True, tool=next(tool for tool in BITS if tool == ties))
         is_order = isinstance(ties, str) and ties == "order"
-        return cls(() if is_order else tuple(check_column_names("ties", ties)))
+        return cls(
+            are_passed=True,
+            columns=() if is_order else tuple(check_column_names("ties", ties)),
+        )
+
+    @property
+    def keep_row_order(self) -> bool:
+        """Return whether the caller chose that tied documents keep the order of their rows."""
+        return self.are_passed and self.tool is None and not self.columns
 
     @property
     def bits(self) -> Literal[32, 64] | None:
@@ -79,12 +88,7 @@ class Ties:
         """
         return None if self.tool is None else BITS[self.tool]
 
-    @property
-    def are_passed(self) -> bool:
-        """Return whether the caller chose an order."""
-        return self.columns is not None or self.tool is not None
-
-    def of_frame(
+    def of_schema(
         self, schema: Mapping[str, pl.DataType], document: str | None, others: Collection[str]
     ) -> Ties:
         """Return the order for a frame, whose column of documents may break ties.
@@ -96,17 +100,17 @@ class Ties:
         - `ties` is not passed, the values can be compared as text, and the column is not among the
           `others`, which are keys, grades and scores.
         """
-        dtype = schema.get(document or "")
-        if document in (self.columns or ()) and not can_be_text(dtype):
-            msg = f"`ties` needs documents that are texts or numbers, got {dtype} in {document!r}"
-            raise TypeError(msg)
-        if self.columns is not None:
-            return replace(self, document=None)
+        if self.tool is None:
+            dtype = schema.get(document or "")
+            if document in self.columns and not can_be_text(dtype):
+                msg = (
+                    f"`ties` needs documents that are texts or numbers, got {dtype} in {document!r}"
+                )
+                raise TypeError(msg)
+            is_free = dtype is not None and can_be_text(dtype) and document not in others
+            return replace(self, document=document if is_free and not self.are_passed else None)
         column = self.document or document
         dtype = schema.get(column or "")
-        if self.tool is None:
-            breaks_ties = dtype is not None and can_be_text(dtype) and column not in others
-            return replace(self, document=column if breaks_ties else None)
         if dtype is None:
             msg = (
                 f"ties={self.tool!r} needs the column of documents, got no {column or 'doc'!r} "

@@ -172,10 +172,10 @@ class RankedFrame:
         request = Request.of(frame, ["n_relevant"], query=query, **options)
         if titles is not None:
             check_columns("frame", [check_column_name("titles", titles)], schema, argument="titles")
-        if doc == DEFAULT_DOC and request.document is None:
+        if doc == DEFAULT_DOC and request.columns.document is None:
             doc = None
         if doc is not None:
-            doc = request.choose_document(doc, schema)
+            doc = request.columns.choose_document(doc, schema)
         used = {*request.needed_columns, doc, titles} - {None}
         rows = frame.lazy().select(*used).collect()
         rows, query = chart_rows.join_columns("frame", rows, check_column_names("query", query))

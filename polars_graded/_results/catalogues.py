@@ -11,7 +11,7 @@ import polars as pl
 from polars_graded._checks import check_columns, check_frame, check_whole_number, first_few
 from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
 from polars_graded._frames.inspecting import RETRIEVED_RANK, rank_rows_of_strategies
-from polars_graded._frames.ranking_checks import Duplicates, group_rankings
+from polars_graded._frames.ranking_checks import DocumentCheck, group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.kernels.ragged import Integers
@@ -132,14 +132,14 @@ def catalogue(
         descending=descending,
         doc=doc,
     )
-    key = request.strategy_key
+    key = request.columns.strategy_key
     check_free_names(("measure", "queries", "mean"), strategy=key)
     schema = {"measure": pl.String, key: pl.String, "queries": pl.UInt32, "mean": pl.Float64}
     tables = [pl.DataFrame(schema=schema)]
     for name, ranked, counts in _count_recommendations(request, frame, n, items):
         values = _measure_shares(counts)
         columns: Any = {"measure": [f"{measure}@{n}" for measure in values], key: name}
-        columns |= {"queries": ranked.n_unique(request.query), "mean": [*values.values()]}
+        columns |= {"queries": ranked.n_unique(request.columns.query), "mean": [*values.values()]}
         tables.append(pl.DataFrame(columns, schema))
     table = pl.concat(tables)
     names = table["measure"].unique(maintain_order=True)
@@ -172,7 +172,7 @@ def _count_recommendations(
 
     Users get the first n documents. Rows are ranked and checked as by `evaluate`.
     """
-    doc = request.document
+    doc = request.columns.document
     if doc is None:
         msg = (
             "`frame` must have a column of documents, got none\n\n"
@@ -183,8 +183,10 @@ def _count_recommendations(
     source = frame if items is None else check_frame(argument, items)
     check_columns(argument, [doc], source.collect_schema(), argument="doc")
     known_items = source.lazy().select(doc).drop_nulls().unique().collect()
-    rows = request.add_computed_columns(frame.lazy().select(request.needed_columns).collect())
-    Duplicates([request]).add(group_rankings(request, rows))
+    rows = request.columns.add_computed_columns(
+        frame.lazy().select(request.needed_columns).collect()
+    )
+    DocumentCheck([request]).add(group_rankings(request, rows))
     for name, ranked in rank_rows_of_strategies(request, rows):
         users = ranked.filter(pl.col(RETRIEVED_RANK) <= n).group_by(doc).agg(pl.len().alias(USERS))
         unknown = users.join(known_items, on=doc, how="anti")[doc].sort()

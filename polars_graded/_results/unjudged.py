@@ -116,8 +116,8 @@ def unjudged_bounds(
     request_options: Any = {name: options[name] for name in options if name not in others}
     request = Request.of(rows, ["n_relevant"], **request_options)
     rows, resolved = name_columns(request, rows)
-    resolved = {**options, **resolved, "doc": request.document, "fingerprint": None}
-    grade, keys = resolved["grade"], request.result_keys
+    resolved = {**options, **resolved, "doc": request.columns.document, "fingerprint": None}
+    grade, keys = resolved["grade"], request.columns.result_keys
     parsed_measures = parse_scalar_measures(measures)
     requested = {name: each.name for name, each in parsed_measures.items()}
     check_free_names(BOUND_COLUMNS, strategy=keys[0], query=keys[1:])

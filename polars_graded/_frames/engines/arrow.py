@@ -49,7 +49,7 @@ def build_result_schema(request: Request, given: pa.Schema, engine: str) -> pa.S
 
     Raise if ties would be broken by the order of rows, which an engine does not keep.
     """
-    if request.ties.columns == ():
+    if request.ties.keep_row_order:
         msg = (
             f"`ties` must name a column for {engine}, whose rows have no order, got 'order'\n\n"
             "Hint: ties='doc' ranks tied documents by that column"
@@ -88,6 +88,6 @@ def _build_arrow_schema(request: Request, given: pa.Schema) -> pa.Schema:
         pl.List(pl.Float64): pa.list_(pa.float64()),
     }
     return pa.schema(
-        given.field(name) if name in request.ranking_keys else pa.field(name, types[dtype])
+        given.field(name) if name in request.columns.ranking_keys else pa.field(name, types[dtype])
         for name, dtype in request.build_schema(convert_schema(given)).items()
     )

@@ -33,7 +33,7 @@ def evaluate_rows(request: Request, dataset: Any) -> Any:
         batch_format="pyarrow",
         batch_size=None,
         zero_copy_batch=True,
-        fn_kwargs={"columns": columns, "query": request.query, "buckets": buckets},
+        fn_kwargs={"columns": columns, "query": request.columns.query, "buckets": buckets},
     )
     worker = Worker(request, schema)
     return rows.groupby("bucket", num_partitions=buckets).map_groups(

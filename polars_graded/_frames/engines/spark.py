@@ -27,9 +27,10 @@ def evaluate_rows(request: Request, frame: Any) -> Any:
 
     buckets = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     schema = build_result_schema(request, _read_arrow_schema(frame), "Spark")
+    query = ", ".join(map(_quote_name, request.columns.query))
     rows = frame.selectExpr(
         *(f"{_quote_name(name)} AS column_{n}" for n, name in enumerate(request.needed_columns)),
-        f"pmod(xxhash64({', '.join(map(_quote_name, request.query))}), {buckets}) AS bucket",
+        f"pmod(xxhash64({query}), {buckets}) AS bucket",
     )
     worker = Worker(request, schema)
 
