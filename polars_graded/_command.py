@@ -33,8 +33,8 @@ from polars_graded._checks import (
     first_few,
     format_on_one_line,
 )
-from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import find_document_column
+from polars_graded._measuring.document_inputs import DOCUMENT_INPUTS
 from polars_graded._measuring.measures import Measure
 from polars_graded._writing import check_writable, write_atomically
 

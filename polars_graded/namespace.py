@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
-from polars_graded._measuring.definitions import DOCUMENT_INPUTS
+from polars_graded._measuring.document_inputs import DOCUMENT_INPUTS
 from polars_graded._measuring.expression import measure_one, measure_several, rank_rows
 from polars_graded._measuring.foreign_names import find_own_measures
 from polars_graded._measuring.kernels.gains import Discount, GainName

@@ -29,7 +29,8 @@ from polars_graded._frames.arguments import (
 )
 from polars_graded._frames.rows import FrameT, add_computed_columns
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
-from polars_graded._measuring.ranking import check_grade, check_input_type, check_score
+from polars_graded._measuring.document_inputs import check_input_type
+from polars_graded._measuring.ranking import check_grade, check_score
 
 Values = TypeVar("Values", pl.Expr, pl.Series)
 

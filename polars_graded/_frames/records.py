@@ -12,8 +12,8 @@ import polars as pl
 
 from polars_graded._frames.request import DOCUMENTS, JUDGMENTS, SETTINGS, Request
 from polars_graded._frames.rows import Groups
+from polars_graded._measuring.document_inputs import is_vector
 from polars_graded._measuring.kernels.ragged import Integers
-from polars_graded._measuring.ranking import is_vector
 from polars_graded._versions import __version__
 
 HASHED_ROWS = 1 << 16

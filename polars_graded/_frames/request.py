@@ -22,10 +22,9 @@ from polars_graded._frames.arguments import (
 from polars_graded._frames.columns import FrameColumns
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.tables import GRADER
-from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.document_columns import DEFAULT_DOC
-from polars_graded._measuring.measures import Measure
+from polars_graded._measuring.measures import Measure, check_measures
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.scale import Scale, Undefined
 from polars_graded._measuring.ties import Ties, TiesArgument
@@ -98,7 +97,7 @@ class Request:
             ties=Ties.of(ties),
             condensed=check_flag("condensed", condensed),
         )
-        check_measures([*request.measures.values()], request.unsorted_ranking, columns.inputs)
+        check_measures([*request.measures.values()], scale, columns.inputs)
         request = request.of_schema(schema, fingerprint=fingerprint)
         request.check_names()
         request.check_not_stacked(frame, stacked_hint)

@@ -20,13 +20,9 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._frames.strategies import in_order
 from polars_graded._frames.tables import GRADER
-from polars_graded._measuring.computing import Computation, MeasureValues, write_error
-from polars_graded._measuring.documents import (
-    DocumentLists,
-    check_grades,
-    check_sort_columns,
-    read_input,
-)
+from polars_graded._measuring.computing import Computation, MeasureValues
+from polars_graded._measuring.document_inputs import read_input
+from polars_graded._measuring.documents import DocumentLists, check_grades, check_sort_columns
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.measures import Measure
@@ -67,7 +63,7 @@ class Part:
             return Computation.of(measures, ranking, documents, checked).compute()
         except UnusableDataError as error:
             ranking = ranking.with_inputs(**self.columns.inputs)
-            msg = write_error(ranking, error, groups.n_groups, self.columns.unit)
+            msg = ranking.write_error(error, groups.n_groups, self.columns.unit)
             raise ValueError(msg) from None
 
     @cached_property
@@ -95,7 +91,7 @@ class Part:
         if document is not None and columns.inputs:
             names = self.groups.frame.get_column(document)
         return {
-            name: read_input(ranking, name, self.groups.lists(column), names)
+            name: read_input(ranking.name_input(name), name, self.groups.lists(column), names)
             for name, column in columns.inputs.items()
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_graded._measuring.definitions import ALL, DEFINITIONS, DOCUMENT_INPUTS, MAX_CURVE_VALUES
+from polars_graded._measuring.definitions import ALL
 from polars_graded._measuring.documents import DocumentLists
-from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import Judgments, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
@@ -276,75 +275,3 @@ def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
         dtype=measure.definition.dtype,
         nan_to_null=measure.definition.dtype == pl.Float64,
     )
-
-
-# Checks of measures, and errors in the data
-
-
-def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collection[str]) -> None:
-    """Raise if a measure lacks an input, or if a passed input is unused.
-
-    Also raise for a threshold below the lowest relevant grade of the scale, and for a measure with
-    `levels="all"` if the highest grade of the scale is unknown, or if the scale has too many
-    levels.
-    """
-    for measure in measures:
-        _check_threshold(measure, ranking)
-        for name in measure.definition.input_names:
-            if name not in inputs:
-                msg = (
-                    f"{measure.function} needs `{name}`, {DOCUMENT_INPUTS[name].meaning}, got none"
-                )
-                raise ValueError(msg)
-    for name in inputs:
-        if not any(name in measure.definition.input_names for measure in measures):
-            users = [each for each in DEFINITIONS if name in DEFINITIONS[each].input_names]
-            msg = f"`{name}` is for the measures {', '.join(users)}, got none of them"
-            raise ValueError(msg)
-    of_levels = [m.function for m in measures if m.options.get("levels") == ALL]
-    if not of_levels:
-        return
-    if ranking.scale.max_grade is None:
-        msg = (
-            f"`levels='all'` of {of_levels[0]} needs `max_grade`, got None\n\n"
-            "Hint: pass max_grade=... to `scaled` or `evaluate`, or specify the levels"
-        )
-        raise ValueError(msg)
-    if ranking.scale.max_grade - ranking.scale.irrelevant > MAX_CURVE_VALUES:
-        msg = (
-            f"`levels='all'` must mean at most {MAX_CURVE_VALUES} levels, "
-            f"got grades up to {ranking.scale.max_grade:g}"
-        )
-        raise ValueError(msg)
-
-
-def _check_threshold(measure: Measure, ranking: Ranking) -> None:
-    """Raise if grades of the threshold are not relevant on the scale."""
-    threshold = measure.options.get("threshold")
-    if threshold is None:
-        return
-    if threshold <= ranking.scale.irrelevant:
-        msg = (
-            f"`threshold` of {measure.function} must be above `irrelevant`, "
-            f"{ranking.scale.irrelevant:g}, got {threshold:g}\n\n"
-            "Hint: `irrelevant` is the highest grade that is not relevant"
-        )
-        raise ValueError(msg)
-    if ranking.scale.relevant_from is not None and threshold < ranking.scale.relevant_from:
-        msg = (
-            f"`threshold` of {measure.function} must be at least `relevant_from`, "
-            f"{ranking.scale.relevant_from:g}, got {threshold:g}"
-        )
-        raise ValueError(msg)
-
-
-def write_error(ranking: Ranking, error: UnusableDataError, n: int, unit: str = "queries") -> str:
-    """Return an error message: column, rule and number of queries affected."""
-    rule, *hint = str(error).split("\n\n")
-    subject = (
-        f"{ranking.name_column(1)}:"
-        if error.input_name is None
-        else ranking.name_input(error.input_name)
-    )
-    msg = f"{subject} {rule}, in {error.n_queries} of {n} {unit}"
-    return "\n\n".join([msg, *hint])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -52,82 +52,6 @@ class Depth(Enum):
     def at(self, n: int | None) -> int | None:
         """Return the number of ranks needed at cutoff `n`; None for all ranks."""
         return {Depth.NOTHING: 0, Depth.CUTOFF: n, Depth.ALL_RANKS: None}[self]
-
-
-WHOLE_NUMBERS = (
-    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64),
-    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
-)
-LABELS = (pl.List, pl.String, pl.Categorical, pl.Enum, *WHOLE_NUMBERS, pl.Null)
-"""Data types of labels and of lists of labels."""
-
-REAL_NUMBERS = (*WHOLE_NUMBERS, pl.Float32, pl.Float64, pl.Decimal, pl.Null)
-
-
-class Input(NamedTuple):
-    """Description of a column that a measure can need besides the grade."""
-
-    meaning: str
-    kind: str
-    """The allowed data types in words, for errors."""
-    types: tuple[type[pl.DataType], ...]
-    hint: str
-    """Hint at a conversion of other data types."""
-    is_of_labels: bool = False
-    """True if a document has a label or a list of labels."""
-    may_be_vectors: bool = False
-    """True if a document may have a vector, which is a list or an array of floats."""
-    minimum: tuple[float, str] | None = None
-    """The lowest allowed number, and the rule in words for errors."""
-    true_is: int | None = None
-    """The number that true stands for; false is null. None if Booleans stay as they are."""
-
-    @property
-    def planned_types(self) -> tuple[type[pl.DataType], ...]:
-        """Return the data types that pass when Polars plans a query."""
-        return (*self.types, pl.Array) if self.may_be_vectors else self.types
-
-
-DOCUMENT_INPUTS: Mapping[str, Input] = {
-    "known": Input(
-        "a column that is true for documents that the user knew",
-        "a Boolean",
-        (pl.Boolean, pl.Null),
-        "cast(pl.Boolean) converts 0 and 1",
-    ),
-    "subtopics": Input(
-        "a column of the subtopics for which the document is relevant",
-        "a label or a list of labels",
-        LABELS,
-        "pl.concat_list makes lists of several columns",
-        is_of_labels=True,
-    ),
-    "popularity": Input(
-        "a column of the popularity of documents, such as the share of users who chose each",
-        "a number",
-        REAL_NUMBERS,
-        ".cast(pl.Float64) reads numbers that are texts",
-        minimum=(0, "at least 0"),
-    ),
-    "features": Input(
-        "a column of categories, of lists of categories or of vectors",
-        "a category, a list of categories or a vector of floats",
-        LABELS,
-        ".cast(pl.List(pl.Float64)) converts lists and arrays of numbers to vectors",
-        is_of_labels=True,
-        may_be_vectors=True,
-    ),
-    "reference": Input(
-        "a column of the ranks that a reference gives to documents, or a Boolean one that is true "
-        "for documents that the reference recommends",
-        "a rank or a Boolean",
-        (pl.Boolean, *REAL_NUMBERS),
-        ".cast(pl.Int64) reads ranks that are texts",
-        minimum=(1, "ranks of at least 1"),
-        true_is=1,
-    ),
-}
-"""Columns that measures can need besides the grade. The keys are keywords of measures."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +159,8 @@ class Definition:
     grade. False for `rbp`, which depends on the highest grade only with `graded=True`."""
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
+    normalises_grades: bool = False
+    """True if gains are those of grades divided by the highest grade."""
     weighs_missing_ranks: bool = False
     """True if the kernel computes a weight for each rank down to the cutoff, even for ranks beyond
     the end of the list."""
@@ -253,12 +179,6 @@ class Definition:
     is_sum: bool = False
     """True if `charts.rankings` may show the measure as a sum over ranks, in which no term depends
     on documents below its rank, and terms differ between ranks."""
-
-    @property
-    def normalises_grades(self) -> bool:
-        """Return whether gains are those of grades divided by the highest grade."""
-        keywords = self.kernel.keywords if isinstance(self.kernel, partial) else {}
-        return keywords.get("gain_function") is compute_normalised_gains
 
     @property
     def averages_ties(self) -> bool:
@@ -297,6 +217,16 @@ def _define_over_ideal(
     The measure is undefined if its ideal value is 0.
     """
     return Definition(kernel, options, depends_on_missed=True, can_be_undefined=True, **properties)
+
+
+def _define_ndcng(kernel: Callable[..., Any], **properties: Any) -> Definition:
+    """Return the definition of a measure with the gains of NDCNG."""
+    return _define_over_ideal(
+        partial(kernel, gain_function=compute_normalised_gains),
+        GAIN | DISCOUNT | TIES,
+        normalises_grades=True,
+        **properties,
+    )
 
 
 def _define_ideal(
@@ -353,6 +283,7 @@ def _make_over_option(*divisors: str) -> dict[str, Option]:
 
 
 def make_number_option(default: float, **bounds: float) -> Option:
+    """Return an option that takes a number within the bounds."""
     return Option(default, partial(check_number, **bounds))
 
 
@@ -368,7 +299,6 @@ COMPLEMENT_OF_F: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda v
 """Properties of E, which is 1 - F: the lowest value is best, and fill values are 1 minus those of
 F."""
 UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
-NORMALISED: Mapping[str, Any] = {"gain_function": compute_normalised_gains}
 B_OPTION = {"b": make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 
 
@@ -429,11 +359,11 @@ DEFINITIONS: Mapping[str, Definition] = {
     "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_bounded=False, is_sum=True),
     "ideal_dcg": _define_ideal(ideal_dcg, GAIN | DISCOUNT),
     "ndcg": _define_over_ideal(ndcg, GAIN | DISCOUNT | TIES, is_sum=True),
-    "ndcng": _define_over_ideal(partial(ndcg, **NORMALISED), GAIN | DISCOUNT | TIES, is_sum=True),
+    "ndcng": _define_ndcng(ndcg, is_sum=True),
     "ncg": _define_over_ideal(partial(ndcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
     "ideal_cg": _define_ideal(partial(ideal_dcg, **UNDISCOUNTED), GAIN),
     "ndcg_area": _define_over_ideal(ndcg_area, GAIN | DISCOUNT | TIES),
-    "ndcng_area": _define_over_ideal(partial(ndcg_area, **NORMALISED), GAIN | DISCOUNT | TIES),
+    "ndcng_area": _define_ndcng(ndcg_area),
     # Modelling the user.
     "err": Definition(user_models.err, TIE_ORDER, is_of_a_scale=True, is_sum=True),
     "nerr": Definition(
@@ -560,7 +490,5 @@ DEFINITIONS: Mapping[str, Definition] = {
     "dcg_curve": _define_curve(dcg_curve, GAIN | DISCOUNT | TIES, is_bounded=False),
     "ideal_dcg_curve": _define_ideal(ideal_dcg_curve, GAIN | DISCOUNT, dtype=CURVE_TYPE),
     "ndcg_curve": _define_over_ideal(ndcg_curve, GAIN | DISCOUNT | TIES, dtype=CURVE_TYPE),
-    "ndcng_curve": _define_over_ideal(
-        partial(ndcg_curve, **NORMALISED), GAIN | DISCOUNT | TIES, dtype=CURVE_TYPE
-    ),
+    "ndcng_curve": _define_ndcng(ndcg_curve, dtype=CURVE_TYPE),
 }

@@ -8,7 +8,6 @@ then rank the documents in the same way for both.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,24 +16,16 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import first_few
-from polars_graded._measuring.definitions import DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.kernels.labels import Labels, Vectors
-from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
-from polars_graded._measuring.list_columns import Lists, are_exact, map_chunks
+from polars_graded._measuring.kernels.ragged import Integers, Ragged
+from polars_graded._measuring.list_columns import Lists, are_exact, count_not_finite, map_chunks
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,
     find_rank_strategies,
     write_directions,
 )
-from polars_graded._measuring.ranking import (
-    Ranking,
-    check_grade,
-    check_input_type,
-    check_score,
-    is_vector,
-)
+from polars_graded._measuring.ranking import Ranking, check_grade, check_score
 from polars_graded._measuring.ties import round_scores
 
 
@@ -195,7 +186,7 @@ def check_sort_columns(
     if sort_columns:
         check_score(ranking.name_column(2), sort_columns[0].flat.dtype)
     for number, column in enumerate(sort_columns, 2):
-        _check_as_long(ranking.name_column(number), column, grades)
+        check_as_long(ranking.name_column(number), column, grades)
     for number, column in reversed([*enumerate([grades, *sort_columns], 1)]):
         if n := count_not_finite(column):
             meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(
@@ -211,7 +202,7 @@ def check_sort_columns(
             raise ValueError(msg)
 
 
-def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
+def check_as_long(name: str, column: Lists, grades: Lists) -> None:
     """Raise unless a column has one value per grade in each query."""
     if not np.array_equal(column.offsets, grades.offsets):
         msg = (
@@ -219,107 +210,6 @@ def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
             f"{len(grades.flat)} rows"
         )
         raise ValueError(msg)
-
-
-def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -> None:
-    """Raise if a further column has a wrong type or number of values."""
-    for name, column in inputs.items():
-        check_input_type(ranking.name_input(name), name, column.flat.dtype)
-        _check_as_long(ranking.name_input(name), column, grades)
-
-
-def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
-    """Return a checked column of numbers, or a column with a table of labels.
-
-    Labels and vectors go to the attribute `labels` of the result, a table with one row per
-    document. The column itself then contains row numbers of this table.
-
-    A table of labels also holds the order in which the ideal ranking takes documents of the same
-    gain. If `names` contains the names of the documents, the order is by name, descending.
-    Otherwise, it is by the text of the labels, ascending.
-    """
-    if not DOCUMENT_INPUTS[name].is_of_labels:
-        return _check_numbers(ranking, name, column)
-    labels = column.flat
-    if DOCUMENT_INPUTS[name].may_be_vectors and is_vector(labels.dtype):
-        indices = pl.int_range(len(labels), eager=True)
-        return Lists(indices, column.offsets, _read_vectors(ranking.name_input(name), labels))
-    if labels.dtype != pl.List:
-        labels = pl.select(pl.concat_list(labels)).to_series().set(labels.is_null(), None)
-    if n := int(labels.list.eval(pl.element().is_null().any()).list.first().sum() or 0):
-        msg = (
-            f"{ranking.name_input(name)} must have no null inside its lists, got {n} with null\n\n"
-            "Hint: .list.drop_nulls() drops them"
-        )
-        raise ValueError(msg)
-    # `list.sort` would take fifty times as long.
-    labels = labels.list.unique().list.eval(pl.element().sort())
-    lengths = labels.list.len().fill_null(0).to_numpy()
-    flat = labels.explode(empty_as_null=False, keep_nulls=False)
-    if names is None:
-        text = labels.cast(pl.List(pl.String)).list.join("\n").fill_null("")
-        order = text.rank("dense")
-    else:
-        order = names.cast(pl.String).rank("dense", descending=True)
-    table = Labels(
-        flat.rank("dense").to_numpy().astype(np.int64),
-        offsets_of(lengths.astype(np.int64)),
-        order.fill_null(0).to_numpy().astype(np.int64),
-    )
-    indices = pl.int_range(len(labels), eager=True)
-    return Lists(indices, column.offsets, table)
-
-
-def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
-    """Return the column; raise if a number is not finite or is too low."""
-    values, subject, rules = column.flat, ranking.name_input(name), DOCUMENT_INPUTS[name]
-    if not is_finite(values):
-        n = int((~values.is_finite()).sum())
-        msg = (
-            f"{subject} must be finite, got NaN or infinity in {n} of {len(values)} rows\n\n"
-            "Hint: .fill_nan(None) makes NaN null"
-        )
-        raise ValueError(msg)
-    if rules.true_is is not None and values.dtype == pl.Boolean:
-        numbers = values.to_frame().select(pl.when(values).then(rules.true_is)).to_series()
-        return Lists(numbers, column.offsets)
-    if rules.minimum is not None:
-        minimum, rule = rules.minimum
-        if n := int((values.cast(pl.Float64) < minimum).sum()):
-            msg = f"{subject} must be {rule}, got lower numbers in {n} of {len(values)} rows"
-            raise ValueError(msg)
-    return column
-
-
-def _read_vectors(subject: str, column: pl.Series) -> Vectors:
-    """Return the vectors of documents; null becomes a vector of zeros.
-
-    An empty list raises an error if other lists are not empty.
-    """
-    lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
-    lengths = lists.list.len()
-    usual_length: Any = lengths.drop_nulls().mode().max() or 0
-    if n := int((lengths != usual_length).sum()):
-        others = first_few(lengths.filter(lengths != usual_length).unique().sort().to_list())
-        msg = (
-            f"{subject} must have vectors of one length, got {n} of {len(lists)} rows with other "
-            f"lengths than {usual_length}: {others}"
-        )
-        raise ValueError(msg)
-    flat = lists.explode(empty_as_null=False, keep_nulls=False)
-    if not is_finite(flat) or flat.null_count():
-        n = int(lists.list.eval(~pl.element().is_finite().fill_null(value=False)).list.any().sum())
-        msg = (
-            f"{subject} must have vectors of finite numbers, got null, NaN or infinity in {n} of "
-            f"{len(lists)} rows"
-        )
-        raise ValueError(msg)
-    values = flat.to_numpy().reshape(-1, usual_length or 1)
-    if len(values) < len(lists):
-        with_zeros = np.zeros((len(lists), values.shape[1]), values.dtype)
-        with_zeros[(lengths > 0).fill_null(value=False).to_numpy()] = values
-        values = with_zeros
-    return Vectors(values, np.sqrt(np.einsum("ij,ij->i", values, values, dtype=np.float64)))
 
 
 def check_exact(name: str, grade: pl.Series) -> None:
@@ -334,21 +224,6 @@ def check_exact(name: str, grade: pl.Series) -> None:
         first = grade.filter(is_rounded)[0]
         msg = f"{name} must be a number that a double can hold, got {first}"
         raise ValueError(msg)
-
-
-def is_finite(column: pl.Series) -> bool:
-    """Return whether a column contains neither NaN nor infinity."""
-    if not column.dtype.is_float():
-        return True
-    # Summing is faster than checking each value, and NaN or infinity makes the sum not finite.
-    return math.isfinite(column.sum()) or column.is_finite().all()
-
-
-def count_not_finite(column: Lists) -> int:
-    """Return the number of queries in which a column contains NaN or infinity."""
-    if is_finite(column.flat):
-        return 0
-    return int((column.count(~column.flat.is_finite()) > 0).sum())
 
 
 def check_directions(ranking: Ranking, sort_columns: Sequence[Lists]) -> None:

@@ -7,25 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring.computing import (
-    Computation,
-    MeasureValues,
-    check_measures,
-    write_error,
-)
+from polars_graded._measuring.computing import Computation, MeasureValues
+from polars_graded._measuring.document_inputs import check_input_type, read_input
 from polars_graded._measuring.documents import (
     DocumentLists,
+    check_as_long,
     check_directions,
     check_grades,
-    check_inputs,
     check_sort_columns,
-    read_input,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import rank_documents
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
-from polars_graded._measuring.measures import Measure, check_distinct_names
+from polars_graded._measuring.measures import Measure, check_distinct_names, check_measures
 from polars_graded._measuring.ranking import Ranking
 
 
@@ -71,14 +66,14 @@ def _make_expression(
     ranking.check_single()
     return_dtype = ranking.make_planned_dtype(dtype)
     ranking = ranking.keep_rows()
-    check_measures(measures, ranking, ranking.inputs)
+    check_measures(measures, ranking.scale, ranking.inputs)
 
     def compute_values(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         try:
             [values] = Computation.of(measures, ranking, [documents]).compute()
         except UnusableDataError as error:
-            raise ValueError(write_error(ranking, error, len(documents.grades))) from None
+            raise ValueError(ranking.write_error(error, len(documents.grades))) from None
         return make_series(values)
 
     return pl.map_batches(
@@ -104,8 +99,11 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
     check_grades(ranking, grades)
     check_sort_columns(ranking, grades, sort_columns)
     check_directions(ranking, sort_columns)
-    check_inputs(ranking, grades, inputs)
-    inputs = {name: read_input(ranking, name, column) for name, column in inputs.items()}
+    for name, column in inputs.items():
+        subject = ranking.name_input(name)
+        check_input_type(subject, name, column.flat.dtype)
+        check_as_long(subject, column, grades)
+        inputs[name] = read_input(subject, name, column)
     return DocumentLists.of(ranking, grades, sort_columns, inputs=inputs)
 
 

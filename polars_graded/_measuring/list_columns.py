@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -118,6 +119,21 @@ def are_exact(numbers: pl.Series) -> bool:
     """Return whether whole numbers are small enough to be exact as doubles."""
     ends = numbers.to_frame().select(pl.first().min(), highest=pl.first().max()).row(0)
     return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends)
+
+
+def is_finite(column: pl.Series) -> bool:
+    """Return whether a column contains neither NaN nor infinity."""
+    if not column.dtype.is_float():
+        return True
+    # Summing is faster than checking each value, and NaN or infinity makes the sum not finite.
+    return math.isfinite(column.sum()) or column.is_finite().all()
+
+
+def count_not_finite(column: Lists) -> int:
+    """Return the number of queries in which a column contains NaN or infinity."""
+    if is_finite(column.flat):
+        return 0
+    return int((column.count(~column.flat.is_finite()) > 0).sum())
 
 
 def map_chunks(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from polars_graded._checks import check_whole_number, did_you_mean, nearest
-from polars_graded._measuring.definitions import DEFINITIONS, MAX_CURVE_VALUES, Definition
+from polars_graded._measuring.definitions import ALL, DEFINITIONS, MAX_CURVE_VALUES, Definition
+from polars_graded._measuring.document_inputs import DOCUMENT_INPUTS
 from polars_graded._measuring.foreign_names import (
     explain_foreign_name,
     find_own_measures,
@@ -189,6 +190,76 @@ class Measure:
         return None if self.needs_ties else self.definition.depth.at(self.n)
 
 
+def check_distinct_names(names: list[str], among: Mapping[str, Definition] = DEFINITIONS) -> None:
+    """Raise if no measure is named, or if one is named more than once."""
+    if not names:
+        msg = f"name at least one measure; there are {_list_measures(among)}"
+        raise ValueError(msg)
+    if repeated := {name for name in names if names.count(name) > 1}:
+        msg = f"each measure must be named once, got {', '.join(sorted(repeated))} more than once"
+        raise ValueError(msg)
+
+
+def check_measures(measures: Sequence[Measure], scale: Scale, inputs: Collection[str]) -> None:
+    """Raise if a measure lacks an input, or if a passed input is unused.
+
+    Also raise for a threshold below the lowest relevant grade of the scale, and for a measure with
+    `levels="all"` if the highest grade of the scale is unknown, or if the scale has too many
+    levels.
+    """
+    for measure in measures:
+        _check_threshold(measure, scale)
+        for name in measure.definition.input_names:
+            if name not in inputs:
+                msg = (
+                    f"{measure.function} needs `{name}`, {DOCUMENT_INPUTS[name].meaning}, got none"
+                )
+                raise ValueError(msg)
+    for name in inputs:
+        if not any(name in measure.definition.input_names for measure in measures):
+            users = [each for each in DEFINITIONS if name in DEFINITIONS[each].input_names]
+            msg = f"`{name}` is for the measures {', '.join(users)}, got none of them"
+            raise ValueError(msg)
+    of_levels = [m.function for m in measures if m.options.get("levels") == ALL]
+    if not of_levels:
+        return
+    if scale.max_grade is None:
+        msg = (
+            f"`levels='all'` of {of_levels[0]} needs `max_grade`, got None\n\n"
+            "Hint: pass max_grade=... to `scaled` or `evaluate`, or specify the levels"
+        )
+        raise ValueError(msg)
+    if scale.max_grade - scale.irrelevant > MAX_CURVE_VALUES:
+        msg = (
+            f"`levels='all'` must mean at most {MAX_CURVE_VALUES} levels, "
+            f"got grades up to {scale.max_grade:g}"
+        )
+        raise ValueError(msg)
+
+
+def _check_threshold(measure: Measure, scale: Scale) -> None:
+    """Raise if grades of the threshold are not relevant on the scale."""
+    threshold = measure.options.get("threshold")
+    if threshold is None:
+        return
+    if threshold <= scale.irrelevant:
+        msg = (
+            f"`threshold` of {measure.function} must be above `irrelevant`, "
+            f"{scale.irrelevant:g}, got {threshold:g}\n\n"
+            "Hint: `irrelevant` is the highest grade that is not relevant"
+        )
+        raise ValueError(msg)
+    if scale.relevant_from is not None and threshold < scale.relevant_from:
+        msg = (
+            f"`threshold` of {measure.function} must be at least `relevant_from`, "
+            f"{scale.relevant_from:g}, got {threshold:g}"
+        )
+        raise ValueError(msg)
+
+
+# Names of measures, and errors for unknown names
+
+
 def _make_unknown_error(
     text: str, function: str, among: Mapping[str, Definition] = DEFINITIONS
 ) -> ValueError:
@@ -253,16 +324,6 @@ def _check_not_foreign(text: str) -> None:
     if (explanation := explain_foreign_name(text)) is not None:
         hint = f"the measure of this name in other tools {explanation}"
         msg = f"there is no measure {text!r}\n\nHint: {hint}"
-        raise ValueError(msg)
-
-
-def check_distinct_names(names: list[str], among: Mapping[str, Definition] = DEFINITIONS) -> None:
-    """Raise if no measure is named, or if one is named more than once."""
-    if not names:
-        msg = f"name at least one measure; there are {_list_measures(among)}"
-        raise ValueError(msg)
-    if repeated := {name for name in names if names.count(name) > 1}:
-        msg = f"each measure must be named once, got {', '.join(sorted(repeated))} more than once"
         raise ValueError(msg)
 
 

@@ -22,7 +22,6 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._measuring.documents import count_not_finite
 from polars_graded._measuring.kernels.phi import (
     Points,
     interpolate,
@@ -32,7 +31,12 @@ from polars_graded._measuring.kernels.phi import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
+from polars_graded._measuring.list_columns import (
+    Lists,
+    count_not_finite,
+    make_list_column,
+    map_chunks,
+)
 from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]

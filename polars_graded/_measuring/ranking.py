@@ -11,7 +11,8 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_column, check_number
-from polars_graded._measuring.definitions import DOCUMENT_INPUTS
+from polars_graded._measuring.document_inputs import DOCUMENT_INPUTS
+from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.scale import Scale
 
 
@@ -100,6 +101,17 @@ class Ranking:
         column = self.inputs[name].meta.output_name(raise_if_undetermined=False)
         return f"{name} {column!r}" if column else name
 
+    def write_error(self, error: UnusableDataError, n: int, unit: str = "queries") -> str:
+        """Return an error message: column, rule and number of queries affected."""
+        rule, *hint = str(error).split("\n\n")
+        subject = (
+            f"{self.name_column(1)}:"
+            if error.input_name is None
+            else self.name_input(error.input_name)
+        )
+        msg = f"{subject} {rule}, in {error.n_queries} of {n} {unit}"
+        return "\n\n".join([msg, *hint])
+
     def check_single(self) -> None:
         """Raise if an expression other than that of the grades selects several columns."""
         kinds = [*("scores" for _ in self.by), *(f"`{name}`" for name in self.inputs)]
@@ -167,11 +179,6 @@ def is_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
-def is_vector(dtype: pl.DataType) -> bool:
-    """Return whether a data type is a list or an array of floats."""
-    return isinstance(dtype, pl.List | pl.Array) and dtype.inner in (pl.Float32, pl.Float64)
-
-
 def check_grade(name: str, dtype: pl.DataType) -> None:
     """Raise if a column cannot hold grades."""
     if not is_number(dtype):
@@ -181,18 +188,6 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
                 "\n\nHint: pl.read_csv(..., null_values=['NA']) reads the text NA as null; "
                 "cast(pl.Float64) reads numbers that are texts"
             )
-        raise TypeError(msg)
-
-
-def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
-    """Raise if a column cannot be the input `name` of measures."""
-    if DOCUMENT_INPUTS[name].may_be_vectors and is_vector(dtype):
-        return
-    types = DOCUMENT_INPUTS[name].types
-    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
-    if dtype not in types or inner not in types or isinstance(inner, pl.List):
-        expected = DOCUMENT_INPUTS[name]
-        msg = f"{column} must be {expected.kind}, got {dtype}\n\nHint: {expected.hint}"
         raise TypeError(msg)
 
 

@@ -14,7 +14,7 @@ from polars_graded._frames.arguments import Measures, parse_scalar_measures
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.ranking_checks import name_columns
 from polars_graded._frames.request import Request
-from polars_graded._measuring.definitions import DOCUMENT_INPUTS
+from polars_graded._measuring.document_inputs import DOCUMENT_INPUTS
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.measures import Measure
 from polars_graded._results.results import check_free_names

@@ -89,8 +89,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     j and p both count at each level up to the lower of their grades. Over these levels, d_t / R_t
     adds up to min(W_j, W_p), so Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
-    ranked = queries.replace_grades(queries.hits(n, None))
-    relevant = queries.replace_grades(queries.judgments.relevant)
+    ranked = queries.with_relevance(queries.hits(n, None))
+    relevant = queries.with_relevance(queries.judgments.relevant)
     highest = queries.relevance(queries.judgments.highest)
     if levels is not None:
         # Each grade is replaced by the highest level t ≤ grade, or by 0 if there is none. This does
@@ -114,8 +114,8 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
     V(g) is proportional to the probability that grade g satisfies a user. The constant factor
     cancels out. Σ V is over all judged documents.
     """
-    ranked = queries.replace_grades(queries.hits(n, None))
-    relevant = queries.replace_grades(queries.judgments.relevant)
+    ranked = queries.with_relevance(queries.hits(n, None))
+    relevant = queries.with_relevance(queries.judgments.relevant)
     if levels is not None:
         # Each level is equally likely to be the lowest that satisfies a user (equal g_i in
         # Robertson et al. 2010). So V(g) is the number of levels up to g.

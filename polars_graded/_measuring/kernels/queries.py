@@ -99,9 +99,9 @@ class Judgments:
         return np.fmax(grades - self.irrelevant if self.irrelevant else grades, 0)
 
     def is_relevant(self, grades: Floats, threshold: float | None) -> Mask:
-        """Return the mask of relevant grades that are not below the threshold.
+        """Return the mask of relevant grades, or of grades that reach the threshold.
 
-        Without a threshold, all relevant grades count.
+        Every threshold is above the irrelevant grade, as `check_measures` ensures.
         """
         return grades > self.irrelevant if threshold is None else grades >= threshold
 
@@ -175,43 +175,47 @@ class Queries:
         rank order. Documents of equal scores keep their order. With `condensed`, unjudged documents
         are left out.
 
-        If the ranking contains all documents, the ranked lists also serve as the judgments, so that
-        the relevant documents are found only once. Judgments that other rankings share keep their
-        order instead.
+        Judgments that other rankings share (`shares_judgments`) keep their order. See
+        `with_judgments_in_rank_order` for others.
         """
-        grades = judgments.grades
-        columns = {"grade": grades, **judgments.inputs}
         if scores is None:
-            if condensed:
-                is_judged = ~np.isnan(grades.values)
-                columns = {name: column.keep(is_judged) for name, column in columns.items()}
-            inputs = {name: column.head(depth) for name, column in columns.items()}
-            return cls(inputs.pop("grade"), judgments, EMPTY, max_grade, inputs)
-        is_retrieved, sort_order, is_first = sort_ranked(
-            grades, scores, descending=descending, condensed=condensed
+            is_used = ~np.isnan(judgments.grades.values) if condensed else None
+
+            def select_first(column: Ragged) -> Ragged:
+                return (column if is_used is None else column.keep(is_used)).head(depth)
+
+            inputs = {name: select_first(column) for name, column in judgments.inputs.items()}
+            return cls(select_first(judgments.grades), judgments, EMPTY, max_grade, inputs)
+        full_order, is_first = sort_ranked(
+            judgments.grades, scores, descending=descending, condensed=condensed
         )
-        columns = {name: column.keep(is_retrieved) for name, column in columns.items()}
-        full_order = Ragged(sort_order, columns["grade"].offsets)
 
         def make_queries(order: Ragged, tie_groups: Ragged, full: Queries | None = None) -> Queries:
-            inputs = {
-                name: order.with_values(column.values[order.values])
-                for name, column in columns.items()
-            }
-            return cls(inputs.pop("grade"), judgments, tie_groups, max_grade, inputs, full)
+            def select(column: Ragged) -> Ragged:
+                return order.with_values(column.values[order.values])
+
+            inputs = {name: select(column) for name, column in judgments.inputs.items()}
+            return cls(select(judgments.grades), judgments, tie_groups, max_grade, inputs, full)
 
         if tie_groups is None or is_first.all():
             queries = make_queries(full_order.head(depth), EMPTY)
         else:
-            ranked_groups = full_order.with_values(tie_groups.keep(is_retrieved).values[sort_order])
+            ranked_groups = full_order.with_values(tie_groups.values[full_order.values])
             full = make_queries(full_order, ranked_groups)
             queries = make_queries(full_order.head(depth), ranked_groups.head(depth), full)
-        if not shares_judgments and len(queries.ranked.values) == len(grades.values):
-            in_order = Judgments(
-                queries.ranked, judgments.irrelevant, queries.inputs, judgments.labels
-            )
-            return replace(queries, judgments=in_order)
-        return queries
+        return queries if shares_judgments else queries.with_judgments_in_rank_order()
+
+    def with_judgments_in_rank_order(self) -> Queries:
+        """Return the queries with judgments that are sorted like the ranked documents.
+
+        Then `hits` and the judgments find relevant documents only once. This is possible if the
+        ranked lists contain all documents; otherwise, the judgments stay.
+        """
+        if len(self.ranked.values) < len(self.judgments.grades.values):
+            return self
+        labels = self.judgments.labels
+        in_order = Judgments(self.ranked, self.judgments.irrelevant, self.inputs, labels)
+        return replace(self, judgments=in_order)
 
     @property
     def irrelevant(self) -> float:
@@ -248,7 +252,7 @@ class Queries:
     @cached_property
     def all_hits(self) -> Documents:
         """Return the relevant documents that were retrieved."""
-        if self.ranked is self.judgments.grades:
+        if self.ranked is self.judgments.grades:  # see `with_judgments_in_rank_order`
             return self.judgments.relevant
         return self.ranked.select_documents(self.is_relevant(self.ranked.values, None))
 
@@ -267,10 +271,10 @@ class Queries:
         return hits if threshold is None else hits.keep(self.is_relevant(hits.values, threshold))
 
     @overload
-    def replace_grades(self, relevant: Documents) -> Documents: ...
+    def with_relevance(self, relevant: Documents) -> Documents: ...
     @overload
-    def replace_grades(self, relevant: Ragged) -> Ragged: ...
-    def replace_grades(self, relevant: Ragged) -> Ragged:
+    def with_relevance(self, relevant: Ragged) -> Ragged: ...
+    def with_relevance(self, relevant: Ragged) -> Ragged:
         """Return the documents with their relevance in place of grades."""
         if not self.irrelevant:
             return relevant
@@ -445,27 +449,29 @@ class Queries:
 
 def sort_ranked(
     grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool
-) -> tuple[Mask, npt.NDArray[Any], Mask]:
-    """Return the mask of ranked documents, their sort order, and tie starts.
+) -> tuple[Ragged, Mask]:
+    """Return the indices of the ranked documents in rank order, and tie starts.
 
-    The sort order contains indices into the list of ranked documents, query by query. Documents of
-    equal scores keep their order. Tie starts are a mask in sort order: True for the first document
-    of each tie group.
+    Documents of equal scores keep their order. Tie starts are a mask in rank order: True for the
+    first document of each tie group.
     """
-    is_retrieved = ~np.isnan(scores.values)
+    is_ranked = ~np.isnan(scores.values)
     if condensed:
-        is_retrieved &= ~np.isnan(grades.values)
-    ranked_scores = scores.keep(is_retrieved)
-    return is_retrieved, *ranked_scores.argsort(descending=descending)
+        is_ranked &= ~np.isnan(grades.values)
+    ranked_scores = scores.keep(is_ranked)
+    order, is_first = ranked_scores.argsort(descending=descending)
+    indices: npt.NDArray[Any] = order
+    if len(order) < len(is_ranked):
+        indices = np.flatnonzero(is_ranked)[order]
+    return Ragged(indices, ranked_scores.offsets), is_first
 
 
 def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
     """Return the rank of each document, from 1; NaN without a rank."""
-    is_retrieved, order, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
-    ranks_of_all, ranks_of_retrieved = np.full(len(is_retrieved), np.nan), np.empty(len(order))
-    ranks_of_retrieved[order] = grades.keep(is_retrieved).position
-    ranks_of_all[is_retrieved] = ranks_of_retrieved
-    return grades.with_values(ranks_of_all)
+    order, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
+    ranks = np.full(len(grades.values), np.nan)
+    ranks[order.values] = order.position
+    return grades.with_values(ranks)
 
 
 def make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
