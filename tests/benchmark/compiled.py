@@ -54,7 +54,9 @@ def measured(sizes: Sizes) -> Iterator[Row]:
 
 
 def kernels(grades: Lists) -> list[pl.Series]:
-    return Computation.of(MEASURES, RANKING, [DocumentLists(grades, None, None)]).compute()[0].columns
+    return (
+        Computation.of(MEASURES, RANKING, [DocumentLists(grades, None, None)]).compute()[0].columns
+    )
 
 
 def compiled() -> Callable[..., Any]:

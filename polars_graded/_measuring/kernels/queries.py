@@ -139,7 +139,34 @@ class Judgments:
 
 @dataclass(frozen=True)
 class Queries:
-    """Retrieved documents of some queries in rank order, and all documents with their grades."""
+    """Retrieved documents of some queries in rank order, and all documents with their grades.
+
+    Examples
+    --------
+    The first query has four documents. One is unjudged, and one was not retrieved. The second query
+    has one document.
+
+    >>> from polars_graded._measuring.kernels.cumulated_gain import ndcg
+    >>> offsets = np.array([0, 4, 5])
+    >>> grades = Ragged(np.array([2.0, 0.0, np.nan, 1.0, 3.0]), offsets)
+    >>> scores = Ragged(np.array([0.9, 0.5, 0.7, np.nan, 0.4]), offsets)
+    >>> queries = Queries.ranked_by(Judgments(grades, irrelevant=0.0), scores)
+    >>> queries.ranked
+    Ragged(values=array([ 2., nan,  0.,  3.]), offsets=array([0, 3, 4]))
+
+    The relevant documents that were retrieved, and all relevant documents in the best order, each
+    with its rank:
+
+    >>> queries.all_hits
+    Documents(values=array([2., 3.]), offsets=array([0, 1, 2]), rank=array([1, 1]))
+    >>> queries.judgments.ideal()
+    Documents(values=array([2., 1., 3.]), offsets=array([0, 2, 3]), rank=array([1, 2, 1]))
+
+    NDCG of the first query is (2² - 1) / (2² - 1 + 1 / log₂ 3):
+
+    >>> ndcg(queries, n=None, gain="exp2", discount="log2", base=2.0, ties="order")
+    array([0.82623466, 1.        ])
+    """
 
     ranked: Ragged
     """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
