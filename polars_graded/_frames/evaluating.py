@@ -177,7 +177,7 @@ def evaluate(
     )
     check_flag("consecutive", consecutive)
     if isinstance(frame, pl.DataFrame):
-        return measure_eagerly(make_requests(frame), frame)
+        return measure_frame(make_requests(frame), frame)
     if isinstance(frame, pl.LazyFrame):
         return measure_lazily(make_requests(frame), frame, consecutive=consecutive)
     engine: Any = find_engine(frame)
@@ -198,7 +198,7 @@ class Collector(Protocol):
         """Add a part of whole queries."""
 
 
-def measure_eagerly(
+def measure_frame(
     requests: Sequence[Request],
     frame: pl.DataFrame | pl.LazyFrame,
     *,
@@ -283,9 +283,7 @@ def measure_lazily(
         }:
             rows = frame.filter(wanted)
         selected = [_select_columns(each, columns) for each in requests]
-        yield measure_eagerly(
-            selected, rows, consecutive=consecutive, is_whole_frame=wanted is None
-        )
+        yield measure_frame(selected, rows, consecutive=consecutive, is_whole_frame=wanted is None)
 
     schema = frame.collect_schema()
     check_without_data(requests, schema)
@@ -294,7 +292,7 @@ def measure_lazily(
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
     """Measure an empty frame, to raise errors that do not depend on rows."""
-    measure_eagerly(requests, schema.to_frame())
+    measure_frame(requests, schema.to_frame())
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:

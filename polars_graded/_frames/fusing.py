@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number, first_few
 from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
-from polars_graded._frames.evaluating import measure_eagerly
+from polars_graded._frames.evaluating import measure_frame
 from polars_graded._frames.request import Request
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
@@ -213,7 +213,7 @@ def fuse(
         raise ValueError(msg)
 
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
-        measure_eagerly([request], rows)  # checks the rankings
+        measure_frame([request], rows)  # checks the rankings
         columns = request.columns.add_computed_columns(rows)
         fused = _build_fusion(request, columns.schema, method, normalise, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())

@@ -394,7 +394,7 @@ class Rankings:
         request, measures = self.request, [*self.request.measures.values()]
         documents = self.list_documents()
         ranking, checked = request.unsorted_ranking, request.order_dependent_measures
-        computation = Computation.of(measures, ranking, documents, checked)
+        computation = Computation.of(measures, ranking, documents, tie_checked=checked)
         # A chunk holds the rankings of all strategies: the more strategies there are, the fewer
         # queries it may have.
         n_rows = sum(len(each.grades.flat) for each in documents)

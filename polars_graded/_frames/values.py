@@ -60,7 +60,9 @@ class Part:
         ]
         ranking, checked = request.build_ranking(names[0]), request.order_dependent_measures
         try:
-            return Computation.of(measures, ranking, documents, checked).compute()
+            return Computation.of(
+                measures, ranking, documents, takes_notes=True, tie_checked=checked
+            ).compute()
         except UnusableDataError as error:
             ranking = ranking.with_inputs(**self.columns.inputs)
             msg = ranking.write_error(error, groups.n_groups, self.columns.unit)

@@ -18,6 +18,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
 from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.scale import Scale
 from polars_graded._measuring.ties import Compute, find_dependence_on_ties
 
 ChunkNotes: TypeAlias = Mapping[str, npt.NDArray[Any]]
@@ -69,12 +70,15 @@ class Computation:
     """Measures with the arguments of their kernels, and the documents of all strategies."""
 
     measures: Sequence[Measure]
-    ranking: Ranking
     arguments: Sequence[Mapping[str, Any]]
+    """For each measure, its cutoff and its options."""
+    ranking: Ranking
+    """The ranking of all strategies, whose scale has the precision of the grades."""
     strategies: Sequence[DocumentLists]
-    tie_checked: Sequence[Measure] | None
-    """Measures for which it is noted that the order of tied documents changes a value. If None,
-    there are no notes."""
+    takes_notes: bool
+    """True if facts about the rankings are noted, for warnings."""
+    tie_checked: Sequence[Measure]
+    """Measures for which it is noted whether the order of tied documents changes a value."""
 
     @classmethod
     def of(
@@ -82,15 +86,17 @@ class Computation:
         measures: Sequence[Measure],
         ranking: Ranking,
         strategies: Sequence[DocumentLists],
-        tie_checked: Sequence[Measure] | None = None,
+        *,
+        takes_notes: bool = False,
+        tie_checked: Sequence[Measure] = (),
     ) -> Computation:
         """Return a computation whose arguments have the precision of the grades."""
         if not (tie_checked or any(measure.needs_ties for measure in measures)):
             strategies = [replace(documents, tie_groups=None) for documents in strategies]
         round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
         ranking = replace(ranking, scale=ranking.scale.rounded(round_grade))
-        arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
-        return cls(measures, ranking, arguments, strategies, tie_checked)
+        arguments = [_collect_arguments(each, ranking.scale, round_grade) for each in measures]
+        return cls(measures, arguments, ranking, strategies, takes_notes, tie_checked)
 
     def compute(self) -> list[MeasureValues]:
         """Return the values of each strategy."""
@@ -138,7 +144,7 @@ class Computation:
     ) -> Iterator[Queries]:
         """Yield the ranked queries of each strategy, so that only one is in memory at a time."""
         depth = find_depth(self.measures)
-        if self.tie_checked is not None and depth is not None:
+        if self.takes_notes and depth is not None:
             depth = max(depth, N_FIRST)
         for documents in self.strategies:
             yield Queries.ranked_by(
@@ -155,13 +161,11 @@ class Computation:
     @cached_property
     def value_functions(self) -> list[tuple[Measure, Compute]]:
         """Return each measure with the function that computes its values."""
-        functions: list[tuple[Measure, Compute]] = []
-        for measure, arguments in zip(self.measures, self.arguments, strict=True):
-            undefined = measure.find_undefined(self.ranking.scale)
-            fill_value = np.nan if undefined is None else undefined  # NaN stands for null
-            compute = partial(_compute_values, measure, arguments, fill_value)
-            functions.append((measure, compute))
-        return functions
+        scale, pairs = self.ranking.scale, zip(self.measures, self.arguments, strict=True)
+        return [
+            (measure, partial(_compute_values, measure, arguments, measure.find_undefined(scale)))
+            for measure, arguments in pairs
+        ]
 
     def _measure(self, queries: Queries) -> list[Floats | Ragged]:
         """Return the values of each measure for one strategy."""
@@ -172,7 +176,7 @@ class Computation:
         self, documents: DocumentLists, columns: Mapping[Lists, Ragged], queries: Queries
     ) -> ChunkNotes:
         """Return the facts about the rankings of one strategy that warnings need."""
-        if self.tie_checked is None or documents.scores is None:
+        if not self.takes_notes or documents.scores is None:
             return {}
         judgments, grades = queries.judgments, columns[documents.grades]
         is_retrieved = ~np.isnan(columns[documents.scores].values)
@@ -207,28 +211,28 @@ def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
 
 
 def _collect_arguments(
-    measure: Measure, ranking: Ranking, round_grade: Callable[[float], float]
+    measure: Measure, scale: Scale, round_grade: Callable[[float], float]
 ) -> Mapping[str, Any]:
     """Return the arguments of a measure's kernel: the cutoff and the options."""
-    options = {
+    arguments = {
         name: option.convert_grades(measure.options[name], round_grade)
         for name, option in measure.definition.options.items()
     }
-    if options.get("levels") == ALL:
-        options["levels"] = ranking.scale.levels
+    if arguments.get("levels") == ALL:
+        arguments["levels"] = scale.levels
     if measure.definition.has_cutoff:
-        options["n"] = measure.n
-    return options
+        arguments["n"] = measure.n
+    return arguments
 
 
 def _compute_values(
-    measure: Measure, arguments: Mapping[str, Any], fill_value: float, queries: Queries
+    measure: Measure, arguments: Mapping[str, Any], undefined: float | None, queries: Queries
 ) -> Floats | Ragged:
-    """Return the values of a measure, filled where it is undefined.
+    """Return the values of a measure, filled with the value `undefined` where it is undefined.
 
     The values of a measure that needs no relevant document are not filled, so they can be NaN.
     """
-    definition = measure.definition
+    definition, fill_value = measure.definition, np.nan if undefined is None else undefined
     options = dict(arguments)
     if "ties" in options:
         queries, ties = queries.with_ties(options.pop("ties"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.evaluating import check_without_data, measure_eagerly
+from polars_graded._frames.evaluating import check_without_data, measure_frame
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Worker:
         # for all queries, so no warning is shown.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            values = measure_eagerly([self.request], frame, is_whole_frame=False)
+            values = measure_frame([self.request], frame, is_whole_frame=False)
         return values.to_arrow().cast(self.schema)
 
 

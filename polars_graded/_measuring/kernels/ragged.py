@@ -36,6 +36,7 @@ class Ragged:
     values: Floats
     offsets: Integers
     _heads: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The results of `head` by their cutoff, each made once."""
 
     @cached_property
     def lengths(self) -> Integers:
