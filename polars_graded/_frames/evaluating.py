@@ -16,7 +16,7 @@ from polars_graded._frames.ranking_checks import DocumentCheck, RankCheck
 from polars_graded._frames.request import SETTINGS, Request
 from polars_graded._frames.rows import Groups, add_computed_columns, read_whole_queries, scan_frames
 from polars_graded._frames.tables import GRADER
-from polars_graded._frames.values import Gathered
+from polars_graded._frames.values import ValueCollector
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
 from polars_graded._measuring.scale import Undefined
@@ -213,13 +213,13 @@ def measure_frame(
     """
     first = requests[0]
     rank_check = RankCheck(first.columns, first.directions, are_parts=consecutive)
-    gathered = [Gathered(each) for each in requests]
-    collectors: list[Collector] = [rank_check, DocumentCheck(requests), *gathered]
+    value_collectors = [ValueCollector(each) for each in requests]
+    collectors: list[Collector] = [rank_check, DocumentCheck(requests), *value_collectors]
     for groups in _group_rows(requests, frame, consecutive=consecutive):
         for each in collectors:
             each.add(groups)
     rank_check.finish(are_all=is_whole_frame)
-    result = pl.concat(each.finish() for each in gathered)
+    result = pl.concat(each.finish() for each in value_collectors)
     if isinstance(frame, pl.LazyFrame):
         keys = [*([] if first.columns.grader is None else [GRADER]), *first.columns.result_keys]
         _check_queries_are_together(result, keys)

@@ -19,7 +19,7 @@ from polars_graded._frames.arguments import By, Columns, Descending, Grade
 from polars_graded._frames.ranking_checks import group_rankings
 from polars_graded._frames.request import Request
 from polars_graded._frames.strategies import in_order
-from polars_graded._frames.values import Gathered
+from polars_graded._frames.values import ValueCollector
 from polars_graded._measuring.computing import N_FIRST
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -156,9 +156,9 @@ def overview(
     )
     rows = request.read_rows(frame)
     groups = group_rankings(request, rows)
-    gathered = Gathered(request)
-    gathered.add(groups)
-    notes, values = gathered.notes, gathered.sort_values()
+    collector = ValueCollector(request)
+    collector.add(groups)
+    notes, values = collector.notes, collector.sort_values()
     columns = request.columns
     columns_of_notes = dict(zip(columns.result_keys, [notes.strategy, *notes.query], strict=True))
     queries = (

@@ -147,7 +147,7 @@ def list_documents(
     )
 
 
-class Gathered:
+class ValueCollector:
     """Values and notes of a request, collected part by part."""
 
     def __init__(self, request: Request) -> None:
