@@ -138,7 +138,7 @@ def mirror_scores(ascending: Ragged) -> Ragged:
 
 
 def compute_median(scores: Floats, start: Integers, n: Integers) -> Floats:
-    """Return the median of each run of `n` ascending scores that begins at `start`."""
+    """Return the medians of `n` ascending scores from each `start` on."""
     below, above = scores[start + (n - 1) // 2], scores[start + n // 2]
     median: Floats = np.clip(below / 2 + above / 2, below, above)
     return median
