@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 import reference
 from polars.testing import assert_series_equal
-from registry import FEATURES, KNOWN, POPULARITIES, REFERENCES, SUBTOPICS, WORTH, Row
+from registry import FURTHER, WORTH, Row
 
 from polars_graded import charts, evaluate, graded
 
@@ -45,15 +45,8 @@ ODD_QUERIES: dict[str, Query] = {
     "all grades equal": [(3, 2), (2, 2), (1, 2)],
 }
 
-FURTHER_TYPES = {
-    "known": pl.Boolean,
-    "subtopics": pl.List(pl.String),
-    "share": pl.Float64,
-    "genres": pl.List(pl.String),
-    "expected": pl.Int64,
-}
-FURTHER_VALUES = (KNOWN, SUBTOPICS, POPULARITIES, FEATURES, REFERENCES)
-"""The values of further columns, which repeat in the order of the rows of a query."""
+FURTHER_TYPES = {column.name: column.dtype for column in FURTHER.values()}
+FURTHER_VALUES = [column.values for column in FURTHER.values()]
 
 GRADED = graded("grade").ranked_by("score", descending=True)
 

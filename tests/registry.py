@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 import reference
@@ -130,29 +130,31 @@ WORTH = {0: 1, 0.5: 1, 1: 2, 2: 3, 3: 3, 4: 10}
 _WORTH = str(WORTH)
 """Gains that do not rise at every step, for each grade above -1 that tests draw by default."""
 
-KNOWN = (True, False, None)
-"""Documents of a query that the user knew, in the order of rows; the pattern repeats."""
 
-SUBTOPICS = (["x"], ["y", "x"], None, ["z"], [])
-"""Subtopics of the documents of a query, in the order of rows; the pattern repeats."""
+class FurtherColumn(NamedTuple):
+    """A column of documents beside the grade, in the frames of tests."""
 
-POPULARITIES = (0.5, 0.125, 1.0, 0.3)
-"""Popularities of the documents of a query, in the order of rows; the pattern repeats."""
+    name: str
+    dtype: pl.DataType | type[pl.DataType]
+    values: tuple[Any, ...]
+    """Values of the documents of a query, in the order of rows; the pattern repeats."""
 
-FEATURES = (["a"], ["b", "a"], ["c"], ["a", "b", "d"], ["c"])
-"""Categories of the documents of a query, in the order of rows; the pattern repeats."""
 
-REFERENCES = (1, None, 3, 20, 2)
-"""Ranks of the documents of a query in the reference, in the order of rows; the pattern repeats."""
-
-FURTHER_COLUMNS = {
-    "known": "known",
-    "subtopics": "subtopics",
-    "popularity": "share",
-    "features": "genres",
-    "reference": "expected",
+FURTHER = {
+    "known": FurtherColumn("known", pl.Boolean, (True, False, None)),
+    "subtopics": FurtherColumn(
+        "subtopics", pl.List(pl.String), (["x"], ["y", "x"], None, ["z"], [])
+    ),
+    "popularity": FurtherColumn("share", pl.Float64, (0.5, 0.125, 1.0, 0.3)),
+    "features": FurtherColumn(
+        "genres", pl.List(pl.String), (["a"], ["b", "a"], ["c"], ["a", "b", "d"], ["c"])
+    ),
+    "reference": FurtherColumn("expected", pl.Int64, (1, None, 3, 20, 2)),
 }
-"""The further columns of documents, by the keywords that name them."""
+"""The further columns of documents, by the keywords that name them, in the order of the fields of
+`reference.Row`."""
+
+FURTHER_COLUMNS = {keyword: column.name for keyword, column in FURTHER.items()}
 
 
 _CURVE: dict[str, Any] = {"ideal": None, "dtype": pl.List(pl.Float64)}

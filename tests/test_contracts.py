@@ -39,7 +39,7 @@ from helpers import (
 )
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from registry import BOUNDS_OF_TIES, ROWS
+from registry import BOUNDS_OF_TIES, FURTHER, ROWS
 
 from polars_graded import Graded, evaluate, graded
 from polars_graded._measuring import list_columns
@@ -751,14 +751,10 @@ KINDS = {
     "p": ("1", "`p` must be a number"),
     "graded": (1, "`graded` must"),
     "recall_levels": ("1", "`recall_levels` must be"),
-    "known": (1, "`known` must be"),
-    "subtopics": (1, "`subtopics` must be"),
-    "popularity": (1, "`popularity` must be"),
-    "features": (1, "`features` must be"),
-    "reference": (1, "`reference` must be"),
     "alpha": ("1", "`alpha` must be a number"),
     "target": ("1", "`target` must be a number"),
     "normalised": (1, "`normalised` must"),
+    **{keyword: (1, f"`{keyword}` must be") for keyword in FURTHER},
 }
 
 
