@@ -72,12 +72,12 @@ HEADLINES = {
 ERRORS = (OSError, ImportError, ValueError, TypeError, pl.exceptions.PolarsError)
 """Errors whose message is meant for the caller."""
 
-Change = Literal["same", "changed"]
+ChangeOption = Literal["same", "changed"]
 
 Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
 """Type of an option with several texts, such as `--by old new`."""
 
-Measures = Annotated[list[str], Parameter(consume_multiple=True, show_default=" ".join)]
+MeasureTexts = Annotated[list[str], Parameter(consume_multiple=True, show_default=" ".join)]
 
 Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consume_multiple=True)]
 """Type of the option for files to write, whose suffixes decide what they contain."""
@@ -93,7 +93,7 @@ HELP_OF_COLUMNS = (
 
 @Parameter(name="*", group=Group("Comparison"))
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonOptions:
     """Options for the comparison of strategies."""
 
     baseline: str | None = None
@@ -109,7 +109,7 @@ class Comparison:
 
 @Parameter(name="*", group=Group("Gate"))
 @dataclass(frozen=True)
-class Gate:
+class GateOptions:
     """Options for the verdicts of a gate."""
 
     baseline: str
@@ -118,11 +118,11 @@ class Gate:
     """The largest loss of the mean that you accept."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
-    judgments: Change = "same"
+    judgments: ChangeOption = "same"
     """With changed, the baseline may be measured with other judgments."""
-    formulas: Change = "same"
+    formulas: ChangeOption = "same"
     """With changed, the measures of the baseline may have other formulas."""
-    scale: Change = "same"
+    scale: ChangeOption = "same"
     """With changed, the baseline may be measured on another scale or with another order of ties."""
 
 
@@ -131,7 +131,7 @@ RANKINGS = Group("Rankings")
 
 @Parameter(name="*", group=RANKINGS)
 @dataclass(frozen=True)
-class Rankings:
+class RankingOptions:
     """Options for files of rankings that are fused."""
 
     files: list[Path] | None = None
@@ -222,7 +222,7 @@ class Rankings:
 
 @Parameter(name="*", group=RANKINGS)
 @dataclass(frozen=True)
-class JudgedRankings(Rankings):
+class JudgedRankingOptions(RankingOptions):
     """Options for files of rankings, and for relevance."""
 
     qrels: list[str] | None = None
@@ -320,7 +320,7 @@ class JudgedRankings(Rankings):
 
 @Parameter(name="*", group=RANKINGS)
 @dataclass(frozen=True)
-class MeasuredRankings(JudgedRankings):
+class MeasuredRankingOptions(JudgedRankingOptions):
     """Options for files of rankings, and for measures of them."""
 
     max_grade: float | None = None
@@ -436,7 +436,7 @@ def check_repeated(
 
 
 def add_query_columns(
-    values: pl.DataFrame, frame: pl.DataFrame, rankings: JudgedRankings
+    values: pl.DataFrame, frame: pl.DataFrame, rankings: JudgedRankingOptions
 ) -> pl.DataFrame:
     """Add clusters, weights and segments of the files to the values of queries."""
     key: list[str] = rankings.keys["query"]
@@ -491,7 +491,7 @@ def drop_curves(
     return scalar_measures
 
 
-def measure_rankings(rankings: MeasuredRankings, measures: Sequence[str]) -> Evaluation:
+def measure_rankings(rankings: MeasuredRankingOptions, measures: Sequence[str]) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
     names = parse_names(measures)
     frame, keywords = rankings.read(pg.evaluate)
@@ -543,7 +543,7 @@ def print_text(text: str) -> None:
 
 
 @contextmanager
-def print_warnings(subcommand: str, rankings: Rankings) -> Iterator[list[str]]:
+def print_warnings(subcommand: str, rankings: RankingOptions) -> Iterator[list[str]]:
     """Print each warning once, on one line of standard error, and yield the list of warnings."""
     sentences: list[str] = []
 
@@ -569,7 +569,7 @@ def list_options(subcommand: str) -> set[str]:
 
 
 def write_message(
-    message: Exception | Warning | str, subcommand: str, rankings: Rankings | None = None
+    message: Exception | Warning | str, subcommand: str, rankings: RankingOptions | None = None
 ) -> str:
     """Return an error or a warning with its hint on one line, and arguments as options or files.
 
@@ -677,14 +677,14 @@ app = App(
 )
 
 
-BUILT_IN, ALL_PAIRS = MeasuredRankings(), Comparison()
+BUILT_IN, DEFAULT_COMPARISON = MeasuredRankingOptions(), ComparisonOptions()
 
 
 @app.command
 def evaluate(
-    rankings: MeasuredRankings = BUILT_IN,
+    rankings: MeasuredRankingOptions = BUILT_IN,
     *,
-    measure: Measures = DEFAULT_MEASURES,
+    measure: MeasureTexts = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> None:
     """Measure rankings, and print the means of each strategy.
@@ -733,10 +733,10 @@ def format_means(summary: pl.DataFrame, index: list[str]) -> str:
 
 @app.command
 def compare(
-    rankings: MeasuredRankings = BUILT_IN,
+    rankings: MeasuredRankingOptions = BUILT_IN,
     *,
-    comparison: Comparison = ALL_PAIRS,
-    measure: Measures = DEFAULT_MEASURES,
+    comparison_options: ComparisonOptions = DEFAULT_COMPARISON,
+    measure: MeasureTexts = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> None:
     """Compare strategies in pairs: differences, 95 % intervals and p values.
@@ -751,7 +751,7 @@ def compare(
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS, *TABLES)
     results, strategy = measure_rankings(rankings, measure), rankings.keys["strategy"]
-    options = vars(comparison) | rankings.keys
+    options = vars(comparison_options) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
     groups = ["grader", "measure", *(rankings.segments or ()), strategy]
     columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
@@ -770,10 +770,10 @@ def compare(
 
 @app.command
 def gate(
-    rankings: MeasuredRankings = BUILT_IN,
+    rankings: MeasuredRankingOptions = BUILT_IN,
     *,
-    gate_options: Gate,
-    measure: Measures = DEFAULT_MEASURES,
+    gate_options: GateOptions,
+    measure: MeasureTexts = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> int:
     """Decide whether each strategy is no worse than a baseline.
@@ -813,11 +813,11 @@ def gate(
 
 @app.command
 def report(
-    rankings: MeasuredRankings = BUILT_IN,
+    rankings: MeasuredRankingOptions = BUILT_IN,
     *,
-    comparison: Comparison = ALL_PAIRS,
+    comparison_options: ComparisonOptions = DEFAULT_COMPARISON,
     title: str = "Strategies compared",
-    measure: Measures = [*DEFAULT_MEASURES, "r_precision", *DEFAULT_CURVES],  # noqa: B006 (never changed)
+    measure: MeasureTexts = [*DEFAULT_MEASURES, "r_precision", *DEFAULT_CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
 ) -> None:
     """Write one HTML page that shows which strategy leads, and how sure that is.
@@ -835,7 +835,7 @@ def report(
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.sources, ".html", *RESULTS)
     results = measure_rankings(rankings, measure)
-    keywords = results.keywords | vars(comparison) | rankings.keys
+    keywords = results.keywords | vars(comparison_options) | rankings.keys
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
     pages = [file for file in outputs if file.suffix.lower() not in RESULTS]
     for page in pages:
@@ -846,10 +846,10 @@ def report(
 
 @app.command
 def similarity(
-    rankings: JudgedRankings = BUILT_IN,
+    rankings: JudgedRankingOptions = BUILT_IN,
     *,
     baseline: str | None = None,
-    measure: Measures = DEFAULT_SIMILARITIES,
+    measure: MeasureTexts = DEFAULT_SIMILARITIES,
     output: Outputs = None,
 ) -> None:
     """Compare the rankings of strategies, without judgments.
@@ -885,7 +885,7 @@ def similarity(
 
 @app.command
 def fuse(
-    rankings: Rankings = BUILT_IN,
+    rankings: RankingOptions = BUILT_IN,
     *,
     method: str = "rrf",
     normalise: str = "min_max",
