@@ -354,10 +354,10 @@ def find_titles(spec):
 def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
     frame = frame_of({"a": [0.5], "b": [0.25], "c": [0.75]})
     page = Report(report(frame, tmp_path / "page.html"))
-    [part] = page.parts
-    assert not re.search(r"\bt test|Holm|interval", part.headline + part.details)
+    [section] = page.sections
+    assert not re.search(r"\bt test|Holm|interval", section.headline + section.details)
     assert page.settings["Test"] == "none, since one query cannot be tested"
-    assert set(part.tables["Differences of ap"].column("95 % interval").values()) == {"–"}
+    assert set(section.tables["Differences of ap"].column("95 % interval").values()) == {"–"}
 
 
 TESTED = [[0.75, 0.5, 1.0, 0.75], [0.5, 0.25, 0.75, 0.5], [0.25, 0.0, 0.25, 0.25]]
