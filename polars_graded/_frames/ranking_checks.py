@@ -15,6 +15,7 @@ import polars as pl
 from polars_graded._checks import did_you_mean, first_few
 from polars_graded._frames.request import RANK, Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
+from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import describe_nulls, hash_keys
 from polars_graded._measuring.document_columns import (
     may_identify_documents,
@@ -67,15 +68,15 @@ class Directions:
     """For each entry of `by` and each of its columns, the facts of every part."""
     are_parts: bool = False
     """True if `add` is called for several parts of a frame."""
-    strategies: dict[str, None] = field(default_factory=dict)
-    """Stacked strategies, in the order of their first rows."""
+    strategies: set[str] = field(default_factory=set)
+    """Stacked strategies."""
 
     def add(self, groups: Groups) -> None:
         """Add the facts of a part, in which each query is complete."""
         request, strategies, ranks = self.request, None, None
         if request.strategy is not None:
             strategies = groups.keys.get_column(request.strategy).cast(pl.String)
-            self.strategies.update(dict.fromkeys(map(str, strategies.unique(maintain_order=True))))
+            self.strategies.update(map(str, strategies.unique()))
         if request.rank_column is not None:
             ranks = groups.frame.get_column(request.rank_column)
         for name, columns in request.by.items():
@@ -114,7 +115,7 @@ class Directions:
 
     def _check_strategies_exist(self) -> None:
         """Raise if `descending` names a stacked strategy that the frame lacks."""
-        strategies = [*self.strategies]
+        strategies = sort_naturally(self.strategies)
         for name in self.request.stacked_directions:
             if strategies and name not in strategies:
                 msg = (
@@ -132,15 +133,17 @@ class Directions:
         request, clauses = self.request, {}
         for (name, column), facts in self.facts.items():
             is_named_rank = normalise_name(column) == RANK and column == request.by[name][0]
-            for stacked, clause in find_rank_strategies(facts, is_named_rank=is_named_rank).items():
+            clause_by_strategy = find_rank_strategies(facts, is_named_rank=is_named_rank)
+            for stacked in sorted(clause_by_strategy, key=str):
                 strategy = name if request.strategy is None else str(stacked)
                 if strategy not in request.stacked_directions:
-                    clauses[strategy, name, column] = clause
+                    clauses[strategy, name, column] = clause_by_strategy[stacked]
         return clauses
 
     def _check_all_are_ranks(self, clauses: Iterable[tuple[str, str, str]]) -> None:
         """Raise if only some of the strategies that `descending=False` covers have ranks."""
-        strategies = [*(self.request.by if self.request.strategy is None else self.strategies)]
+        is_stacked = self.request.strategy is not None
+        strategies = sort_naturally(self.strategies) if is_stacked else [*self.request.by]
         first_columns = {columns[0] for columns in self.request.by.values()}
         with_ranks = {strategy for strategy, _, column in clauses if column in first_columns}
         ranked = [strategy for strategy in strategies if strategy in with_ranks]
@@ -245,7 +248,7 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
         return
     doc, query = request.document or "", list(request.query)
     columns = [*request.ranking_keys, doc]
-    first = repeated.unique(columns, keep="first", maintain_order=True)
+    first = repeated.unique(columns).sort(columns)
     surplus = repeated.height - first.height
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
     noun = "row" if surplus == 1 else "rows"
@@ -295,8 +298,8 @@ def check_one_grade(request: Request, rows: pl.DataFrame) -> None:
     """Raise if a document of a query has different grades for two strategies."""
     columns, grade = [*request.query, request.document or ""], pl.col(request.grade)
     judged = rows.filter(grade.is_not_null(), pl.col(columns[-1]).is_not_null())
-    grades = judged.group_by(columns, maintain_order=True).agg(grade.unique().sort())
-    with_several = grades.filter(grade.list.len() > 1)
+    grades = judged.group_by(columns).agg(grade.unique().sort())
+    with_several = grades.filter(grade.list.len() > 1).sort(columns)
     if with_several.is_empty():
         return
     msg = (
