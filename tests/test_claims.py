@@ -259,13 +259,15 @@ def histogram(seed):
         low, high = ttest_rel(p, q).confidence_interval(0.95)
         mean += f", 95 % interval {written(low)} to {written(high)}"
     assert noted(chart) == mean
-    n = f"{queries} {'query' if queries == 1 else 'queries'}"
+    n = f"{queries} queries"
     first, second = ("p", "q") if wins[0] > wins[1] else ("q", "p")
     expected = f"{first} beats {second} in {max(wins)} of {n}, loses in {min(wins)}"
+    if queries == 1:
+        expected = f"{first} beats {second} in the only query"
     if wins[0] == wins[1]:
         expected = f"p and q each win in {wins[0]} of {n}"
     if wins == [0, 0]:
-        part = {1: "the query", 2: "both queries"}.get(queries, f"all {n}")
+        part = {1: "the only query", 2: "both queries"}.get(queries, f"all {n}")
         expected = f"p and q are equal in {part}"
     assert said(chart) == expected
 

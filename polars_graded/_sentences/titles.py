@@ -155,12 +155,14 @@ def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
     (most, one), (fewest, other) = sorted(
         zip(wins, shorten_names(both), strict=True), key=lambda side: -side[0]
     )
-    queries = format_count(n, "queries")
     if most == 0:
-        return f"{one} and {other} are equal in {format_part(n, n, 'queries')}"
+        queries = "the only query" if n == 1 else format_part(n, n, "queries")
+        return f"{one} and {other} are equal in {queries}"
+    if n == 1:
+        return f"{one} beats {other} in the only query"
     if most == fewest:
-        return f"{one} and {other} each win in {most:,} of {queries}"
-    return f"{one} beats {other} in {most:,} of {queries}, loses in {fewest:,}"
+        return f"{one} and {other} each win in {most:,} of {n:,} queries"
+    return f"{one} beats {other} in {most:,} of {n:,} queries, loses in {fewest:,}"
 
 
 def write_mean_difference(
