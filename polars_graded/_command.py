@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 
 import polars as pl
 import polars.selectors as cs
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 import polars_graded as pg
 from polars_graded._checks import (
@@ -33,7 +33,7 @@ from polars_graded._checks import (
     first_few,
     format_on_one_line,
 )
-from polars_graded._measuring.definitions import DOCUMENT_INPUTS
+from polars_graded._measuring.definitions import DEFINITIONS, DOCUMENT_INPUTS
 from polars_graded._measuring.document_columns import find_document_column
 from polars_graded._measuring.measures import Measure
 from polars_graded._writing import check_writable, write_atomically
@@ -82,10 +82,19 @@ MeasureTexts = Annotated[list[str], Parameter(consume_multiple=True, show_defaul
 Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consume_multiple=True)]
 """Type of the option for files to write, whose suffixes decide what they contain."""
 
+MEASURES_BY_INPUT = {
+    name: ", ".join(each for each, definition in DEFINITIONS.items() if name in definition.inputs)
+    for name in DOCUMENT_INPUTS
+}
+"""Names of the measures that need each column of documents besides the grade."""
+
 HELP_OF_COLUMNS = (
     "The columns that measures need, by other names if necessary, as in known=seen. With --qrels, "
     "subtopics are the second field of its lines. "
-    + " ".join(f"{name}: {each.meaning}." for name, each in DOCUMENT_INPUTS.items())
+    + " ".join(
+        f"{name} ({MEASURES_BY_INPUT[name]}): {each.meaning}."
+        for name, each in DOCUMENT_INPUTS.items()
+    )
 )
 
 # Options
@@ -185,11 +194,11 @@ class RankingOptions:
         for name in {"undefined_as", "doc"} & {*passed}:
             passed[name] = None if passed[name] in ("none", "None") else passed[name]
         if self.by:
-            passed["by"] = parse_names(self.by)
+            passed["by"] = parse_names("--by", self.by)
         if self.descending:
             passed["descending"] = _parse_directions(self.descending)
         if self.ties:
-            ties = parse_names(self.ties)
+            ties = parse_names("--ties", self.ties)
             is_tool_with_column = [*ties] != [*ties.values()]
             passed["ties"] = (
                 ties if is_tool_with_column else self.ties[0] if len(ties) == 1 else self.ties
@@ -293,7 +302,7 @@ class JudgedRankingOptions(RankingOptions):
             runs, query, doc, strategy = runs.drop("rank"), "query", "doc", "strategy"
         has_subtopics = "subtopics" in self.inputs
         judgments = {}
-        for name, file in parse_names(self.qrels).items():
+        for name, file in parse_names("--qrels", self.qrels).items():
             read = partial(pg.read_qrels, subtopics=has_subtopics)
             rows = read(file)
             key = [name for name in rows.columns if name != "grade"]
@@ -335,7 +344,7 @@ class MeasuredRankingOptions(JudgedRankingOptions):
     @property
     def inputs(self) -> dict[str, str]:
         """Return the columns that measures need, by keywords of `evaluate`."""
-        columns = parse_names(self.columns or ())
+        columns = parse_names("--columns", self.columns or ())
         return {check_choice("columns", name, DOCUMENT_INPUTS): columns[name] for name in columns}
 
 
@@ -345,10 +354,10 @@ def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> d
     return {name: value for name, value in keywords.items() if name in names}
 
 
-def parse_names(texts: Iterable[str]) -> dict[str, str]:
-    """Return values by name, from texts such as `old=bm25` or `bm25`.
+def parse_names(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Return the values of an option by name, from texts such as `old=bm25` or `bm25`.
 
-    An option in brackets, as in `ap(threshold=2)`, and an existing file are no names.
+    A text with brackets, as in `ap(threshold=2)`, and an existing file have no name.
     """
     values_by_name: dict[str, str] = {}
     for text in texts:
@@ -356,7 +365,7 @@ def parse_names(texts: Iterable[str]) -> dict[str, str]:
         if not separator or "(" in name or Path(text).exists():
             name = value = text
         if not (name and value) or name in values_by_name:
-            msg = f"each of several values must have its own name, as in NAME=VALUE, got {text!r}"
+            msg = f"{option} must give each value its own name, as in NAME=VALUE, got {text!r}"
             raise ValueError(msg)
         values_by_name[name] = value
     return values_by_name
@@ -365,7 +374,9 @@ def parse_names(texts: Iterable[str]) -> dict[str, str]:
 def _parse_directions(texts: Sequence[str]) -> Any:
     """Return --descending as one Boolean, or as one per strategy."""
     flags = {"true": True, "false": False}
-    directions = {name: flags.get(text) for name, text in parse_names(texts).items()}
+    directions = {
+        name: flags.get(text) for name, text in parse_names("--descending", texts).items()
+    }
     if None in directions.values():
         msg = f"--descending must be true, false or NAME=false, got {' '.join(texts)}"
         raise ValueError(msg)
@@ -493,7 +504,7 @@ def drop_curves(
 
 def measure_rankings(rankings: MeasuredRankingOptions, measures: Sequence[str]) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
-    names = parse_names(measures)
+    names = parse_names("--measure", measures)
     frame, keywords = rankings.read(pg.evaluate)
     if "grade" not in (*keywords, *frame.columns):
         scores = " with the columns of scores as --by" * rankings.have_columns
@@ -579,6 +590,11 @@ def write_message(
         return f"{message.strerror}: {message.filename}"
     options = list_options(subcommand)
     inputs = DOCUMENT_INPUTS if "--columns" in options else ()
+    if isinstance(message, UnknownOptionError):
+        token = message.token.keyword or message.token.value
+        name = token.removeprefix("--").partition("=")[0]
+        if name in inputs:
+            return f"Unknown option: --{name}. Did you mean --columns {name}=COLUMN?"
 
     def write_option(argument: re.Match[str]) -> str:
         name, value = OTHER_NAMES.get(argument["name"], argument["name"]), argument["value"]
@@ -865,7 +881,7 @@ def similarity(
         chart of the means.
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
-    measures, keys = parse_names(measure), rankings.keys
+    measures, keys = parse_names("--measure", measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
     if rankings.strategy is None and "strategy" in keywords and frame["strategy"].n_unique() == 1:
         msg = f"similarity needs runs of several strategies, got only {frame['strategy'][0]!r}"

@@ -516,7 +516,18 @@ WRONG = {
     "has no column 'score'": "evaluate rows.csv",
     "pass judgments as --qrels, or the column of grades as --grade": "evaluate main.run",
     "got files without rows": "evaluate --qrels qrels.txt blank.run",
-    "must have its own name": "evaluate --qrels qrels.txt --qrels qrels.txt main.run",
+    "--qrels must give each value its own name": (
+        "evaluate --qrels qrels.txt --qrels qrels.txt main.run"
+    ),
+    "--columns must give each value its own name, as in NAME=VALUE, got 'known='": (
+        "evaluate rows.csv --by main --columns known="
+    ),
+    "Unknown option: --known. Did you mean --columns known=COLUMN?": (
+        "evaluate rows.csv --by main --known seen"
+    ),
+    "Unknown option: --features. Did you mean --columns features=COLUMN?": (
+        "evaluate rows.csv --by main --features=seen"
+    ),
     "qrels.run must have each document of a query once, got several of ('q1', 'd1')": (
         "evaluate --qrels qrels.run main.run"
     ),
@@ -631,6 +642,14 @@ def test_columns_of_documents_are_named_by_one_option(command):
     command(f"{call} known=seen popularity -o values.csv")
     columns = {"known": "seen", "popularity": "popularity"}
     assert_values("values.csv", pg.evaluate(rows, *measures, by="main", ties="doc", **columns))
+    for text in ("known=seen known=doc", "known known"):
+        _, err = command(f"{call} {text}", 2)
+        assert "--columns must give each value its own name" in err
+    help_text = re.sub(r"\W+", " ", command("evaluate --help")[0])
+    assert (
+        "known coverage_ratio novelty_ratio relative_recall recall_effort a column that"
+        in help_text
+    )
     _, err = command(f"{call} popularity", 2)
     assert "coverage_ratio needs --columns known, a column that is true for" in err
     _, err = command(f"{call} knwn=seen", 2)
