@@ -278,10 +278,17 @@ class Contents:
     ) -> None:
         self.ranked_frame, self.figures = ranked_frame, Figures()
         self.options, self.strategy_column = options, results.keys.strategy
-        # A segment must not have the name of a key of the page.
-        names = {name: f"segment {name}" if name in PAGE_KEYS else name for name in segments}
-        self.segments = [*names.values()]
-        self.results = _rename_keys(results, names)
+        # A segment must not have the name of another column of the page.
+        used_names = {*PAGE_KEYS, *results.measures, *results.curves}
+        segment_names: dict[str, str] = {}
+        for name in segments:
+            new_name = name
+            while new_name in used_names:
+                new_name = f"segment {new_name}"
+            segment_names[name] = new_name
+            used_names.add(new_name)
+        self.segments = [*segment_names.values()]
+        self.results = _rename_keys(results, segment_names)
         """The results with the columns `strategy` and `query`; the strategies are texts."""
         units = self.results.rows.select("query", *list_unit_columns(self.results.rows)).unique()
         self.per_query = self.results.frame.join(
