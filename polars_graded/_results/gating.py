@@ -351,12 +351,7 @@ def compute_careful_intervals(
     mean, std, *_ = units.statistics
     low, high = estimate_differences(pairs).compute_ends(error_rate)
     if units.n > 1:
-        is_weighted = pairs.matrix.shares is not None
-        skewness = _compute_weighted_skewness(pairs) if is_weighted else None
-        differences = units.compute_differences()
-        johnson_low, johnson_high = compute_johnson_interval(
-            differences, error_rate, pairs.matrix.effective_number, skewness
-        )
+        johnson_low, johnson_high = compute_johnson_interval(pairs, error_rate)
         low, high = np.fmin(low, johnson_low), np.fmax(high, johnson_high)
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
@@ -446,46 +441,40 @@ def _compute_lower_end(
     return lower
 
 
-def _compute_weighted_skewness(pairs: Pairs) -> Floats:
-    """Return the skewness of the weighted mean of the differences of each pair.
+def compute_johnson_interval(pairs: Pairs, error_rate: float) -> tuple[Floats, Floats]:
+    """Return Student's interval of each pair's mean, shifted for the skewness of the mean.
 
-    A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
-    of all units alike is used, because the few units of large weight do not show it. It is 0 if all
-    units have the same difference.
-    """
-    shares = pairs.matrix.unit_shares
-    means = pairs.totals.compute_differences() / pairs.matrix.unit_sizes
-    deviations = means - means.mean(axis=1, keepdims=True)
-    # Cubes of large numbers would overflow.
-    deviations /= np.maximum(np.abs(deviations).max(axis=1, keepdims=True), 1e-300)
-    cubes = (deviations**2).mean(axis=1) ** 1.5
-    third = (deviations**3).mean(axis=1)
-    of_units = np.divide(third, cubes, out=np.zeros(len(cubes)), where=cubes > 0)
-    skewness: Floats = of_units * (shares**3).sum() / (shares**2).sum() ** 1.5
-    return skewness
-
-
-def compute_johnson_interval(
-    differences: Floats, error_rate: float, effective_number: float, skewness: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Return Student's interval of each row's mean, shifted for the skewness of the mean.
-
-    The effective number of values, minus 1, is the number of degrees of freedom. By default, the
-    skewness is that of a mean of equal weights.
+    The effective number of units, minus 1, is the number of degrees of freedom.
 
     Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.
     """
     from scipy.special import stdtrit
 
-    n = differences.shape[1]
-    mean = differences.mean(axis=1)
-    deviations = differences - mean[:, np.newaxis]
-    std = np.sqrt((deviations**2).sum(axis=1) / (n - 1))
-    if skewness is None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_values = ((deviations / std[:, np.newaxis]) ** 3).mean(axis=1)
-        skewness = of_values / np.sqrt(n)
-    t, error = stdtrit(effective_number - 1, 1 - error_rate / 2), std / np.sqrt(n)
+    mean, std, *_ = pairs.units.statistics
+    error = std / np.sqrt(pairs.units.n)
+    t = stdtrit(pairs.matrix.effective_number - 1, 1 - error_rate / 2)
     # Johnson's correction: the mean moves by mu3 (1 + 2 t²) / (6 s² n).
-    center = mean + error * skewness * (1 + 2 * t**2) / 6
+    center = mean + error * _compute_skewness(pairs) * (1 + 2 * t**2) / 6
     return center - t * error, center + t * error
+
+
+def _compute_skewness(pairs: Pairs) -> Floats:
+    """Return the skewness of each pair's mean difference; NaN if all differences are equal.
+
+    The mean of n values with the skewness γ has the skewness γ / sqrt(n), and a weighted mean has
+    the skewness γ Σ p³ / (Σ p²)^1.5. γ is that of all units alike, because the few units of large
+    weight do not show it.
+    """
+    matrix = pairs.matrix
+    if matrix.shares is None:
+        differences, factor = pairs.units.compute_differences(), 1 / np.sqrt(pairs.units.n)
+        divisor = pairs.units.n - 1  # as in Johnson's paper
+    else:
+        differences = pairs.totals.compute_differences() / matrix.unit_sizes
+        factor = (matrix.unit_shares**3).sum() / (matrix.unit_shares**2).sum() ** 1.5
+        divisor = pairs.totals.n
+    deviations = differences - differences.mean(axis=1, keepdims=True)
+    std = np.sqrt((deviations**2).sum(axis=1, keepdims=True) / divisor)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness: Floats = factor * ((deviations / std) ** 3).mean(axis=1)
+    return skewness
