@@ -101,9 +101,9 @@ def gate(
         The column of weights, as for `summarise`. If the baseline is another frame or file, the
         weights of `per_query` count for both.
     judgments, formulas, scale
-        With `"changed"`, the baseline may have other judgments or columns that measures need, other
-        formulas under the same name, or another scale or order of ties. Differences are detected if
-        `evaluate(..., fingerprint=...)` made the results.
+        With `"changed"`, the baseline may have other judgments or columns that measures need (only
+        in other results), other formulas under the same name, or another scale or order of ties.
+        Differences are detected if `evaluate(..., fingerprint=...)` made the results.
 
     Returns
     -------
