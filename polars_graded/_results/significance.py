@@ -111,10 +111,12 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
     if TESTS[options.test].simultaneous and pairs.matrix.has_units:
         has_clusters = pairs.matrix.has_clusters
         condition = "a `cluster` has several queries" if has_clusters else "`weights` differ"
-        msg = f"`test` must be 't' or 'permutation' if {condition}, got {options.test!r}"
+        names = " or ".join(repr(name) for name in TESTS if not TESTS[name].simultaneous)
+        msg = f"`test` must be {names} if {condition}, got {options.test!r}"
         raise ValueError(msg)
-    test = "t" if pairs.units.n < 2 else options.test  # noqa: PLR2004
-    return TESTS[test].run(pairs, options)
+    if pairs.units.n < 2:  # noqa: PLR2004
+        return estimate_differences(pairs).outcome
+    return TESTS[options.test].run(pairs, options)
 
 
 # Tests
