@@ -89,6 +89,8 @@ def test_means_are_those_of_summarise_and_counts_have_one_decimal(page, per_quer
     assert [section.name for section in page.sections] == MEASURES[:2]
     for section, measure in zip(page.sections, MEASURES, strict=False):
         table = section.tables[f"Means, ordered by {measure}"]
+        others = [f"mean {other}" for other in MEASURES if other != measure]
+        assert table.heads == ["strategy", f"mean {measure}", "95 % interval", *others]
         rows = summary.filter(measure=measure).sort("mean", descending=measure == "ndcg@10")
         assert [row[0] for row in table.rows] == rows["strategy"].to_list()
         for row in rows.iter_rows(named=True):
