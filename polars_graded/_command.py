@@ -74,12 +74,12 @@ ERRORS = (OSError, ImportError, ValueError, TypeError, pl.exceptions.PolarsError
 
 ChangeOption = Literal["same", "changed"]
 
-Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
+Texts = list[str] | None
 """Type of an option with several texts, such as `--by old new`."""
 
-MeasureTexts = Annotated[list[str], Parameter(consume_multiple=True, show_default=" ".join)]
+MeasureTexts = Annotated[list[str], Parameter(show_default=" ".join)]
 
-Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consume_multiple=True)]
+Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"))]
 """Type of the option for files to write, whose suffixes decide what they contain."""
 
 MEASURES_BY_INPUT = {
@@ -234,7 +234,7 @@ class RankingOptions:
 class JudgedRankingOptions(RankingOptions):
     """Options for files of rankings, and for relevance."""
 
-    qrels: list[str] | None = None
+    qrels: Annotated[Texts, Parameter(consume_multiple=False)] = None
     """The judgments of runs, in a file of the same formats. All other files are then runs: also
     tables with columns query, doc and score, or the columns of --by. For several graders, repeat
     the option: --qrels people=FILE --qrels model=FILE."""
@@ -339,7 +339,7 @@ class MeasuredRankingOptions(JudgedRankingOptions):
     for roc_auc and pairwise_accuracy. With none, means leave the query out."""
     condensed: bool | None = None
     """Drop unjudged documents from the rankings."""
-    columns: Annotated[Texts, Parameter(consume_multiple=True, help=HELP_OF_COLUMNS)] = None
+    columns: Annotated[Texts, Parameter(help=HELP_OF_COLUMNS)] = None
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -688,7 +688,7 @@ app = App(
     "rankings: 100 documents per query with grades from 0 to 4, and strategies that swap 5, 20 "
     "and 60 pairs of the ideal order.",
     version=pg.__version__,
-    default_parameter=Parameter(negative=()),
+    default_parameter=Parameter(negative=(), consume_multiple=True),
     help_format="markdown",
 )
 
@@ -905,7 +905,7 @@ def fuse(
     *,
     method: str = "rrf",
     normalise: str = "min_max",
-    weights: Annotated[list[float] | None, Parameter(consume_multiple=True)] = None,
+    weights: list[float] | None = None,
     k: float = 60,
     output: Outputs = None,
 ) -> None:
