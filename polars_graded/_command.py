@@ -474,7 +474,7 @@ class Evaluation:
     """Values of every query, and the rankings that were measured."""
 
     values: pl.DataFrame
-    names: dict[str, str]
+    all_measures: dict[str, str]
     """All measures, by the names of their columns."""
     frame: pl.DataFrame
     keywords: dict[str, Any]
@@ -483,7 +483,7 @@ class Evaluation:
     @property
     def measures(self) -> dict[str, str]:
         """Return the measures with one value for each query; raise if there are none."""
-        return drop_curves(self.names, self.values)
+        return drop_curves(self.all_measures, self.values)
 
 
 def drop_curves(
@@ -504,7 +504,7 @@ def drop_curves(
 
 def measure_rankings(rankings: MeasuredRankingOptions, measures: Sequence[str]) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
-    names = parse_names("--measure", measures)
+    all_measures = parse_names("--measure", measures)
     frame, keywords = rankings.read(pg.evaluate)
     if "grade" not in (*keywords, *frame.columns):
         scores = " with the columns of scores as --by" * rankings.have_columns
@@ -516,9 +516,9 @@ def measure_rankings(rankings: MeasuredRankingOptions, measures: Sequence[str]) 
     if frame.is_empty():
         msg = "there must be a ranking to measure, got files without rows"
         raise ValueError(msg)
-    values = pg.evaluate(frame, names, **keywords, fingerprint=True)
+    values = pg.evaluate(frame, all_measures, **keywords, fingerprint=True)
     values = add_query_columns(values, frame, rankings)
-    return Evaluation(values, names, frame, keywords)
+    return Evaluation(values, all_measures, frame, keywords)
 
 
 # Texts and files
@@ -716,7 +716,7 @@ def evaluate(
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
     results, keys = measure_rankings(rankings, measure), rankings.keys
-    are_curves = all(results.values.schema[name] == pl.List for name in results.names)
+    are_curves = all(results.values.schema[name] == pl.List for name in results.all_measures)
     if are_curves and output and all(file.suffix.lower() in RESULTS for file in output):
         write_outputs(output, results.values)  # curves have no means to print
         return
@@ -724,8 +724,8 @@ def evaluate(
     unclustered = keys | {"cluster": rankings.cluster or keys["query"]}
     means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
     groups = ["grader", *(rankings.segments or ()), keys["strategy"]]
-    index = [name for name in groups if name in means.columns]
-    print_text("\n\n".join([format_means(means, index), *rankings.captions]))
+    key_columns = [name for name in groups if name in means.columns]
+    print_text("\n\n".join([format_means(means, key_columns), *rankings.captions]))
 
     def draw_means(_: str) -> Any:
         summary = pg.summarise(results.values, results.measures, **keys, missing="drop")
@@ -734,15 +734,15 @@ def evaluate(
     write_outputs(output, results.values, draw_means)
 
 
-def format_means(summary: pl.DataFrame, index: list[str]) -> str:
+def format_means(summary: pl.DataFrame, key_columns: list[str]) -> str:
     """Return a table of means, the best strategy by the first measure first.
 
     `queries` is the lowest number of queries with a value, if it varies between measures.
     """
-    means = summary.group_by(index).agg(pl.col("queries").min())
-    means = means.join(summary.pivot("measure", index=index, values="mean"), on=index)
+    means = summary.group_by(key_columns).agg(pl.col("queries").min())
+    means = means.join(summary.pivot("measure", index=key_columns, values="mean"), on=key_columns)
     first, is_falling = summary["measure"][0], summary["best"][0] != "lowest"
-    order = [*index[:-1], first, index[-1]]
+    order = [*key_columns[:-1], first, key_columns[-1]]
     descending = [name == first and is_falling for name in order]
     return format_table(means.sort(order, descending=descending))
 
@@ -855,7 +855,7 @@ def report(
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
     pages = [file for file in outputs if file.suffix.lower() not in RESULTS]
     for page in pages:
-        pg.report(results.values, page, results.names, **keywords)
+        pg.report(results.values, page, results.all_measures, **keywords)
     write_outputs([file for file in outputs if file not in pages], results.values)
     print_text(f"Report: {', '.join(map(str, outputs))}")
 

@@ -248,6 +248,26 @@ def test_a_name_has_one_meaning():
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
+NUMBERS_NAMED_AS_THINGS = {
+    # Arguments of public functions, such as `queries=10`
+    *("documents", "levels", "lists", "points", "queries"),
+    "axis",  # of an array, and no plural
+    "flags",  # bits of a number
+}
+
+
+def test_a_number_of_things_is_not_named_as_the_things():
+    """It is named `n_queries`, since `queries` are queries."""
+    numbers, others = set(), set()
+    for path in FILES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+                name = node.arg if isinstance(node, ast.arg) else getattr(node.target, "id", "")
+                is_number = ast.unparse(node.annotation) in ("int", "int | None")
+                (numbers if is_number else others).add(name)
+    assert {name for name in numbers & others if name.endswith("s")} == NUMBERS_NAMED_AS_THINGS
+
+
 def test_every_library_that_is_imported_is_declared():
     """In pyproject.toml, as a dependency or in an extra: nothing is there by luck."""
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
