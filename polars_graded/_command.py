@@ -82,19 +82,17 @@ MeasureTexts = Annotated[list[str], Parameter(show_default=" ".join)]
 Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"))]
 """Type of the option for files to write, whose suffixes decide what they contain."""
 
-MEASURES_BY_INPUT = {
-    name: ", ".join(each for each, definition in DEFINITIONS.items() if name in definition.inputs)
-    for name in DOCUMENT_INPUTS
-}
-"""Names of the measures that need each column of documents besides the grade."""
+
+def _describe_input(name: str) -> str:
+    """Describe a column of documents, and name the measures that need it."""
+    measures = ", ".join(each for each in DEFINITIONS if name in DEFINITIONS[each].inputs)
+    return f"{name} ({measures}): {DOCUMENT_INPUTS[name].meaning}."
+
 
 HELP_OF_COLUMNS = (
     "The columns that measures need, by other names if necessary, as in known=seen. With --qrels, "
     "subtopics are the second field of its lines. "
-    + " ".join(
-        f"{name} ({MEASURES_BY_INPUT[name]}): {each.meaning}."
-        for name, each in DOCUMENT_INPUTS.items()
-    )
+    + " ".join(map(_describe_input, DOCUMENT_INPUTS))
 )
 
 # Options
