@@ -45,8 +45,8 @@ def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int
     return number
 
 
-def check_level(confidence: float, /) -> float:
-    """Return the significance level of `confidence`, such as 0.05 for 0.95."""
+def check_confidence(confidence: float, /) -> float:
+    """Return the error rate of `confidence`, such as 0.05 for 0.95."""
     return round(1 - check_number("confidence", confidence, above=0, below=1), 15)
 
 

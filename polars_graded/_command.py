@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 
 import polars as pl
 import polars.selectors as cs
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 import polars_graded as pg
 from polars_graded._checks import (
@@ -33,6 +33,7 @@ from polars_graded._checks import (
     first_few,
     format_on_one_line,
 )
+from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.document_columns import find_document_column
 from polars_graded._measuring.document_inputs import DOCUMENT_INPUTS
 from polars_graded._measuring.measures import Measure
@@ -72,20 +73,27 @@ HEADLINES = {
 ERRORS = (OSError, ImportError, ValueError, TypeError, pl.exceptions.PolarsError)
 """Errors whose message is meant for the caller."""
 
-Change = Literal["same", "changed"]
+ChangeOption = Literal["same", "changed"]
 
-Texts = Annotated[list[str] | None, Parameter(consume_multiple=True)]
+Texts = list[str] | None
 """Type of an option with several texts, such as `--by old new`."""
 
-Measures = Annotated[list[str], Parameter(consume_multiple=True, show_default=" ".join)]
+MeasureTexts = Annotated[list[str], Parameter(show_default=" ".join)]
 
-Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"), consume_multiple=True)]
+Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"))]
 """Type of the option for files to write, whose suffixes decide what they contain."""
+
+
+def _describe_input(name: str) -> str:
+    """Describe a column of documents, and name the measures that need it."""
+    measures = ", ".join(each for each in DEFINITIONS if name in DEFINITIONS[each].inputs)
+    return f"{name} ({measures}): {DOCUMENT_INPUTS[name].meaning}."
+
 
 HELP_OF_COLUMNS = (
     "The columns that measures need, by other names if necessary, as in known=seen. With --qrels, "
     "subtopics are the second field of its lines. "
-    + " ".join(f"{name}: {each.meaning}." for name, each in DOCUMENT_INPUTS.items())
+    + " ".join(map(_describe_input, DOCUMENT_INPUTS))
 )
 
 # Options
@@ -93,7 +101,7 @@ HELP_OF_COLUMNS = (
 
 @Parameter(name="*", group=Group("Comparison"))
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonOptions:
     """Options for the comparison of strategies."""
 
     baseline: str | None = None
@@ -109,7 +117,7 @@ class Comparison:
 
 @Parameter(name="*", group=Group("Gate"))
 @dataclass(frozen=True)
-class Gate:
+class GateOptions:
     """Options for the verdicts of a gate."""
 
     baseline: str
@@ -118,11 +126,11 @@ class Gate:
     """The largest loss of the mean that you accept."""
     missing: str = "error"
     """With drop, queries that one side lacks are left out."""
-    judgments: Change = "same"
+    judgments: ChangeOption = "same"
     """With changed, the baseline may be measured with other judgments."""
-    formulas: Change = "same"
+    formulas: ChangeOption = "same"
     """With changed, the measures of the baseline may have other formulas."""
-    scale: Change = "same"
+    scale: ChangeOption = "same"
     """With changed, the baseline may be measured on another scale or with another order of ties."""
 
 
@@ -131,7 +139,7 @@ RANKINGS = Group("Rankings")
 
 @Parameter(name="*", group=RANKINGS)
 @dataclass(frozen=True)
-class Rankings:
+class RankingOptions:
     """Options for files of rankings that are fused."""
 
     files: list[Path] | None = None
@@ -185,11 +193,11 @@ class Rankings:
         for name in {"undefined_as", "doc"} & {*passed}:
             passed[name] = None if passed[name] in ("none", "None") else passed[name]
         if self.by:
-            passed["by"] = parse_names(self.by)
+            passed["by"] = parse_names("--by", self.by)
         if self.descending:
             passed["descending"] = _parse_directions(self.descending)
         if self.ties:
-            ties = parse_names(self.ties)
+            ties = parse_names("--ties", self.ties)
             is_tool_with_column = [*ties] != [*ties.values()]
             passed["ties"] = (
                 ties if is_tool_with_column else self.ties[0] if len(ties) == 1 else self.ties
@@ -222,10 +230,10 @@ class Rankings:
 
 @Parameter(name="*", group=RANKINGS)
 @dataclass(frozen=True)
-class JudgedRankings(Rankings):
+class JudgedRankingOptions(RankingOptions):
     """Options for files of rankings, and for relevance."""
 
-    qrels: list[str] | None = None
+    qrels: Annotated[Texts, Parameter(consume_multiple=False)] = None
     """The judgments of runs, in a file of the same formats. All other files are then runs: also
     tables with columns query, doc and score, or the columns of --by. For several graders, repeat
     the option: --qrels people=FILE --qrels model=FILE."""
@@ -293,7 +301,7 @@ class JudgedRankings(Rankings):
             runs, query, doc, strategy = runs.drop("rank"), "query", "doc", "strategy"
         has_subtopics = "subtopics" in self.inputs
         judgments = {}
-        for name, file in parse_names(self.qrels).items():
+        for name, file in parse_names("--qrels", self.qrels).items():
             read = partial(pg.read_qrels, subtopics=has_subtopics)
             rows = read(file)
             key = [name for name in rows.columns if name != "grade"]
@@ -320,7 +328,7 @@ class JudgedRankings(Rankings):
 
 @Parameter(name="*", group=RANKINGS)
 @dataclass(frozen=True)
-class MeasuredRankings(JudgedRankings):
+class MeasuredRankingOptions(JudgedRankingOptions):
     """Options for files of rankings, and for measures of them."""
 
     max_grade: float | None = None
@@ -330,12 +338,12 @@ class MeasuredRankings(JudgedRankings):
     for roc_auc and pairwise_accuracy. With none, means leave the query out."""
     condensed: bool | None = None
     """Drop unjudged documents from the rankings."""
-    columns: Annotated[Texts, Parameter(consume_multiple=True, help=HELP_OF_COLUMNS)] = None
+    columns: Annotated[Texts, Parameter(help=HELP_OF_COLUMNS)] = None
 
     @property
     def inputs(self) -> dict[str, str]:
         """Return the columns that measures need, by keywords of `evaluate`."""
-        columns = parse_names(self.columns or ())
+        columns = parse_names("--columns", self.columns or ())
         return {check_choice("columns", name, DOCUMENT_INPUTS): columns[name] for name in columns}
 
 
@@ -345,10 +353,10 @@ def select_keywords(function: Callable[..., Any], keywords: dict[str, Any]) -> d
     return {name: value for name, value in keywords.items() if name in names}
 
 
-def parse_names(texts: Iterable[str]) -> dict[str, str]:
-    """Return values by name, from texts such as `old=bm25` or `bm25`.
+def parse_names(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Return the values of an option by name, from texts such as `old=bm25` or `bm25`.
 
-    An option in brackets, as in `ap(threshold=2)`, and an existing file are no names.
+    A text with brackets, as in `ap(threshold=2)`, and an existing file have no name.
     """
     values_by_name: dict[str, str] = {}
     for text in texts:
@@ -356,7 +364,7 @@ def parse_names(texts: Iterable[str]) -> dict[str, str]:
         if not separator or "(" in name or Path(text).exists():
             name = value = text
         if not (name and value) or name in values_by_name:
-            msg = f"each of several values must have its own name, as in NAME=VALUE, got {text!r}"
+            msg = f"{option} must give each value its own name, as in NAME=VALUE, got {text!r}"
             raise ValueError(msg)
         values_by_name[name] = value
     return values_by_name
@@ -365,7 +373,9 @@ def parse_names(texts: Iterable[str]) -> dict[str, str]:
 def _parse_directions(texts: Sequence[str]) -> Any:
     """Return --descending as one Boolean, or as one per strategy."""
     flags = {"true": True, "false": False}
-    directions = {name: flags.get(text) for name, text in parse_names(texts).items()}
+    directions = {
+        name: flags.get(text) for name, text in parse_names("--descending", texts).items()
+    }
     if None in directions.values():
         msg = f"--descending must be true, false or NAME=false, got {' '.join(texts)}"
         raise ValueError(msg)
@@ -436,7 +446,7 @@ def check_repeated(
 
 
 def add_query_columns(
-    values: pl.DataFrame, frame: pl.DataFrame, rankings: JudgedRankings
+    values: pl.DataFrame, frame: pl.DataFrame, rankings: JudgedRankingOptions
 ) -> pl.DataFrame:
     """Add clusters, weights and segments of the files to the values of queries."""
     key: list[str] = rankings.keys["query"]
@@ -463,7 +473,7 @@ class Evaluation:
     """Values of every query, and the rankings that were measured."""
 
     values: pl.DataFrame
-    names: dict[str, str]
+    all_measures: dict[str, str]
     """All measures, by the names of their columns."""
     frame: pl.DataFrame
     keywords: dict[str, Any]
@@ -472,7 +482,7 @@ class Evaluation:
     @property
     def measures(self) -> dict[str, str]:
         """Return the measures with one value for each query; raise if there are none."""
-        return drop_curves(self.names, self.values)
+        return drop_curves(self.all_measures, self.values)
 
 
 def drop_curves(
@@ -491,9 +501,9 @@ def drop_curves(
     return scalar_measures
 
 
-def measure_rankings(rankings: MeasuredRankings, measures: Sequence[str]) -> Evaluation:
+def measure_rankings(rankings: MeasuredRankingOptions, measures: Sequence[str]) -> Evaluation:
     """Evaluate rankings; the results know how they were measured."""
-    names = parse_names(measures)
+    all_measures = parse_names("--measure", measures)
     frame, keywords = rankings.read(pg.evaluate)
     if "grade" not in (*keywords, *frame.columns):
         scores = " with the columns of scores as --by" * rankings.have_columns
@@ -505,9 +515,9 @@ def measure_rankings(rankings: MeasuredRankings, measures: Sequence[str]) -> Eva
     if frame.is_empty():
         msg = "there must be a ranking to measure, got files without rows"
         raise ValueError(msg)
-    values = pg.evaluate(frame, names, **keywords, fingerprint=True)
+    values = pg.evaluate(frame, all_measures, **keywords, fingerprint=True)
     values = add_query_columns(values, frame, rankings)
-    return Evaluation(values, names, frame, keywords)
+    return Evaluation(values, all_measures, frame, keywords)
 
 
 # Texts and files
@@ -543,7 +553,7 @@ def print_text(text: str) -> None:
 
 
 @contextmanager
-def print_warnings(subcommand: str, rankings: Rankings) -> Iterator[list[str]]:
+def print_warnings(subcommand: str, rankings: RankingOptions) -> Iterator[list[str]]:
     """Print each warning once, on one line of standard error, and yield the list of warnings."""
     sentences: list[str] = []
 
@@ -569,7 +579,7 @@ def list_options(subcommand: str) -> set[str]:
 
 
 def write_message(
-    message: Exception | Warning | str, subcommand: str, rankings: Rankings | None = None
+    message: Exception | Warning | str, subcommand: str, rankings: RankingOptions | None = None
 ) -> str:
     """Return an error or a warning with its hint on one line, and arguments as options or files.
 
@@ -579,6 +589,11 @@ def write_message(
         return f"{message.strerror}: {message.filename}"
     options = list_options(subcommand)
     inputs = DOCUMENT_INPUTS if "--columns" in options else ()
+    if isinstance(message, UnknownOptionError):
+        token = message.token.keyword or message.token.value
+        name = token.removeprefix("--").partition("=")[0]
+        if name in inputs:
+            return f"Unknown option: --{name}. Did you mean --columns {name}=COLUMN?"
 
     def write_option(argument: re.Match[str]) -> str:
         name, value = OTHER_NAMES.get(argument["name"], argument["name"]), argument["value"]
@@ -672,19 +687,19 @@ app = App(
     "rankings: 100 documents per query with grades from 0 to 4, and strategies that swap 5, 20 "
     "and 60 pairs of the ideal order.",
     version=pg.__version__,
-    default_parameter=Parameter(negative=()),
+    default_parameter=Parameter(negative=(), consume_multiple=True),
     help_format="markdown",
 )
 
 
-BUILT_IN, ALL_PAIRS = MeasuredRankings(), Comparison()
+BUILT_IN, DEFAULT_COMPARISON = MeasuredRankingOptions(), ComparisonOptions()
 
 
 @app.command
 def evaluate(
-    rankings: MeasuredRankings = BUILT_IN,
+    rankings: MeasuredRankingOptions = BUILT_IN,
     *,
-    measure: Measures = DEFAULT_MEASURES,
+    measure: MeasureTexts = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> None:
     """Measure rankings, and print the means of each strategy.
@@ -700,7 +715,7 @@ def evaluate(
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
     results, keys = measure_rankings(rankings, measure), rankings.keys
-    are_curves = all(results.values.schema[name] == pl.List for name in results.names)
+    are_curves = all(results.values.schema[name] == pl.List for name in results.all_measures)
     if are_curves and output and all(file.suffix.lower() in RESULTS for file in output):
         write_outputs(output, results.values)  # curves have no means to print
         return
@@ -708,8 +723,8 @@ def evaluate(
     unclustered = keys | {"cluster": rankings.cluster or keys["query"]}
     means = pg.summarise(results.values, results.measures, **unclustered, missing="drop")
     groups = ["grader", *(rankings.segments or ()), keys["strategy"]]
-    index = [name for name in groups if name in means.columns]
-    print_text("\n\n".join([format_means(means, index), *rankings.captions]))
+    key_columns = [name for name in groups if name in means.columns]
+    print_text("\n\n".join([format_means(means, key_columns), *rankings.captions]))
 
     def draw_means(_: str) -> Any:
         summary = pg.summarise(results.values, results.measures, **keys, missing="drop")
@@ -718,25 +733,25 @@ def evaluate(
     write_outputs(output, results.values, draw_means)
 
 
-def format_means(summary: pl.DataFrame, index: list[str]) -> str:
+def format_means(summary: pl.DataFrame, key_columns: list[str]) -> str:
     """Return a table of means, the best strategy by the first measure first.
 
     `queries` is the lowest number of queries with a value, if it varies between measures.
     """
-    means = summary.group_by(index).agg(pl.col("queries").min())
-    means = means.join(summary.pivot("measure", index=index, values="mean"), on=index)
+    means = summary.group_by(key_columns).agg(pl.col("queries").min())
+    means = means.join(summary.pivot("measure", index=key_columns, values="mean"), on=key_columns)
     first, is_falling = summary["measure"][0], summary["best"][0] != "lowest"
-    order = [*index[:-1], first, index[-1]]
+    order = [*key_columns[:-1], first, key_columns[-1]]
     descending = [name == first and is_falling for name in order]
     return format_table(means.sort(order, descending=descending))
 
 
 @app.command
 def compare(
-    rankings: MeasuredRankings = BUILT_IN,
+    rankings: MeasuredRankingOptions = BUILT_IN,
     *,
-    comparison: Comparison = ALL_PAIRS,
-    measure: Measures = DEFAULT_MEASURES,
+    comparison_options: ComparisonOptions = DEFAULT_COMPARISON,
+    measure: MeasureTexts = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> None:
     """Compare strategies in pairs: differences, 95 % intervals and p values.
@@ -751,7 +766,7 @@ def compare(
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS, *TABLES)
     results, strategy = measure_rankings(rankings, measure), rankings.keys["strategy"]
-    options = vars(comparison) | rankings.keys
+    options = vars(comparison_options) | rankings.keys
     compared = pg.compare(results.values, results.measures, **options)
     groups = ["grader", "measure", *(rankings.segments or ()), strategy]
     columns = [name for name in (*groups, *COMPARED) if name in compared.columns]
@@ -770,10 +785,10 @@ def compare(
 
 @app.command
 def gate(
-    rankings: MeasuredRankings = BUILT_IN,
+    rankings: MeasuredRankingOptions = BUILT_IN,
     *,
-    gate_options: Gate,
-    measure: Measures = DEFAULT_MEASURES,
+    gate_options: GateOptions,
+    measure: MeasureTexts = DEFAULT_MEASURES,
     output: Outputs = None,
 ) -> int:
     """Decide whether each strategy is no worse than a baseline.
@@ -813,11 +828,11 @@ def gate(
 
 @app.command
 def report(
-    rankings: MeasuredRankings = BUILT_IN,
+    rankings: MeasuredRankingOptions = BUILT_IN,
     *,
-    comparison: Comparison = ALL_PAIRS,
+    comparison_options: ComparisonOptions = DEFAULT_COMPARISON,
     title: str = "Strategies compared",
-    measure: Measures = [*DEFAULT_MEASURES, "r_precision", *DEFAULT_CURVES],  # noqa: B006 (never changed)
+    measure: MeasureTexts = [*DEFAULT_MEASURES, "r_precision", *DEFAULT_CURVES],  # noqa: B006 (never changed)
     output: Outputs = None,
 ) -> None:
     """Write one HTML page that shows which strategy leads, and how sure that is.
@@ -835,21 +850,21 @@ def report(
     outputs = output or [Path("report.html")]
     check_outputs(outputs, rankings.sources, ".html", *RESULTS)
     results = measure_rankings(rankings, measure)
-    keywords = results.keywords | vars(comparison) | rankings.keys
+    keywords = results.keywords | vars(comparison_options) | rankings.keys
     keywords = select_keywords(pg.report, keywords) | {"frame": results.frame, "title": title}
     pages = [file for file in outputs if file.suffix.lower() not in RESULTS]
     for page in pages:
-        pg.report(results.values, page, results.names, **keywords)
+        pg.report(results.values, page, results.all_measures, **keywords)
     write_outputs([file for file in outputs if file not in pages], results.values)
     print_text(f"Report: {', '.join(map(str, outputs))}")
 
 
 @app.command
 def similarity(
-    rankings: JudgedRankings = BUILT_IN,
+    rankings: JudgedRankingOptions = BUILT_IN,
     *,
     baseline: str | None = None,
-    measure: Measures = DEFAULT_SIMILARITIES,
+    measure: MeasureTexts = DEFAULT_SIMILARITIES,
     output: Outputs = None,
 ) -> None:
     """Compare the rankings of strategies, without judgments.
@@ -865,7 +880,7 @@ def similarity(
         chart of the means.
     """
     check_outputs(output, rankings.sources, *RESULTS, *CHARTS)
-    measures, keys = parse_names(measure), rankings.keys
+    measures, keys = parse_names("--measure", measure), rankings.keys
     frame, keywords = rankings.read(pg.similarity)
     if rankings.strategy is None and "strategy" in keywords and frame["strategy"].n_unique() == 1:
         msg = f"similarity needs runs of several strategies, got only {frame['strategy'][0]!r}"
@@ -885,11 +900,11 @@ def similarity(
 
 @app.command
 def fuse(
-    rankings: Rankings = BUILT_IN,
+    rankings: RankingOptions = BUILT_IN,
     *,
     method: str = "rrf",
     normalise: str = "min_max",
-    weights: Annotated[list[float] | None, Parameter(consume_multiple=True)] = None,
+    weights: list[float] | None = None,
     k: float = 60,
     output: Outputs = None,
 ) -> None:

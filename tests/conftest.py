@@ -185,10 +185,10 @@ def charts_undrawn() -> Iterator[None]:
 
     Tests of the numbers and sentences of reports write hundreds.
     """
-    from polars_graded._report import parts
+    from polars_graded._report import sections
 
     with pytest.MonkeyPatch.context() as patch:
-        figure = parts.Figure("none", "none", False)
-        patch.setattr(parts.Figures, "draw", lambda *_, **__: figure)
-        patch.setattr(parts, "charts", MagicMock())
+        figure = sections.Figure("none", "none", False)
+        patch.setattr(sections.Figures, "draw", lambda *_, **__: figure)
+        patch.setattr(sections, "charts", MagicMock())
         yield

@@ -95,8 +95,8 @@ def interval(text: str) -> tuple[float, ...]:
     return tuple(map(number, text.split(" to ")))
 
 
-class Part(NamedTuple):
-    """The part of a measure."""
+class Section(NamedTuple):
+    """The section of a measure."""
 
     name: str
     headline: str
@@ -121,7 +121,7 @@ class Report:
         page = json.loads(gzip.decompress(packed))
         self.specs, self.datasets = page["charts"], page["datasets"]
         self.configs = page["configs"]
-        self.parts = [*map(read_part, self.root.all("section", cls="measure"))]
+        self.sections = [*map(read_section, self.root.all("section", cls="measure"))]
         about = self.root.one("details", id="about")
         self.settings = {row.one("dt").text: row.one("dd").text for row in about.all("div")}
         self.queries = [
@@ -152,23 +152,23 @@ def charts_of(element: Element) -> list[str]:
     return [chart.attributes["data-chart"] or "" for chart in element.all("div", cls="chart")]
 
 
-def read_part(section: Element) -> Part:
+def read_section(element: Element) -> Section:
     paragraphs = [
-        each for each in section.children if isinstance(each, Element) and each.tag == "p"
+        each for each in element.children if isinstance(each, Element) and each.tag == "p"
     ]
-    tables = {table.one("caption").text: read_table(table) for table in section.all("table")}
-    pairs = [option.text for each in section.all(cls="choice") for option in each.all("option")]
-    return Part(
-        section.attributes["data-name"] or "",
-        section.one("h2").text,
+    tables = {table.one("caption").text: read_table(table) for table in element.all("table")}
+    pairs = [option.text for each in element.all(cls="choice") for option in each.all("option")]
+    return Section(
+        element.attributes["data-name"] or "",
+        element.one("h2").text,
         " ".join(each.text for each in paragraphs),
         tables,
-        charts_of(section),
+        charts_of(element),
         pairs,
         " ".join(
             each.text
-            for part in section.all("details")
-            for each in part.all("p")
+            for details in element.all("details")
+            for each in details.all("p")
             if not each.attributes
         ),
     )

@@ -259,13 +259,15 @@ def histogram(seed):
         low, high = ttest_rel(p, q).confidence_interval(0.95)
         mean += f", 95 % interval {written(low)} to {written(high)}"
     assert noted(chart) == mean
-    n = f"{queries} {'query' if queries == 1 else 'queries'}"
+    n = f"{queries} queries"
     first, second = ("p", "q") if wins[0] > wins[1] else ("q", "p")
     expected = f"{first} beats {second} in {max(wins)} of {n}, loses in {min(wins)}"
+    if queries == 1:
+        expected = f"{first} beats {second} in the only query"
     if wins[0] == wins[1]:
         expected = f"p and q each win in {wins[0]} of {n}"
     if wins == [0, 0]:
-        part = {1: "the query", 2: "both queries"}.get(queries, f"all {n}")
+        part = {1: "the only query", 2: "both queries"}.get(queries, f"all {n}")
         expected = f"p and q are equal in {part}"
     assert said(chart) == expected
 
@@ -354,10 +356,10 @@ def find_titles(spec):
 def test_of_one_query_the_report_claims_no_test_and_no_interval(tmp_path):
     frame = frame_of({"a": [0.5], "b": [0.25], "c": [0.75]})
     page = Report(report(frame, tmp_path / "page.html"))
-    [part] = page.parts
-    assert not re.search(r"\bt test|Holm|interval", part.headline + part.details)
+    [section] = page.sections
+    assert not re.search(r"\bt test|Holm|interval", section.headline + section.details)
     assert page.settings["Test"] == "none, since one query cannot be tested"
-    assert set(part.tables["Differences of ap"].column("95 % interval").values()) == {"–"}
+    assert set(section.tables["Differences of ap"].column("95 % interval").values()) == {"–"}
 
 
 TESTED = [[0.75, 0.5, 1.0, 0.75], [0.5, 0.25, 0.75, 0.5], [0.25, 0.0, 0.25, 0.25]]

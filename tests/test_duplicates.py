@@ -137,6 +137,36 @@ def test_different_grades_for_stacked_strategies_are_refused(way):
         WAYS[way](other, strategy="run", doc=None)
 
 
+MESSAGES = {
+    "'a', 'b', 'c', ..., got 'z'": {"descending": {"z": False}},
+    "got ranks in 'b', 'd9', but not in 'a', 'c', 'd10'\n": {"descending": False},
+    "of strategy 'b', which looks like ranks": {},
+    "(0, 0, [1, 2]), (0, 1, [1, 2]), (0, 2, [1, 2]), ...\n": {"grade": "other"},
+    "got 100 rows too many in 20 of 20 queries: (0, 0), (0, 1), (0, 2), ...\n": {"doc": "five"},
+}
+
+
+@pytest.mark.parametrize("end", MESSAGES)
+def test_errors_about_stacked_strategies_name_the_same_ones_in_each_run(end):
+    keys = pl.DataFrame({"query": range(20)}).join(pl.DataFrame({"doc": range(10)}), how="cross")
+    stacked = pl.concat(
+        keys.select(
+            pl.lit(name).alias("run"),
+            "query",
+            "doc",
+            (pl.col("doc") // (2 if name == "a" else 1)).alias("five"),
+            grade=pl.col("doc") % 3,
+            other=pl.lit(1 if name == "a" else 2),
+            score=pl.col("doc") + (1.0 if name in ("b", "d9") else 0.5),
+        )
+        for name in ("d10", "c", "b", "a", "d9")
+    )
+    with pytest.raises(ValueError, match=re.escape(end)):
+        evaluate(
+            stacked.sample(fraction=1, shuffle=True, seed=1), "ap", strategy="run", **MESSAGES[end]
+        )
+
+
 # More rows than a chunk.
 
 

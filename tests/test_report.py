@@ -26,7 +26,7 @@ from polars_graded import (
     report,
     summarise,
 )
-from polars_graded._report import parts
+from polars_graded._report import sections
 from polars_graded._sentences import format_p, format_percent
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def made(tmp_path: Path) -> Callable[..., Report]:
 @pytest.fixture
 def undrawn(monkeypatch) -> None:
     """Charts take most of the time of a report."""
-    figure = parts.Figure("none", "none", is_filled=False)
-    monkeypatch.setattr(parts.Figures, "draw", lambda *_, **__: figure)
+    figure = sections.Figure("none", "none", is_filled=False)
+    monkeypatch.setattr(sections.Figures, "draw", lambda *_, **__: figure)
 
 
 def close(value: Any) -> Any:
@@ -86,9 +86,11 @@ def close(value: Any) -> Any:
 
 def test_means_are_those_of_summarise_and_counts_have_one_decimal(page, per_query):
     summary = summarise(per_query, *MEASURES)
-    assert [part.name for part in page.parts] == MEASURES[:2]
-    for part, measure in zip(page.parts, MEASURES, strict=False):
-        table = part.tables[f"Means, ordered by {measure}"]
+    assert [section.name for section in page.sections] == MEASURES[:2]
+    for section, measure in zip(page.sections, MEASURES, strict=False):
+        table = section.tables[f"Means, ordered by {measure}"]
+        others = [f"mean {other}" for other in MEASURES if other != measure]
+        assert table.heads == ["strategy", f"mean {measure}", "95 % interval", *others]
         rows = summary.filter(measure=measure).sort("mean", descending=measure == "ndcg@10")
         assert [row[0] for row in table.rows] == rows["strategy"].to_list()
         for row in rows.iter_rows(named=True):
@@ -103,8 +105,8 @@ def test_means_are_those_of_summarise_and_counts_have_one_decimal(page, per_quer
         assert mean not in best
 
 
-def check_differences(part, comparison: pl.DataFrame, caption: str) -> None:
-    table = part.tables[caption]
+def check_differences(section, comparison: pl.DataFrame, caption: str) -> None:
+    table = section.tables[caption]
     assert len(table.rows) == comparison.height
     for row in comparison.iter_rows(named=True):
         [cells] = [each for each in table.rows if each[0] == row["strategy"]]
@@ -121,10 +123,10 @@ def check_differences(part, comparison: pl.DataFrame, caption: str) -> None:
 
 def test_differences_are_those_of_compare(page, per_query):
     comparison = compare(per_query, *MEASURES[:2], baseline="fair")
-    for part in page.parts:
-        rows = comparison.filter(measure=part.name)
-        check_differences(part, rows, f"Differences of {part.name} from fair")
-        assert page.rows(part.charts[0]) == [
+    for section in page.sections:
+        rows = comparison.filter(measure=section.name)
+        check_differences(section, rows, f"Differences of {section.name} from fair")
+        assert page.rows(section.charts[0]) == [
             *map(finite, charts.comparison_forest(rows).data.rows(named=True))
         ]
 
@@ -137,7 +139,7 @@ def finite(row: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("n", "measure"), [(5, "ap"), (8, "e_measure@5")])
 def test_many_strategies_are_compared_with_the_best(made, n, measure):
     frame = frame_of(drawn(12, n, seed=n), measure)
-    [part] = made(frame).parts
+    [section] = made(frame).sections
     means = summarise(frame, measure).sort("mean", descending=measure == "ap")
     best = means["strategy"][0]
     rows = compare(frame, measure)
@@ -146,22 +148,22 @@ def test_many_strategies_are_compared_with_the_best(made, n, measure):
     turned |= {"simultaneous_low": -pl.col("simultaneous_high")}
     turned |= {"simultaneous_high": -pl.col("simultaneous_low")}
     with_best = [rows.filter(baseline=best), rows.filter(strategy=best).with_columns(**turned)]
-    check_differences(part, pl.concat(with_best), f"Differences of {measure} from {best}")
-    assert f"All {n * (n - 1) // 2} pairs were compared" in part.details
+    check_differences(section, pl.concat(with_best), f"Differences of {measure} from {best}")
+    assert f"All {n * (n - 1) // 2} pairs were compared" in section.details
 
 
 def test_histograms_have_every_query_and_their_table_the_extremes(page, per_query):
-    for part in page.parts:
-        _, *histograms, _ = part.charts
-        assert len(histograms) == len(part.pairs) == 2
-        for label, chart in zip(part.pairs, histograms, strict=True):
+    for section in page.sections:
+        _, *histograms, _ = section.charts
+        assert len(histograms) == len(section.pairs) == 2
+        for label, chart in zip(section.pairs, histograms, strict=True):
             a, b = label.split(" − ")
             assert b == "fair"
-            expected = differences(per_query, part.name, a, b)
+            expected = differences(per_query, section.name, a, b)
             rows = {row["query"]: row["difference"] for row in page.rows(chart)}
             assert rows == dict(expected.select(pl.col("query").cast(str), "difference").rows())
-        best = "strong" if part.name == "ndcg@10" else part.pairs[0].split(" − ")[0]
-        assert part.pairs[0] == f"{best} − fair"
+        best = "strong" if section.name == "ndcg@10" else section.pairs[0].split(" − ")[0]
+        assert section.pairs[0] == f"{best} − fair"
 
 
 def test_curves_are_means_over_the_queries_of_all_strategies(page, per_query):
@@ -181,7 +183,7 @@ def test_missing_values_are_left_out_or_zero(made, missing):
     frame = frame if missing != "error" else frame.filter(pl.col("query") != 1)
     page = made(frame, missing=missing)
     expected = summarise(frame, "ap", missing=missing)
-    shown = page.parts[0].tables["Means, ordered by ap"].numbers("mean ap")
+    shown = page.sections[0].tables["Means, ordered by ap"].numbers("mean ap")
     assert shown == close(dict(expected.select("strategy", "mean").rows()))
     words = {"error": "undefined", "drop": "lacks", "zero": "count as 0"}
     assert words[missing] in page.settings["Missing values"]
@@ -227,12 +229,12 @@ def test_each_chart_and_table_has_a_name_for_screen_readers(page):
 
 def test_the_number_of_histograms_is_limited_and_said(made, monkeypatch):
 
-    monkeypatch.setattr(parts, "MAX_HISTOGRAMS", 4)
+    monkeypatch.setattr(sections, "MAX_HISTOGRAMS", 4)
     frame = frame_of(drawn(9, 4)).with_columns(ndcg=pl.col("ap") / 2)
     page = made(frame)
-    for part in page.parts:
-        assert len(part.pairs) == 2
-        assert "Histograms are shown for the first 2 of 3 pairs." in part.details
+    for section in page.sections:
+        assert len(section.pairs) == 2
+        assert "Histograms are shown for the first 2 of 3 pairs." in section.details
 
 
 # Rankings.
@@ -241,7 +243,9 @@ def test_the_number_of_histograms_is_limited_and_said(made, monkeypatch):
 def test_rankings_are_drawn_of_the_queries_with_the_largest_differences(page, per_query, ranked):
     assert len(page.queries) == 20
     first = differences(per_query, "ndcg@10", "strong", "fair")["query"]
-    second = differences(per_query, "e_measure@5", page.parts[1].pairs[0].split(" − ")[0], "fair")
+    second = differences(
+        per_query, "e_measure@5", page.sections[1].pairs[0].split(" − ")[0], "fair"
+    )
     expected = [first[0], second["query"][0], first[-1], second["query"][-1]]
     assert page.queries[:4] == [*map(str, dict.fromkeys(expected))][:4]
     [chart] = page.figures(id="rankings")
@@ -309,7 +313,7 @@ def test_no_text_leaves_its_place(made, ranked, title):
     page = made(results, title=title, frame=frame, by=by)
     assert page.text.count("<script") == page.text.count("</script>") == 3
     assert page.root.one("h1").text == page.root.one("title").text == title
-    table = page.parts[0].tables["Means, ordered by ap"]
+    table = page.sections[0].tables["Means, ordered by ap"]
     assert sorted(row[0] for row in table.rows) == sorted(ODD.values())
     assert {*page.queries} == {*frame["query"].unique()}
     assert not page.root.all("img")
@@ -337,9 +341,9 @@ def test_any_results_have_a_page(made, kind):
     page = made(frame, **options)
     for name in page.specs:
         vl_convert.vegalite_to_svg(page.chart(name))
-    for part in page.parts:
-        assert part.headline.endswith(".")
-        assert part.tables
+    for section in page.sections:
+        assert section.headline.endswith(".")
+        assert section.tables
 
 
 @pytest.mark.simulation
@@ -353,7 +357,7 @@ def test_25_strategies_and_3000_queries_are_below_5_mb(made):
     frame = frame_of(values).with_columns(ndcg=pl.col("ap").sqrt())
     page = made(frame, {"ap": "highest", "ndcg": "highest"})
     assert len(page.text) < 5_000_000
-    assert len(page.rows(page.parts[0].charts[1])) == 3000
+    assert len(page.rows(page.sections[0].charts[1])) == 3000
 
 
 ERRORS = [
@@ -379,8 +383,15 @@ def test_wrong_arguments_are_refused(tmp_path, ranked, options, error, sentence)
 
 def test_segments_may_have_the_name_of_a_key_of_the_page(tmp_path):
     frame = frame_of(FOUR).rename({"query": "topic"}).with_columns(query=pl.col("topic") % 2)
-    page = report(frame, tmp_path / "page.html", query="topic", segments="query").read_text("utf-8")
-    assert "segment query" in page
+    frame = frame.with_columns(pl.lit("x").alias("segment query"))
+    for segments, head in (
+        ("query", "segment query"),
+        (["query", "segment query"], "segment query, segment segment query"),
+        (["segment query", "query"], "segment query, segment segment query"),
+    ):
+        page = report(frame, tmp_path / "page.html", query="topic", segments=segments)
+        [table] = (each for each in Report(page).tables.values() if each.heads[0] == head)
+        assert len(table.rows) == 2
 
 
 def test_a_page_contains_its_data_whatever_the_user_has_enabled(tmp_path, monkeypatch):

@@ -6,12 +6,21 @@ import hashlib
 import json
 import random
 import struct
+from functools import partial
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import compare, evaluate, rank_strategies, read_results, summarise, write_results
+from polars_graded import (
+    compare,
+    evaluate,
+    gate,
+    rank_strategies,
+    read_results,
+    summarise,
+    write_results,
+)
 from polars_graded._frames import records
 
 
@@ -133,7 +142,10 @@ def test_settings_contain_the_expression_that_breaks_ties():
     assert sum(each.endswith("(as numbers)") for each in settings) == 2
 
 
-@pytest.mark.parametrize("function", [compare, summarise, rank_strategies])
+@pytest.mark.parametrize(
+    "function",
+    [compare, summarise, rank_strategies, partial(gate, baseline="old", judgments="changed")],
+)
 def test_strategies_with_other_judgments_are_refused(function):
     rows = rankings().filter(pl.col("query") != 2)
     others = rows.with_columns(grade=pl.when(query=3).then(5.0).otherwise("grade"))

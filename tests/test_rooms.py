@@ -223,11 +223,15 @@ REPEATED = {"__all__", "__dir__", "agreement"}
 
 
 def names_of(file: Path) -> set[str]:
-    """The functions, classes and constants of a module, without a leading underscore."""
+    """The functions, classes and constants of a module, without a leading underscore.
+
+    Subcommands are left out, since they have the names of public functions.
+    """
     names = set()
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
+            if "app.command" not in map(ast.unparse, node.decorator_list):
+                names.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names |= {each.id for to in targets for each in ast.walk(to) if hasattr(each, "id")}
@@ -235,13 +239,33 @@ def names_of(file: Path) -> set[str]:
 
 
 def test_a_name_has_one_meaning():
-    """Subcommands are named after public functions, and all engines have the same functions."""
+    """All engines have the same functions."""
     homes: dict[str, list[str]] = {}
     for module, path in FILES.items():
-        if not is_of(module, ["_command", *(f"_frames.engines.{each}" for each in _door.ENGINES)]):
+        if not is_of(module, [f"_frames.engines.{each}" for each in _door.ENGINES]):
             for name in names_of(path) - REPEATED - {"_"}:
                 homes.setdefault(name, []).append(module)
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
+
+
+NUMBERS_NAMED_AS_THINGS = {
+    # Arguments of public functions, such as `queries=10`
+    *("documents", "levels", "lists", "points", "queries"),
+    "axis",  # of an array, and no plural
+    "flags",  # bits of a number
+}
+
+
+def test_a_number_of_things_is_not_named_as_the_things():
+    """It is named `n_queries`, since `queries` are queries."""
+    numbers, others = set(), set()
+    for path in FILES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+                name = node.arg if isinstance(node, ast.arg) else getattr(node.target, "id", "")
+                is_number = ast.unparse(node.annotation) in ("int", "int | None")
+                (numbers if is_number else others).add(name)
+    assert {name for name in numbers & others if name.endswith("s")} == NUMBERS_NAMED_AS_THINGS
 
 
 def test_every_library_that_is_imported_is_declared():

@@ -111,15 +111,15 @@ def test_what_is_missing_is_counted_in_all_segments_each_query_once():
 def test_a_report_has_the_means_of_segments(tmp_path):
     pytest.importorskip("vl_convert", reason="vl-convert is not installed")
     frame = segmented([30, 40], seed=5)
-    [part] = Report(report(frame, tmp_path / "page.html", segments="country")).parts
-    table, summary = part.tables["Means of ap in segments"], summarise(frame, segments="country")
+    [section] = Report(report(frame, tmp_path / "page.html", segments="country")).sections
+    table, summary = section.tables["Means of ap in segments"], summarise(frame, segments="country")
     assert table.heads == ["country", "queries", "a", "b", "c"]
     for place, row in enumerate(table.rows):
         expected = summary.filter(country=place)["mean"].to_list()
         assert row[:2] == [str(place), str(30 + 10 * place)]
         assert [*map(number, row[2:])] == pytest.approx(expected, abs=5.1e-5)
     without = Report(report(frame.drop("country"), tmp_path / "page.html"))
-    assert "Means of ap in segments" not in without.parts[0].tables
+    assert "Means of ap in segments" not in without.sections[0].tables
 
 
 def test_segments_may_be_columns_of_the_query_but_not_all_of_them():

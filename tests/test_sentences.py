@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polars_graded import _sentences
 from polars_graded._drawing.panels import add_title
-from polars_graded._sentences.titles import TitleFacts, title_means
+from polars_graded._sentences.titles import TitleFacts, title_means, title_wins
 
 SAID = [
     (_sentences.shorten_name("two\n lines"), "two lines"),
@@ -38,6 +38,8 @@ SAID = [
     (_sentences.conjugate(1, "have the best mean in"), "has the best mean in"),
     (_sentences.conjugate(2, "lead at"), "lead at"),
     (_sentences.conjugate(1, "retrieved nothing"), "retrieved nothing"),
+    (title_wins(["p", "q"], [0, 1], 1), "q beats p in the only query"),
+    (title_wins(["p", "q"], [0, 0], 1), "p and q are equal in the only query"),
 ]
 
 

@@ -21,7 +21,7 @@ from results import close, compared, drawn, frame_of, of_few, rng
 from polars_graded import DataWarning, compare
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._results.measure_values import MeasureMatrix, Pairs
-from polars_graded._results.significance import CORRECTIONS, TESTS, Options, compute_agreeing_levels
+from polars_graded._results.significance import CORRECTIONS, TESTS, Options, compute_agreeing_rates
 
 pytestmark = of_few
 
@@ -312,8 +312,8 @@ def test_what_intervals_cover_together_is_what_is_printed(place, means, baseline
     missed = np.abs(mean - true) / error
     found = {}
     for correction in ("holm", "bonferroni", "benjamini_hochberg"):
-        levels = np.array([compute_agreeing_levels(correction, row, 0.05) for row in p])
-        covered = missed <= scipy.stats.t.isf(levels / 2, n - 1)
+        error_rates = np.array([compute_agreeing_rates(correction, row, 0.05) for row in p])
+        covered = missed <= scipy.stats.t.isf(error_rates / 2, n - 1)
         found[correction] = covered.all(axis=1).mean()
         is_significant = np.array([CORRECTIONS[correction].correct(row) for row in p]) <= 0.05
         rate = (is_significant & ~covered).sum(axis=1) / np.maximum(is_significant.sum(axis=1), 1)

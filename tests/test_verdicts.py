@@ -16,7 +16,7 @@ import scipy.stats
 from helpers import needed
 from hypothesis import example, given
 from hypothesis import strategies as st
-from report_page import Part, Report, number
+from report_page import Report, Section, number
 from results import frame_of, of_few
 
 from polars_graded import compare, compare_segments, report
@@ -39,11 +39,11 @@ RESULTS = SHAPES.flatmap(
 NUMBER = r"(\N{MINUS SIGN}?[\d.]+)".replace("\\N{MINUS SIGN}", "\N{MINUS SIGN}")
 
 
-def read_part(frame: pl.DataFrame, **options) -> Part:
-    """Return the part of the only measure of a report."""
+def read_section(frame: pl.DataFrame, **options) -> Section:
+    """Return the section of the only measure of a report."""
     with tempfile.TemporaryDirectory() as folder:
-        [part] = Report(report(frame, Path(folder) / "page.html", **options)).parts
-    return part
+        [section] = Report(report(frame, Path(folder) / "page.html", **options)).sections
+    return section
 
 
 def corrected(values, pairs) -> dict[tuple[int, int], float]:
@@ -71,7 +71,7 @@ def check_verdict(values, measure: str, baseline: int | None) -> None:
     n, count = len(values[0]), len(values)
     options = {} if baseline is None else {"baseline": NAMES[baseline]}
     frame = frame_of(dict(zip(NAMES, values, strict=False)), measure)
-    headline = read_part(frame, **options).headline
+    headline = read_section(frame, **options).headline
     means = [sum(map(Fraction, row)) / n for row in values]
     best = max(sign * mean for mean in means)
     leaders = [place for place in range(count) if sign * means[place] == best]
@@ -202,11 +202,11 @@ def test_a_p_of_just_alpha_settles_a_lead():
     options = {"baseline": "base", "test": "permutation", "correction": "benjamini_hochberg"}
     settled = compare(frame, **options).filter(pl.col("p_corrected") <= 0.05)
     assert settled["p_corrected"].to_list() == [0.05] * 5
-    part = read_part(frame, **options)
-    assert set(part.tables["Differences of ap from base"].column("corrected p").values()) >= {
+    section = read_section(frame, **options)
+    assert set(section.tables["Differences of ap from base"].column("corrected p").values()) >= {
         "0.0500"
     }
-    assert part.headline.startswith("s4 is better than the baseline base: ")
+    assert section.headline.startswith("s4 is better than the baseline base: ")
 
 
 def write_variation(pairs: pl.DataFrame) -> str:
@@ -253,11 +253,11 @@ def test_a_page_says_that_a_difference_varies_if_the_test_of_segments_shows_it(
     frame = pl.DataFrame(rows, schema=["strategy", "query", "market", "cg@5"], orient="row")
     options = {"segments": "market", "baseline": None if baseline == "-" else baseline}
     expected = write_variation(compare_segments(frame, **options))
-    assert read_part(frame, **options).segments == expected
+    assert read_section(frame, **options).segments == expected
 
 
 def test_a_page_claims_nothing_about_segments_that_cannot_be_tested():
     frame = pl.DataFrame({"strategy": ["a", "b"] * 4, "query": [1, 1, 2, 2, 3, 3, 4, 4]})
     frame = frame.with_columns(ap=pl.Series([0.25, 0.5] * 4), market=pl.col("query") // 3)
     assert compare_segments(frame, segments="market")["p_value"].to_list() == [None]
-    assert read_part(frame, segments="market").segments == ""
+    assert read_section(frame, segments="market").segments == ""

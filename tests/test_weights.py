@@ -97,6 +97,20 @@ def test_means_and_standard_errors_are_those_of_statsmodels(seed):
     assert means["median"][0] == described.quantile(0.5, return_pandas=False).item()
 
 
+UNWEIGHTED = {"measure", "strategy", "queries", "best", "confidence"}
+"""Columns of `summarise` that do not depend on weights."""
+
+
+@pytest.mark.parametrize(
+    "column",
+    [name for name in summarise(world(0), weights="searches").columns if name not in UNWEIGHTED],
+)
+def test_each_statistic_of_summarise_depends_on_the_weights(column):
+    results = world(0)
+    one, other = (summarise(results, "ap", weights=name) for name in ("searches", "term"))
+    assert (one[column] != other[column]).all()
+
+
 def test_with_clusters_the_weight_of_a_cluster_is_the_sum():
     models = needed("statsmodels.regression.linear_model", "statsmodels")
     results = world(5)

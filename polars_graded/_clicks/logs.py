@@ -19,8 +19,8 @@ from polars_graded._checks import (
     check_column_names,
     check_columns,
     check_comparable,
+    check_confidence,
     check_frame,
-    check_level,
     first_few,
     pack_query,
 )
@@ -282,7 +282,7 @@ def find_z(confidence: float) -> float:
     """Return the quantile of the normal distribution for two-sided intervals."""
     from scipy.special import ndtri
 
-    return float(-ndtri(check_level(confidence) / 2))
+    return float(-ndtri(check_confidence(confidence) / 2))
 
 
 def _check_no_gaps(table: pl.DataFrame) -> None:
@@ -544,6 +544,6 @@ def count_clicks(
     """
     exposure = pl.col("impressions")
     rate, *ends = compute_interval(find_z(confidence), pl.col("clicks"), exposure, exposure)
-    level = pl.lit(float(confidence)).alias("confidence")
+    confidence_column = pl.lit(float(confidence)).alias("confidence")
     counts = log.count("rank").sort("rank")
-    return log.rename(counts.with_columns(level, rate.alias("click_rate"), *ends))
+    return log.rename(counts.with_columns(confidence_column, rate.alias("click_rate"), *ends))

@@ -14,7 +14,7 @@ from polars_graded._checks import (
     check_column_name,
     check_column_names,
     check_columns,
-    check_level,
+    check_confidence,
     first_few,
 )
 from polars_graded._clicks.logs import KEYS, LISTS, Log, refuse, takes_log
@@ -307,7 +307,7 @@ def estimate_clicks(
     check_choice("method", method, get_args(BehaviourName))
     check_choice("weights", weights, get_args(WeightName))
     check_free_names(RESULT_COLUMNS, strategy=strategy)
-    level = check_level(confidence)
+    error_rate = check_confidence(confidence)
     if propensity is not None:
         [propensity] = log.find_names([check_column_name("propensity", propensity)])
         if not (dtype := log.rows.collect_schema()[propensity]).is_numeric():
@@ -332,7 +332,7 @@ def estimate_clicks(
         values = _estimate(
             matched,
             positions,
-            level,
+            error_rate,
             is_normalised=weights == "self_normalised",
             is_estimated=propensity is None,
         )
@@ -435,7 +435,7 @@ def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | Non
 def _estimate(
     matched: pl.DataFrame,
     positions: pl.DataFrame,
-    level: float,
+    error_rate: float,
     *,
     is_normalised: bool,
     is_estimated: bool,
@@ -486,7 +486,7 @@ def _estimate(
         rows, positions, is_normalised=is_normalised, is_estimated=is_estimated
     )
     low = high = note = None
-    margin = compute_margin(deviations, counts, level, max(1.0, estimate))
+    margin = compute_margin(deviations, counts, error_rate, max(1.0, estimate))
     if effective < MIN_EFFECTIVE_LISTS:
         note = (
             f"an interval needs matches of {MIN_EFFECTIVE_LISTS} equally weighted lists at each "

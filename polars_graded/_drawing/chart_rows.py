@@ -16,7 +16,12 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_collected, check_column_names, check_columns, check_level
+from polars_graded._checks import (
+    check_collected,
+    check_column_names,
+    check_columns,
+    check_confidence,
+)
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import GRADER, Frame
@@ -333,7 +338,7 @@ def average_lists(
     query has a panel, the points are those of the lists, without `queries`.
     """
     frame, panel_column = join_panel_columns("frame", frame, panel)
-    frame, query = join_columns("frame", frame, keys.queries)
+    frame, query = join_columns("frame", frame, keys.query_columns)
     by_name = {"strategy": keys.strategy}
     if panel_column is not None:
         by_name["panel"] = panel_column
@@ -342,7 +347,7 @@ def average_lists(
     segments = [] if panel_column in (None, query) else [panel_column]
     frame = add_units(frame, replace(keys, query=query, segments=segments))
     if confidence is not None:
-        check_level(confidence)
+        check_confidence(confidence)
         check_independence(frame, replace(keys, segments=segments))
     frame = frame.with_columns(
         build_name_column(each).alias(name) for name, each in by_name.items()

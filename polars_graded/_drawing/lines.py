@@ -137,12 +137,12 @@ def draw_lines(
     return panels.draw_panels(layers, table, None, headline, notes, encoding=shared)
 
 
-def sort_lines(table: pl.DataFrame, x: str | None) -> list[str]:
+def sort_lines(table: pl.DataFrame, x_field: str | None) -> list[str]:
     """Return the strategies by their value at the last x, the highest first.
 
-    If `x` is None, the strategies are sorted by their mean values.
+    If `x_field` is None, the strategies are sorted by their mean values.
     """
-    last = table if x is None else table.filter(pl.col(x) == pl.col(x).max())
+    last = table if x_field is None else table.filter(pl.col(x_field) == pl.col(x_field).max())
     heights = last.group_by("strategy").agg(pl.col("value").mean())
     return heights.sort("value", "strategy", descending=[True, False])["strategy"].to_list()
 
@@ -172,18 +172,20 @@ def _fade_others(pointer: alt.Parameter | None, opacity: float) -> dict[str, Any
     return {"opacity": style.choose_value(alt.OpacityValue, pointer, opacity, opacity * 0.15)}
 
 
-def _add_labels(table: pl.DataFrame, x: str, field: str, labels: Mapping[str, str]) -> pl.DataFrame:
+def _add_labels(
+    table: pl.DataFrame, x_field: str, field: str, labels: Mapping[str, str]
+) -> pl.DataFrame:
     """Add the column `label`: the name of a line in its last row, null in other rows."""
-    last = pl.col(x).max() if table.schema[x].is_numeric() else pl.col(x).last()
+    last = pl.col(x_field).max() if table.schema[x_field].is_numeric() else pl.col(x_field).last()
     ends = table.group_by(field).agg(last).filter(pl.col(field).is_in([*labels]))
     texts = shorten_names([labels[name] for name in ends[field]])
     ends = ends.with_columns(pl.Series("label", texts, dtype=pl.String))
-    return table.join(ends, on=[field, x], how="left", maintain_order="left")
+    return table.join(ends, on=[field, x_field], how="left", maintain_order="left")
 
 
 def _draw_names(
-    x: str,
-    y: str,
+    x_shorthand: str,
+    y_field: str,
     ends: AxisEnds,
     field: str,
     labelled: Sequence[str],
@@ -194,17 +196,17 @@ def _draw_names(
     A name is a text in the colour of other texts, which is legible where the colour of the line is
     not. A rule in the colour of the line joins both.
     """
-    base, move = _spread_names(y, ends, field, labelled, table)
-    base = base.encode(x=alt.X(x), y=alt.Y(f"{y}:Q"))
+    base, move = _spread_names(y_field, ends, field, labelled, table)
+    base = base.encode(x=alt.X(x_shorthand), y=alt.Y(f"{y_field}:Q"))
     leader = base.mark_rule(
         xOffset=3, x2Offset=NAME_OFFSET - 3, y2Offset=move, strokeWidth=1.5, clip=False
-    ).encode(x2=alt.X2(x.partition(":")[0]), y2=alt.Y2(y))
+    ).encode(x2=alt.X2(x_shorthand.partition(":")[0]), y2=alt.Y2(y_field))
     text = base.mark_text(align="left", dx=NAME_OFFSET, dy=move, limit=MAX_NAME_WIDTH, clip=False)
     return [leader, text.encode(text=alt.Text("label:N"), color=style.draw_ink())]
 
 
 def _spread_names(
-    y: str, ends: AxisEnds, field: str, labelled: Sequence[str], table: pl.DataFrame
+    y_field: str, ends: AxisEnds, field: str, labelled: Sequence[str], table: pl.DataFrame
 ) -> tuple[alt.Chart, alt.ExprRef]:
     """Return the rows with a label, and the move of each name down from its point, in pixels.
 
@@ -216,12 +218,12 @@ def _spread_names(
     """
     neighbours, (bottom, top) = range(1, MAX_LABELS), ends
     fields: Any = [
-        alt.WindowFieldDef(op=op, field=y, param=k, **{"as": f"{op}_{k}"})
+        alt.WindowFieldDef(op=op, field=y_field, param=k, **{"as": f"{op}_{k}"})
         for op in ("lag", "lead")
         for k in neighbours
     ]
     highest_first: Any = "descending" if bottom < top else "ascending"
-    order: Any = [alt.SortField(y, highest_first), alt.SortField("order", "ascending")]
+    order: Any = [alt.SortField(y_field, highest_first), alt.SortField("order", "ascending")]
     place = f"indexof({json.dumps([*labelled])}, datum['{field}'])"
     base = alt.Chart().transform_filter("isValid(datum.label)").transform_calculate(order=place)
     # Without `groupby`, Vega-Lite cannot draw the transform in panels.
@@ -234,12 +236,12 @@ def _spread_names(
     down, up = (
         [
             f"(isValid(datum.{op}_{k}) ? {sign * k * NAME_HEIGHT} + "
-            f"{pixels} * (datum['{y}'] - datum.{op}_{k}) : 0)"
+            f"{pixels} * (datum['{y_field}'] - datum.{op}_{k}) : 0)"
             for k in neighbours
         ]
         for op, sign in (("lag", 1), ("lead", -1))
     )
-    mean: Any = table.filter(pl.col("label").is_not_null())[y].mean()
+    mean: Any = table.filter(pl.col("label").is_not_null())[y_field].mean()
     weight = round(min(1.0, max(0.0, (mean - bottom) / (top - bottom))), 2)
     move_down, move_up = f"max(0, {', '.join(down)})", f"min(0, {', '.join(up)})"
     return base, alt.ExprRef(f"{weight} * {move_down} + {1 - weight:.2f} * {move_up}")

@@ -118,7 +118,7 @@ def draw_panels(
     panel: Columns | None,
     headline: str,
     notes: Iterable[str] = (),
-    x: Literal["shared", "independent"] = "shared",
+    sharing: Literal["shared", "independent"] = "shared",
     *,
     independent: Collection[str] = (),
     **options: Any,
@@ -128,7 +128,7 @@ def draw_panels(
     If the column has only one value, or if `panel` is None, the chart has no panels. A chart beside
     this one shares the scales of channels such as `color`, but not those of x and y. A channel in
     `independent` has its own scale in each layer, and shares none. It must not have a legend in a
-    chart with panels, because each panel would repeat the legend.
+    chart with panels, because each panel would repeat the legend. `sharing` is that of the x axis.
     """
     names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     per_row = 2 if len(names) in {2, 4} else 3
@@ -149,7 +149,7 @@ def draw_panels(
     # Without a sort, panels would be in alphabetical order.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
     grid: Any = FacetChart(data=table, spec=chart, facet=facet, columns=per_row)
-    grid = grid.resolve_scale(x=x)
+    grid = grid.resolve_scale(x=sharing)
     grid.spacing = PANEL_SPACING
     add_title(grid, headline, notes)
     if len(names) % per_row:

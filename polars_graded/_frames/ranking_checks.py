@@ -17,6 +17,7 @@ from polars_graded._frames.columns import RANK, FrameColumns
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
+from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import describe_nulls, hash_keys
 from polars_graded._measuring.document_columns import (
     may_identify_documents,
@@ -70,15 +71,15 @@ class RankCheck:
     """For each entry of `by` and each of its columns, the facts of every part."""
     are_parts: bool = False
     """True if `add` is called for several parts of a frame."""
-    strategies: dict[str, None] = field(default_factory=dict)
-    """Stacked strategies, in the order of their first rows."""
+    strategies: set[str] = field(default_factory=set)
+    """Stacked strategies."""
 
     def add(self, groups: Groups) -> None:
         """Add the facts of a part, in which each query is complete."""
         columns, strategies, ranks = self.columns, None, None
         if columns.strategy is not None:
             strategies = groups.keys.get_column(columns.strategy).cast(pl.String)
-            self.strategies.update(dict.fromkeys(map(str, strategies.unique(maintain_order=True))))
+            self.strategies.update(map(str, strategies.unique()))
         if columns.rank is not None:
             ranks = groups.frame.get_column(columns.rank)
         for name, sort_columns in columns.by.items():
@@ -117,7 +118,7 @@ class RankCheck:
 
     def _check_strategies_exist(self) -> None:
         """Raise if `descending` names a stacked strategy that the frame lacks."""
-        strategies = [*self.strategies]
+        strategies = sort_naturally(self.strategies)
         for name in self.directions.of_stacked:
             if strategies and name not in strategies:
                 msg = (
@@ -135,15 +136,17 @@ class RankCheck:
         clauses = {}
         for (name, column), facts in self.facts.items():
             is_named_rank = normalise_name(column) == RANK and column == self.columns.by[name][0]
-            for stacked, clause in find_rank_strategies(facts, is_named_rank=is_named_rank).items():
+            clause_by_strategy = find_rank_strategies(facts, is_named_rank=is_named_rank)
+            for stacked in sorted(clause_by_strategy, key=str):
                 strategy = name if self.columns.strategy is None else str(stacked)
                 if strategy not in self.directions.of_stacked:
-                    clauses[strategy, name, column] = clause
+                    clauses[strategy, name, column] = clause_by_strategy[stacked]
         return clauses
 
     def _check_all_are_ranks(self, clauses: Iterable[tuple[str, str, str]]) -> None:
         """Raise if only some of the strategies that `descending=False` covers have ranks."""
-        strategies = [*(self.columns.by if self.columns.strategy is None else self.strategies)]
+        is_stacked = self.columns.strategy is not None
+        strategies = sort_naturally(self.strategies) if is_stacked else [*self.columns.by]
         with_ranks = {strategy for strategy, _, column in clauses if column in self.columns.scores}
         ranked = [strategy for strategy in strategies if strategy in with_ranks]
         others = [strategy for strategy in strategies if strategy not in with_ranks]
@@ -247,7 +250,7 @@ def _check_documents_are_unique(request: Request, doc: str, rows: pl.DataFrame) 
     repeated = used_rows.filter(pl.struct(key).is_duplicated())
     if repeated.is_empty() or _identifies_queries(columns, doc, rows):
         return
-    first = repeated.unique(key, keep="first", maintain_order=True)
+    first = repeated.unique(key).sort(key)
     surplus = repeated.height - first.height
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
     noun = "row" if surplus == 1 else "rows"
@@ -293,8 +296,8 @@ def _has_two_grades(key: Sequence[str], grade: str, judged: pl.DataFrame) -> boo
 
 def _check_one_grade(key: Sequence[str], grade: str, judged: pl.DataFrame) -> None:
     """Raise if a document of a query has different grades for two strategies."""
-    grades = judged.group_by(key, maintain_order=True).agg(pl.col(grade).unique().sort())
-    with_several = grades.filter(pl.col(grade).list.len() > 1)
+    grades = judged.group_by(key).agg(pl.col(grade).unique().sort())
+    with_several = grades.filter(pl.col(grade).list.len() > 1).sort(key)
     if with_several.is_empty():
         return
     msg = (

@@ -155,7 +155,7 @@ def report(
     ('page.html', True)
     """
     check_writable(path := Path(file))
-    tests = Options(test, correction)
+    options = Options(test, correction)
     scripts = load_drawing_scripts()
     passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
     by_grader = open_results(
@@ -169,9 +169,9 @@ def report(
     import altair as alt
     from altair.utils import schemapi
 
-    from polars_graded._report.parts import Contents, RankedFrame
+    from polars_graded._report.sections import Contents, RankedFrame
 
-    documents, page_settings = None, {}
+    ranked_frame, page_settings = None, {}
     if frame is not None:
         meaning: dict[str, Any] = {
             "ties": ties,
@@ -181,7 +181,7 @@ def report(
             "undefined_as": undefined_as,
             "condensed": condensed,
         }
-        documents = RankedFrame.of(
+        ranked_frame = RankedFrame.of(
             frame,
             doc,
             titles,
@@ -202,13 +202,14 @@ def report(
     # are valid by construction, and validation is slow.
     own_data = alt.data_transformers.enable("default")
     with alt.theme.enable("none"), own_data, schemapi.debug_mode(arg=False):
-        contents = Contents(results, baseline, tests, check_segment_columns(segments), documents)
-        parts_by_name = contents.build(by_grader)
+        names = check_segment_columns(segments)
+        contents = Contents(results, baseline, options, names, ranked_frame)
+        contents_by_name = contents.build(by_grader)
     if grader is None:
         [grader] = by_grader.by_name
     grades = {} if grader is None else {"Grades": f"of {grader}"}
     page_settings = contents.settings | grades | page_settings
-    page = _render_page(title, parts_by_name, page_settings, date, scripts)
+    page = _render_page(title, contents_by_name, page_settings, date, scripts)
     with write_atomically(path) as new_file:
         new_file.write_text(page, encoding="utf-8", newline="\n")
     return path
@@ -217,8 +218,8 @@ def report(
 def _complete_key(results: Results) -> Results:
     """Return results without segments, whose columns identify a query if the others do not."""
     keys = results.keys
-    is_complete = not results.rows.select(keys.strategy, *keys.queries).is_duplicated().any()
-    query = keys.queries if is_complete else keys.identity
+    is_complete = not results.rows.select(keys.strategy, *keys.query_columns).is_duplicated().any()
+    query = keys.query_columns if is_complete else keys.identity
     return replace(results, keys=replace(keys, query=query, segments=()))
 
 
@@ -247,7 +248,7 @@ def load_drawing_scripts() -> str:
 
 def _render_page(
     title: str,
-    parts_by_name: dict[str, Any],
+    contents_by_name: dict[str, Any],
     settings: dict[str, str],
     date: dt.date | None,
     scripts: str,
@@ -264,4 +265,4 @@ def _render_page(
     options: Any = {"autoescape": True, "trim_blocks": True, "undefined": StrictUndefined}
     environment = Environment(loader=PackageLoader("polars_graded", "_report"), **options)  # noqa: S701
     template, names = environment.get_template("page.html"), {"title": title, "vega": scripts}
-    return template.render(parts_by_name, settings=settings, **names)
+    return template.render(contents_by_name, settings=settings, **names)

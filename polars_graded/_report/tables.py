@@ -52,7 +52,7 @@ def collect_facts(
         name=name,
         title=name_measure(name),
         best=best,
-        queries=means["queries"][0],
+        n_queries=means["queries"][0],
         means=means["mean"].to_list(),
         margins=(means["ci_high"] - means["mean"]).to_list(),
         leaders=leaders,
@@ -229,7 +229,8 @@ def build_differences(facts: Facts, pairs: Sequence[Pair], names: Sequence[str])
     caption = f"Differences of {facts.name}"
     if len(baselines) == 1:
         caption += f" from {names[baselines.pop()]}"
-    heads = [*sides, "difference", "95 % interval", facts.tested.p, "better in", "equal", "worse"]
+    heads = [*sides, "difference", "95 % interval", facts.tested.p_name]
+    heads += ["better in", "equal", "worse"]
     rows = [
         [
             *(Cell(names[pair[side]]) for side in sides),

@@ -15,7 +15,7 @@ from polars_graded._checks import (
     check_column_name,
     check_column_names,
     check_columns,
-    check_level,
+    check_confidence,
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import check_distinct
@@ -153,7 +153,7 @@ def agreement(
     │ difference      ┆ 5         ┆ -0.4     │
     └─────────────────┴───────────┴──────────┘
     """
-    level = check_level(confidence)
+    error_rate = check_confidence(confidence)
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
     frame = frame.lazy().collect()
     grades = Grades.of(collect_grades(frame, grader_columns, query, doc), grader_columns)
@@ -163,9 +163,9 @@ def agreement(
     if trusted is not None:
         first = grades.graders.index(check_choice("trusted", trusted, grades.graders))
         pairs = [(first, other) for other in range(n_graders) if other != first]
-    rows = [row for i, j in pairs for row in grades.compare_pair(i, j, level)]
+    rows = [row for i, j in pairs for row in grades.compare_pair(i, j, error_rate)]
     if n_graders > 2:  # noqa: PLR2004
-        rows += grades.compare_all(level)
+        rows += grades.compare_all(error_rate)
     return make_table(rows)
 
 
@@ -234,7 +234,7 @@ class Grades:
         """Return the number of queries."""
         return int(self.query[-1]) + 1 if len(self.query) else 0
 
-    def compare_pair(self, i: int, j: int, level: float) -> Iterator[dict[str, Any]]:
+    def compare_pair(self, i: int, j: int, error_rate: float) -> Iterator[dict[str, Any]]:
         """Yield the rows of the agreement of grader `i` with grader `j`."""
         k, a, b = len(self.scale), self.codes[:, i], self.codes[:, j]
         has_both = (a >= 0) & (b >= 0)
@@ -248,9 +248,9 @@ class Grades:
         }
         counts = by_query.sum(axis=1) + by_query.sum(axis=2)
         pair = self.graders[i], self.graders[j]
-        return self._make_rows(pair, has_both, coefficients, counts, level)
+        return self._make_rows(pair, has_both, coefficients, counts, error_rate)
 
-    def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
+    def compare_all(self, error_rate: float) -> Iterator[dict[str, Any]]:
         """Yield the rows of the agreement of all graders together.
 
         Documents may have different numbers of grades.
@@ -297,7 +297,7 @@ class Grades:
                 "ac2": _compute_ac2(near_pairs / n, shares, nearness),
             }
         counts = sum_by_query(grade_counts * has_several)
-        return self._make_rows((None, None), has_several[:, 0], estimates, counts, level)
+        return self._make_rows((None, None), has_several[:, 0], estimates, counts, error_rate)
 
     def _make_rows(
         self,
@@ -305,7 +305,7 @@ class Grades:
         is_judged: Mask,
         coefficients: Mapping[str, Floats],
         counts: Floats,
-        level: float,
+        error_rate: float,
     ) -> Iterator[dict[str, Any]]:
         """Yield one row per coefficient.
 
@@ -317,7 +317,7 @@ class Grades:
         n_informative = _count_informative_queries(counts)
         for coefficient, (value, *others) in coefficients.items():
             without = np.array(others)[is_compared] if queries else np.zeros(0)
-            low, high = _compute_coefficient_interval(coefficient, value, without, level)
+            low, high = _compute_coefficient_interval(coefficient, value, without, error_rate)
             note = None
             if not documents:
                 note = "no document has grades of two graders"
@@ -357,7 +357,7 @@ def _count_informative_queries(counts: Floats) -> int:
 
 
 def _compute_coefficient_interval(
-    coefficient: str, value: Any, without: Floats, level: float
+    coefficient: str, value: Any, without: Floats, error_rate: float
 ) -> tuple[float, float]:
     """Return the jackknife interval of a coefficient; NaN if it is unknown.
 
@@ -374,7 +374,7 @@ def _compute_coefficient_interval(
         z, jackknife = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
     deviations = (n - 1) * (jackknife - jackknife.mean()) if n else jackknife
     scale = max(1.0, float(np.abs(jackknife).max(initial=0)))
-    margin = compute_margin(deviations, np.ones(n), level, scale)
+    margin = compute_margin(deviations, np.ones(n), error_rate, scale)
     if margin is None:
         return np.nan, np.nan
     low, high = z - margin, z + margin

@@ -93,7 +93,7 @@ def _pair_with_results(
     baselines = baselines.alias("baseline")
     older = older.filter(pl.col(name).is_in(baselines.implode()))
     conditions = compare_conditions(rows, older, results)
-    queries = compare_coverage(rows, older, keys.queries)
+    queries = compare_coverage(rows, older, keys.query_columns)
     notes = check_conditions(chain(conditions, queries), changes)
     as_text = pl.col(name).cast(pl.String)
     columns = [*dict.fromkeys([*key_columns, *results.measures])]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_level, check_number
+from polars_graded._checks import check_choice, check_confidence, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_index, find_pairs
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
@@ -158,7 +158,7 @@ def summarise(
     │ bm25     ┆ 3       ┆ 2.666667          ┆ 0.375  ┆ 0.5  │
     └──────────┴─────────┴───────────────────┴────────┴──────┘
     """
-    check_level(confidence)
+    check_confidence(confidence)
     passed = PassedKeys(query, strategy, segments=segments, cluster=cluster, weights=weights)
     by_grader = open_results(per_query, measures, passed, missing, grader)
     return by_grader.stack(lambda results: summarise_results(results, confidence))
@@ -424,7 +424,7 @@ def _list_differences(results: Results, a: Any, b: Any) -> pl.DataFrame:
     # The sign is an index into this list: 0 gives None (a tie), 1 gives i, -1 (the last item) j.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
     queries = matrix.queries
-    table = queries.to_frame() if len(keys.queries) == 1 else queries.struct.unnest()
+    table = queries.to_frame() if len(keys.query_columns) == 1 else queries.struct.unnest()
     table = table.with_columns(
         value_a=matrix.values[i],
         value_b=matrix.values[j],
@@ -466,11 +466,11 @@ def _compute_statistics(
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of the pairs of each segment, with the main results last."""
     outcomes = [run_test(pairs, options) for pairs in by_segment]
-    tests = compute_tests(outcomes, options.correction, options.level)
+    tests = compute_tests(outcomes, options.correction, options.error_rate)
     for pairs, outcome, columns_of_test in zip(by_segment, outcomes, tests, strict=True):
         difference, std, higher, lower = pairs.statistics
         mean, baseline_mean = pairs.means
-        low, high = outcome.interval(np.full(len(pairs), options.level))
+        low, high = outcome.interval(np.full(len(pairs), options.error_rate))
         wins, losses = (higher, lower) if pairs.matrix.higher_is_better else (lower, higher)
         p_corrected = columns_of_test.pop("p_corrected")
         yield {
@@ -865,7 +865,7 @@ def rank_results(results: Results, options: Options) -> pl.DataFrame:
     check_free_names(RANK_COLUMNS, strategy=strategy, segments=segments or None)
     parts = (table.partition_by("measure", *segments) for table in (means, comparison))
     return pl.concat(
-        _rank_segment(means_of_part, comparison_of_part, segments, strategy, options.level)
+        _rank_segment(means_of_part, comparison_of_part, segments, strategy, options.error_rate)
         for means_of_part, comparison_of_part in zip(*parts, strict=True)
     )
 
@@ -875,7 +875,7 @@ def _rank_segment(
     comparison: pl.DataFrame,
     segments: Sequence[str],
     strategy: str,
-    level: float,
+    error_rate: float,
 ) -> pl.DataFrame:
     """Return the ranked strategies of one measure and segment, best first."""
     best = means["best"][0]
@@ -883,7 +883,7 @@ def _rank_segment(
     # Means that differ only by rounding errors share a rank.
     rank = rank_densely(means["mean"]).rank("min", descending=best == "highest")
     ranks = rank.fill_null(0).to_numpy()
-    is_apart = _fill_square(means.height, comparison.select(is_significant(level)).to_series())
+    is_apart = _fill_square(means.height, comparison.select(is_significant(error_rate)).to_series())
     is_untested = _fill_square(means.height, comparison["p_corrected"].is_null())
     is_better = is_apart & (ranks[:, np.newaxis] < ranks)
     """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""

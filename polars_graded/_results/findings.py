@@ -14,9 +14,9 @@ from polars_graded._sentences import format_count, name_interval
 from polars_graded._sentences.verdicts import FindingCounts, Tested, write_untested
 
 
-def is_significant(level: float) -> pl.Expr:
+def is_significant(error_rate: float) -> pl.Expr:
     """Return an expression that is true for significant differences."""
-    return (pl.col("p_corrected") <= level).fill_null(value=False)
+    return (pl.col("p_corrected") <= error_rate).fill_null(value=False)
 
 
 def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
@@ -79,22 +79,22 @@ def describe_agreement(table: pl.DataFrame) -> str:
     return "simultaneous, as p is" if is_joint else "not corrected, as p is"
 
 
-def describe_rank_intervals(ranks: pl.DataFrame, confidence: float | None) -> str:
+def describe_rank_intervals(rank_table: pl.DataFrame, confidence: float | None) -> str:
     """Describe which intervals of ranks hold simultaneously, and what was not tested.
 
-    `ranks` has one row per strategy, measure and segment, as `rank_strategies` returns it. Pairs of
-    a measure are corrected together, and Tukey's test covers the pairs of a segment.
+    `rank_table` is the result of `rank_strategies`. Pairs of a measure are corrected together, and
+    Tukey's test covers the pairs of a segment.
     """
-    single, tests = find_single_unit(ranks), _list_tests(ranks)
+    single, tests = find_single_unit(rank_table), _list_tests(rank_table)
     if single is not None:
         return f"line: all ranks, since {write_untested(single)}"
     line = f"line: {name_interval(confidence)} of the rank"
     if not tests:
         return line
-    n_untested = count_untested_pairs(ranks)
+    n_untested = count_untested_pairs(rank_table)
     untested = f"; {format_count(n_untested, 'differences')} not tested" if n_untested else ""
     # Two strategies without segments are one pair, which needs no correction.
-    by_measure = ranks.group_by("measure").agg(
+    by_measure = rank_table.group_by("measure").agg(
         pl.len().alias("rows"), pl.col("strategy").n_unique()
     )
     is_one_pair = by_measure["rows"].max() == 2  # noqa: PLR2004
@@ -113,9 +113,9 @@ def describe_rank_intervals(ranks: pl.DataFrame, confidence: float | None) -> st
     return f"{line}{untested}; {which} are simultaneous"
 
 
-def count_untested_pairs(ranks: pl.DataFrame) -> int:
+def count_untested_pairs(rank_table: pl.DataFrame) -> int:
     """Return the number of differences without a p value behind the ranks."""
-    return int(ranks["untested"].sum()) // 2 if "untested" in ranks.columns else 0
+    return int(rank_table["untested"].sum()) // 2 if "untested" in rank_table.columns else 0
 
 
 def describe_test(
@@ -135,24 +135,24 @@ def describe_test(
     if n_pairs == 1 and correction != "none":
         words = "none, since there is one pair"
     return Tested(
-        test=TESTS[test].words,
-        correction=words,
+        test_words=TESTS[test].words,
+        correction_words=words,
         is_corrected=correction != "none" and has_several,
         is_joint=has_several and (is_simultaneous or CORRECTIONS[correction].is_joint),
         baseline=baseline_index,
-        pairs=n_pairs,
+        n_pairs=n_pairs,
         single=single,
     )
 
 
-def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
+def count_directions(comparison: pl.DataFrame, error_rate: float) -> FindingCounts:
     """Count the significant differences by direction, and all others by their kind."""
     better = worse = 0
     bests = set()
     for rows in comparison.partition_by("measure", maintain_order=True):
         best = find_best_of_rows(rows)
         bests.add(best)
-        findings = rows.filter(is_significant(level))["difference"]
+        findings = rows.filter(is_significant(error_rate))["difference"]
         up, down = int((findings > 0).sum()), int((findings < 0).sum())
         better, worse = (
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
@@ -169,14 +169,12 @@ def count_directions(comparison: pl.DataFrame, level: float) -> FindingCounts:
     return FindingCounts(better, worse, undecided, equal, untested, sides, query)
 
 
-def find_undefeated(
-    n_strategies: int, findings: Iterable[Mapping[str, Any]], best: str
-) -> list[int]:
+def find_undefeated(n_strategies: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
     """Return the indices of strategies without a significant defeat."""
     # A strategy is defeated if a significant difference favours the other strategy of a pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
-        for pair in findings
+        for pair in pairs
         if pair["significant"]
     }
     return [index for index in range(n_strategies) if index not in defeated]

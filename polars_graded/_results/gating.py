@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_level, check_number
+from polars_graded._checks import check_choice, check_confidence, check_number
 from polars_graded._frames.arguments import Columns
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import checks_call
@@ -101,9 +101,9 @@ def gate(
         The column of weights, as for `summarise`. If the baseline is another frame or file, the
         weights of `per_query` count for both.
     judgments, formulas, scale
-        With `"changed"`, the baseline may have other judgments or columns that measures need, other
-        formulas under the same name, or another scale or order of ties. Differences are detected if
-        `evaluate(..., fingerprint=...)` made the results.
+        With `"changed"`, the baseline may have other judgments or columns that measures need (only
+        in other results), other formulas under the same name, or another scale or order of ties.
+        Differences are detected if `evaluate(..., fingerprint=...)` made the results.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def gate(
     │ new      ┆ -0.005     ┆ -0.011677 ┆ 0.001677 ┆ no worse │
     └──────────┴────────────┴───────────┴──────────┴──────────┘
     """
-    check_level(confidence)
+    check_confidence(confidence)
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
     for argument, change in changes.items():
         check_choice(argument, change, get_args(Change))
@@ -176,14 +176,14 @@ def decide_verdicts(
     """Return the verdicts of `gate` on strategies and their baselines."""
     results, tables = matched.results, []
     # Bonferroni: all verdicts are right together at the requested confidence.
-    n_verdicts = len(matched.a) * len(results.segments) * len(results.measures)
-    level = check_level(confidence) / n_verdicts
+    n_verdicts = len(matched.a) * len(results.segment_indices) * len(results.measures)
+    error_rate = check_confidence(confidence) / n_verdicts
     for measure in results.measures:
         check_has_best(measure, results.best[measure], "decide which strategy is worse")
         all_values = results.get_all_values(measure)
         maximum = find_maximum(results.formulas.get(measure, measure), all_values.values)
-        limits = Limits(_check_margin(measure, margin, maximum), level, maximum)
-        parts = zip(results.split_segments(measure), results.segments, strict=True)
+        limits = Limits(_check_margin(measure, margin, maximum), error_rate, maximum)
+        parts = zip(results.split_segments(measure), results.segment_indices, strict=True)
         for (segment, matrix), (_, indices) in parts:
             pairs = Pairs(matrix, matched.a, matched.b)
             statistics = _compute_verdicts(pairs, all_values.select(indices), limits, confidence)
@@ -235,10 +235,10 @@ def find_maximum(formula: str, values: Floats) -> float | None:
 
 
 class Limits(NamedTuple):
-    """Margin, level and maximum of the verdicts on a measure."""
+    """Margin, error rate and maximum of the verdicts on a measure."""
 
     margin: float
-    level: float
+    error_rate: float
     """Error rate of each interval."""
     maximum: float | None
     """Largest possible value of the measure; None if unknown."""
@@ -280,7 +280,7 @@ def _compute_verdicts(
         "mean": means,
         **counts,
         "confidence": confidence,
-        "level": limits.level,
+        "level": limits.error_rate,
         "margin": limits.margin,
         "difference": mean,
         "low": low,
@@ -291,17 +291,17 @@ def _compute_verdicts(
 
 def decide_pairs(pairs: Pairs, limits: Limits) -> tuple[Floats, Floats, Any]:
     """Return each pair's interval and verdict."""
-    low, high = compute_careful_intervals(pairs, limits.level, limits.maximum)
+    low, high = compute_careful_intervals(pairs, limits.error_rate, limits.maximum)
     lowest_gain, highest_gain = (low, high) if pairs.matrix.higher_is_better else (-high, -low)
     # A loss of exactly the margin may exceed it by a rounding error, as 0.8 - 0.7 exceeds 0.1.
-    rounding = ROUNDING * max(limits.margin, pairs.matrix.floor)
+    tolerance = ROUNDING * max(limits.margin, pairs.matrix.floor)
     verdicts = {
         UNCHANGED: (pairs.changed_units.number == 0) & (pairs.n > 0),
         "better": lowest_gain > 0,
-        "worse": highest_gain < -limits.margin - rounding,
-        WITHIN: (highest_gain < 0) & (lowest_gain > -limits.margin + rounding),
+        "worse": highest_gain < -limits.margin - tolerance,
+        WITHIN: (highest_gain < 0) & (lowest_gain > -limits.margin + tolerance),
         BEYOND: highest_gain < 0,
-        "no worse": lowest_gain > -limits.margin + rounding,
+        "no worse": lowest_gain > -limits.margin + tolerance,
     }
     verdict = np.select([*verdicts.values()], [*verdicts], "undecided").astype(object)
     return low, high, verdict
@@ -333,9 +333,9 @@ def _fill_with_worst(
 
 
 def compute_careful_intervals(
-    pairs: Pairs, level: float, max_difference: float | None
+    pairs: Pairs, error_rate: float, max_difference: float | None
 ) -> tuple[Floats, Floats]:
-    """Return intervals of the mean difference with the error rate `level`.
+    """Return intervals of the mean difference with the error rate `error_rate`.
 
     `max_difference` is the largest possible absolute difference, or None if there is no limit. A
     pair with differences in few queries, or with equal differences in all queries, gets Stringer's
@@ -349,14 +349,9 @@ def compute_careful_intervals(
     """
     units = pairs.units
     mean, std, *_ = units.statistics
-    low, high = estimate_differences(pairs).compute_ends(level)
+    low, high = estimate_differences(pairs).compute_ends(error_rate)
     if units.n > 1:
-        is_weighted = pairs.matrix.shares is not None
-        skewness = _compute_weighted_skewness(pairs) if is_weighted else None
-        differences = units.compute_differences()
-        johnson_low, johnson_high = compute_johnson_interval(
-            differences, level, pairs.matrix.effective_number, skewness
-        )
+        johnson_low, johnson_high = compute_johnson_interval(pairs, error_rate)
         low, high = np.fmin(low, johnson_low), np.fmax(high, johnson_high)
     # If few queries have a difference, the interval of the test is too short. Stringer's interval
     # replaces the interval of the test for these pairs.
@@ -365,7 +360,7 @@ def compute_careful_intervals(
     if max_difference is not None and units.n and is_sparse.any():
         sparse = np.flatnonzero(is_sparse)
         low[sparse], high[sparse] = _compute_sparse_intervals(
-            pairs, sparse, mean[sparse], level, max_difference
+            pairs, sparse, mean[sparse], error_rate, max_difference
         )
     if max_difference is not None:
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
@@ -375,7 +370,7 @@ def compute_careful_intervals(
 
 
 def _compute_sparse_intervals(
-    pairs: Pairs, sparse: Integers, means: Floats, level: float, max_difference: float
+    pairs: Pairs, sparse: Integers, means: Floats, error_rate: float, max_difference: float
 ) -> Floats:
     """Return Stringer's interval of some pairs, with a value per unit."""
     matrix = pairs.matrix
@@ -391,11 +386,14 @@ def _compute_sparse_intervals(
         reach = np.full(len(sparse), max_difference)
     selected = Pairs(units, pairs.a[sparse], pairs.b[sparse])
     differences = selected.compute_differences() / sizes
-    return compute_stringer_interval(differences, level, reach, shares)
+    return compute_stringer_interval(differences, error_rate, reach, shares)
 
 
 def compute_stringer_interval(
-    differences: Floats, level: float, max_difference: float | Floats, shares: Floats | None = None
+    differences: Floats,
+    error_rate: float,
+    max_difference: float | Floats,
+    shares: Floats | None = None,
 ) -> Floats:
     r"""Return both ends of Stringer's interval of the mean of each row.
 
@@ -415,14 +413,14 @@ def compute_stringer_interval(
     of values, and j is n times the share of the j lowest values.
     """
     low, high = (
-        sign * _compute_lower_end(sign * differences, level, max_difference, shares)
+        sign * _compute_lower_end(sign * differences, error_rate, max_difference, shares)
         for sign in (1, -1)
     )
     return np.array([low, high])
 
 
 def _compute_lower_end(
-    differences: Floats, level: float, max_difference: float | Floats, shares: Floats | None
+    differences: Floats, error_rate: float, max_difference: float | Floats, shares: Floats | None
 ) -> Floats:
     """Return the lower end of Stringer's interval."""
     from scipy.special import betaincinv
@@ -437,52 +435,46 @@ def _compute_lower_end(
         below = np.cumsum(shares[order], axis=1) - shares[order]
         counts = np.clip(n * below, 0, n * (1 - 1e-12))
     # Clopper-Pearson bounds p_j; the last one, p_n, is 1.
-    bounds = betaincinv(counts + 1, n - counts, 1 - level / 2)
+    bounds = betaincinv(counts + 1, n - counts, 1 - error_rate / 2)
     steps = np.diff(bounds, axis=-1, append=1)
     lower: Floats = (ascending * steps).sum(axis=1) - bounds[..., 0] * max_difference
     return lower
 
 
-def _compute_weighted_skewness(pairs: Pairs) -> Floats:
-    """Return the skewness of the weighted mean of the differences of each pair.
+def compute_johnson_interval(pairs: Pairs, error_rate: float) -> tuple[Floats, Floats]:
+    """Return Student's interval of each pair's mean, shifted for the skewness of the mean.
 
-    A weighted mean of values with the skewness γ has the skewness γ Σ p³ / (Σ p²)^1.5. The skewness
-    of all units alike is used, because the few units of large weight do not show it. It is 0 if all
-    units have the same difference.
-    """
-    shares = pairs.matrix.unit_shares
-    means = pairs.totals.compute_differences() / pairs.matrix.unit_sizes
-    deviations = means - means.mean(axis=1, keepdims=True)
-    # Cubes of large numbers would overflow.
-    deviations /= np.maximum(np.abs(deviations).max(axis=1, keepdims=True), 1e-300)
-    cubes = (deviations**2).mean(axis=1) ** 1.5
-    third = (deviations**3).mean(axis=1)
-    of_units = np.divide(third, cubes, out=np.zeros(len(cubes)), where=cubes > 0)
-    skewness: Floats = of_units * (shares**3).sum() / (shares**2).sum() ** 1.5
-    return skewness
-
-
-def compute_johnson_interval(
-    differences: Floats, level: float, effective_number: float, skewness: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Return Student's interval of each row's mean, shifted for the skewness of the mean.
-
-    The effective number of values, minus 1, is the number of degrees of freedom. By default, the
-    skewness is that of a mean of equal weights.
+    The effective number of units, minus 1, is the number of degrees of freedom.
 
     Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.
     """
     from scipy.special import stdtrit
 
-    n = differences.shape[1]
-    mean = differences.mean(axis=1)
-    deviations = differences - mean[:, np.newaxis]
-    std = np.sqrt((deviations**2).sum(axis=1) / (n - 1))
-    if skewness is None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_values = ((deviations / std[:, np.newaxis]) ** 3).mean(axis=1)
-        skewness = of_values / np.sqrt(n)
-    t, error = stdtrit(effective_number - 1, 1 - level / 2), std / np.sqrt(n)
+    mean, std, *_ = pairs.units.statistics
+    error = std / np.sqrt(pairs.units.n)
+    t = stdtrit(pairs.matrix.effective_number - 1, 1 - error_rate / 2)
     # Johnson's correction: the mean moves by mu3 (1 + 2 t²) / (6 s² n).
-    center = mean + error * skewness * (1 + 2 * t**2) / 6
+    center = mean + error * _compute_skewness(pairs) * (1 + 2 * t**2) / 6
     return center - t * error, center + t * error
+
+
+def _compute_skewness(pairs: Pairs) -> Floats:
+    """Return the skewness of each pair's mean difference; NaN if all differences are equal.
+
+    The mean of n values with the skewness γ has the skewness γ / sqrt(n), and a weighted mean has
+    the skewness γ Σ p³ / (Σ p²)^1.5. γ is that of all units alike, because the few units of large
+    weight do not show it.
+    """
+    matrix = pairs.matrix
+    if matrix.shares is None:
+        differences, factor = pairs.units.compute_differences(), 1 / np.sqrt(pairs.units.n)
+        divisor = pairs.units.n - 1  # as in Johnson's paper
+    else:
+        differences = pairs.totals.compute_differences() / matrix.unit_sizes
+        factor = (matrix.unit_shares**3).sum() / (matrix.unit_shares**2).sum() ** 1.5
+        divisor = pairs.totals.n
+    deviations = differences - differences.mean(axis=1, keepdims=True)
+    std = np.sqrt((deviations**2).sum(axis=1, keepdims=True) / divisor)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness: Floats = factor * ((deviations / std) ** 3).mean(axis=1)
+    return skewness

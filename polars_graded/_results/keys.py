@@ -64,20 +64,21 @@ class Keys:
     """The column of graders, if there are any."""
 
     @property
-    def queries(self) -> list[str]:
+    def query_columns(self) -> list[str]:
         """Return the columns that identify a query."""
         return list_columns(self.query)
 
     @property
     def one(self) -> pl.Expr:
         """Return the query as one column: a struct if several columns identify it."""
-        first, *others = self.queries
-        return pl.struct(first, *others).alias(", ".join(self.queries)) if others else pl.col(first)
+        first, *others = self.query_columns
+        together = pl.struct(first, *others).alias(", ".join(self.query_columns))
+        return together if others else pl.col(first)
 
     @property
     def identity(self) -> list[str]:
         """Return the distinct columns that identify a query in a segment."""
-        return [*dict.fromkeys([*self.queries, *self.segments])]
+        return [*dict.fromkeys([*self.query_columns, *self.segments])]
 
     @property
     def unit_columns(self) -> list[str]:
@@ -202,13 +203,13 @@ def check_keys(schema: pl.Schema, keys: Keys, requested: Collection[str] = ()) -
 
     If several columns form the query, segments may be some of them, but not all.
     """
-    common = keys.queries if {*keys.queries} - {*keys.segments} else []
+    common = keys.query_columns if {*keys.query_columns} - {*keys.segments} else []
     segments = [name for name in keys.segments if name not in common]
-    key_columns = [keys.strategy, *keys.queries, *segments]
+    key_columns = [keys.strategy, *keys.query_columns, *segments]
     check_named_once([*key_columns, *requested])
     for argument, names in (
         ("strategy", [keys.strategy]),
-        ("query", keys.queries),
+        ("query", keys.query_columns),
         ("segments", segments),
         ("cluster", list_columns(keys.cluster)),
         ("weights", list_columns(keys.weights)),
@@ -349,20 +350,20 @@ def check_independence(
     They probably do if several columns identify a query, and no column does so alone. An example is
     a search term on several devices. Rows of other strategies and segments are no repetition.
     """
-    if len(keys.queries) == 1 or keys.cluster is not None or dependence == "ignore":
+    if len(keys.query_columns) == 1 or keys.cluster is not None or dependence == "ignore":
         return
     fixed = [name for name in (keys.strategy, *keys.segments) if name in rows.columns]
-    distinct = rows.select({*fixed, *keys.queries}).unique()
-    if any(count_keys(distinct, [*fixed, name]) == distinct.height for name in keys.queries):
+    distinct = rows.select({*fixed, *keys.query_columns}).unique()
+    if any(count_keys(distinct, [*fixed, name]) == distinct.height for name in keys.query_columns):
         return
-    counts = {name: distinct.n_unique(name) for name in keys.queries}
+    counts = {name: distinct.n_unique(name) for name in keys.query_columns}
     name = max(counts, key=counts.__getitem__)
-    n = format_count(distinct.n_unique(keys.queries), "queries")
+    n = format_count(distinct.n_unique(keys.query_columns), "queries")
     words = f"{format_count(counts[name], 'values')} of {name!r} for {n}"
     if remedy is None:
         remedy = (
             f"\n\nHint: cluster={name!r} counts all queries with the same {name!r} as one "
-            f"independent unit; cluster={keys.queries!r} counts each query as independent"
+            f"independent unit; cluster={keys.query_columns!r} counts each query as independent"
         )
     if dependence == "refuse":
         msg = (

@@ -193,7 +193,7 @@ class MeasureMatrix:
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
     @cached_property
-    def rounding(self) -> Floats:
+    def max_tolerances(self) -> Floats:
         """Return the largest tolerance of each query.
 
         Two values of the query that are further apart never count as equal.
@@ -215,13 +215,13 @@ class MeasureMatrix:
         return 1 if self.higher_is_better else -1
 
     @property
-    def order(self) -> Floats:
+    def ordinals(self) -> Floats:
         """Return a number for each strategy, higher for a better mean.
 
         Means that are equal up to rounding share a number. Without queries, all numbers are NaN.
         """
-        order: Floats = rank_densely(pl.Series(self.means)).to_numpy() * self.sign
-        return order
+        ordinals: Floats = rank_densely(pl.Series(self.means)).to_numpy() * self.sign
+        return ordinals
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return a tolerance per query, with one row per pair of strategies.
@@ -238,9 +238,9 @@ class MeasureMatrix:
     def compute_differences(self, a: Integers, b: Integers) -> Floats:
         """Return the differences of strategies, with one row per pair; 0 for ties."""
         differences: Floats = self.values[a] - self.values[b]
-        # No tolerance is larger than `rounding`. So values can only be tied if their difference is
-        # at most `rounding`. Tolerances are computed only for pairs with such a nonzero difference.
-        may_be_tied = (np.abs(differences) <= self.rounding) & (differences != 0)
+        # Values can only be tied if their difference is at most `max_tolerances`. Tolerances are
+        # computed only for pairs with such a nonzero difference.
+        may_be_tied = (np.abs(differences) <= self.max_tolerances) & (differences != 0)
         if len(rows := np.flatnonzero(may_be_tied.any(axis=1))):
             differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
         return differences
@@ -282,7 +282,7 @@ def divide(above: Floats, below: Floats) -> Floats:
 
 
 def compute_margin(
-    deviations: Floats, counts: Floats, level: float, magnitude: float = 1.0
+    deviations: Floats, counts: Floats, error_rate: float, magnitude: float = 1.0
 ) -> float | None:
     """Return half the width of an interval of a mean; None if it is unknown.
 
@@ -303,7 +303,7 @@ def compute_margin(
     if not error > ROUNDING * magnitude:
         return None
     freedom = min(total**2 / float(counts @ squares**2), n - 1)
-    return float(-stdtrit(freedom, level / 2) * error)
+    return float(-stdtrit(freedom, error_rate / 2) * error)
 
 
 def compute_effective_number(shares: Floats) -> float:
@@ -362,8 +362,8 @@ def compute_mean_intervals(
     mean, n = matrix.means, matrix.effective_number
     _, std = compute_mean_and_std(matrix.units.values)
     std *= np.sqrt(n / max(1, matrix.units.n))
-    rounding = ROUNDING * np.abs(matrix.units.values).max(axis=1, initial=0.0)
-    std[(std <= rounding) | (n < MIN_VALUES)] = np.nan
+    tolerance = ROUNDING * np.abs(matrix.units.values).max(axis=1, initial=0.0)
+    std[(std <= tolerance) | (n < MIN_VALUES)] = np.nan
     margin = stdtrit(max(n - 1, 1), (1 + confidence) / 2) * std / np.sqrt(n)
     return mean, mean - margin, mean + margin
 
@@ -499,10 +499,10 @@ class Pairs:
             mean[part], std[part] = compute_mean_and_std(differences, self.matrix.shares)
             if self.n > 1:
                 # The standard deviation becomes 0 if the spread of a pair's differences is within
-                # their largest tolerance. No tolerance exceeds the maximum of `rounding`, so
+                # their largest tolerance. No tolerance exceeds the maximum of `max_tolerances`, so
                 # tolerances are computed only for pairs whose spread is at most this maximum.
                 spread = np.ptp(differences, axis=1)
-                near = np.flatnonzero(spread <= self.matrix.rounding.max())
+                near = np.flatnonzero(spread <= self.matrix.max_tolerances.max())
                 a, b = self.a[part][near], self.b[part][near]
                 same = spread[near] <= self.matrix.compute_tolerances(a, b).max(axis=1, initial=0)
                 std[part][near[same]] = 0

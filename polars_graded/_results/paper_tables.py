@@ -131,7 +131,7 @@ def paper_table(
     has_letters = baseline is None and len(names) > 1
     letters = dict(zip(names, LETTERS, strict=False)) if has_letters else {}
     part_columns, strategy = ["measure", *results.keys.segments], results.strategies.name
-    findings = comparison.filter(is_significant(options.level))
+    findings = comparison.filter(is_significant(options.error_rate))
     superscripts = _find_superscripts(findings, part_columns, strategy, letters)
     writer, head = WRITERS[format], [strategy]
     lines = [[*([letters[name]] if letters else []), writer.plain(str(name))] for name in names]
@@ -196,7 +196,7 @@ def _write_caption(
     is_one_pair = comparison.height == means["measure"].n_unique()
     corrected = f", p values {CORRECTIONS[options.correction].words}"
     by = test.words if test.simultaneous or is_one_pair else f"{test.words}{corrected}"
-    return f"{text}; {meaning} (p of at most {options.level:g}) by {by}."
+    return f"{text}; {meaning} (p of at most {options.error_rate:g}) by {by}."
 
 
 # Formats

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_level
+from polars_graded._checks import check_choice, check_confidence
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.strategies import find_pairs
 from polars_graded._frames.tables import GRADER
@@ -304,7 +304,7 @@ def _estimate_values(
     hint = "\n\nHint: judge and average the queries that belong together"
     check_independence(judged.rows, judged.keys, remedy=f". Intervals may be too short{hint}")
     statistic = "mean" if correction is None else "difference"
-    level, tables = check_level(confidence), []
+    error_rate, tables = check_confidence(confidence), []
     for model, strategies, parts in _find_shared_values(judged, trusted, models):
         strategy_columns = [strategies]
         if correction is not None:
@@ -319,7 +319,7 @@ def _estimate_values(
         if correction is not None:
             outcomes = [means.both.outcome for means in estimates]
             test = {"test": "t", "correction": correction}
-            tests = [test | columns for columns in compute_tests(outcomes, correction, level)]
+            tests = [test | columns for columns in compute_tests(outcomes, correction, error_rate)]
         for shared, means, columns_of_test in zip(parts, estimates, tests, strict=True):
             y, _, other = shared.matrices
             worth = y.n * (means.trusted.error / means.both.error) ** 2 - y.n
@@ -327,14 +327,16 @@ def _estimate_values(
                 "queries": y.n,
                 "model_queries": other.n,
                 "best": y.best,
-                **_make_interval_columns(f"trusted_{statistic}", "trusted", means.trusted, level),
-                **_make_interval_columns(f"model_{statistic}", "model", means.model, level),
+                **_make_interval_columns(
+                    f"trusted_{statistic}", "trusted", means.trusted, error_rate
+                ),
+                **_make_interval_columns(f"model_{statistic}", "model", means.model, error_rate),
                 "weight": means.weight,
                 "correlation": means.correlation,
                 "worth": worth,
                 "confidence": confidence,
                 **columns_of_test,
-                **_make_interval_columns(statistic, "ci", means.both, level),
+                **_make_interval_columns(statistic, "ci", means.both, error_rate),
                 "note": _describe_values(trusted, shared, worth),
             }
             table = make_measure_table(y.measure, strategy_columns, shared.segment, statistics)
@@ -343,10 +345,10 @@ def _estimate_values(
 
 
 def _make_interval_columns(
-    name: str, prefix: str, estimate: Estimate, level: float
+    name: str, prefix: str, estimate: Estimate, error_rate: float
 ) -> dict[str, Floats]:
     """Return the columns of an estimate and its interval."""
-    low, high = estimate.compute_ends(level)
+    low, high = estimate.compute_ends(error_rate)
     return {name: estimate.mean, f"{prefix}_low": low, f"{prefix}_high": high}
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
-    check_level,
+    check_confidence,
     check_list,
     check_number,
     check_whole_number,
@@ -132,7 +132,7 @@ def order_stability(
     └─────────┴────────────┴─────────┴─────┴─────────┴──────────┴────────────┘
     """
     draws = check_whole_number("samples", samples)
-    check_level(confidence)
+    check_confidence(confidence)
     check_whole_number("seed", seed, at_least=0)
     passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     by_grader = open_results(per_query, measures, passed, missing, grader)
@@ -152,7 +152,7 @@ def _compute_stability(
     """Return the row of `order_stability` for one measure and one size."""
     tau = np.concatenate(
         [
-            _compute_taus_b(_compute_differences(matrix, indices) * matrix.sign, matrix.order)
+            _compute_taus_b(_compute_differences(matrix, indices) * matrix.sign, matrix.ordinals)
             for indices in _draw_samples(matrix, size, draws, seed)
         ]
     )
@@ -202,10 +202,10 @@ def _compute_differences(matrix: MeasureMatrix, indices: Integers) -> Floats:
     np.put_along_axis(is_drawn, indices, 1.0, axis=1)
     size_of_sample = (is_drawn @ sizes)[:, np.newaxis]
     means = is_drawn @ totals.T / size_of_sample
-    rounding = (is_drawn @ matrix.totals.rounding)[:, np.newaxis] / size_of_sample
+    tolerance = (is_drawn @ matrix.totals.max_tolerances)[:, np.newaxis] / size_of_sample
     a, b = np.triu_indices(len(matrix.values), 1)
     differences: Floats = means[:, a] - means[:, b]
-    differences[np.abs(differences) <= rounding] = 0
+    differences[np.abs(differences) <= tolerance] = 0
     return differences
 
 
@@ -290,14 +290,14 @@ def rank_correlation(
 
 def _correlate_measures(results: Results, reference: str | None) -> pl.DataFrame:
     """Return a row for each pair of measures."""
-    order = {measure: results.get_matrix(measure).order for measure in results.measures}
-    if len(order) < 2:  # noqa: PLR2004
-        msg = f"name at least two measures to correlate, got {', '.join(order)}"
+    ordinals = {measure: results.get_matrix(measure).ordinals for measure in results.measures}
+    if len(ordinals) < 2:  # noqa: PLR2004
+        msg = f"name at least two measures to correlate, got {', '.join(ordinals)}"
         raise ValueError(msg)
     rows = []
-    for x, y in _pair_names([*order], reference):
-        row = {"measure": x, "reference": y, "strategies": len(results.strategies)}
-        rows.append(row | {"tau": compute_tau_b(order[x], order[y])})
+    for one, other in _pair_names([*ordinals], reference):
+        row = {"measure": one, "reference": other, "strategies": len(results.strategies)}
+        rows.append(row | {"tau": compute_tau_b(ordinals[one], ordinals[other])})
     return make_table(rows)
 
 
@@ -307,15 +307,15 @@ def _correlate_graders(by_grader: ResultsByGrader, reference: str | None) -> pl.
     Queries that only one of the two graders judged are left out.
     """
     rows = []
-    for x, y in _pair_names([str(name) for name in by_grader.by_name], reference):
-        both = by_grader.get(x), by_grader.get(y)
-        strategies = check_same_strategies(x, y, *(each.strategies for each in both))
+    for one, other in _pair_names([str(name) for name in by_grader.by_name], reference):
+        both = by_grader.get(one), by_grader.get(other)
+        order = check_same_strategies(one, other, *(each.strategies for each in both))
         for measure in both[0].measures:
-            of_x, of_y = (each.get_matrix(measure) for each in both)
-            of_x, of_y = of_x.restrict(of_y.queries), of_y.restrict(of_x.queries)
-            row = {"measure": measure, "grader": x, "reference": y, "queries": of_x.n}
-            tau = compute_tau_b(of_x.order, of_y.order[strategies])
-            rows.append(row | {"strategies": len(strategies), "tau": tau})
+            of_one, of_other = (each.get_matrix(measure) for each in both)
+            of_one, of_other = of_one.restrict(of_other.queries), of_other.restrict(of_one.queries)
+            row = {"measure": measure, "grader": one, "reference": other, "queries": of_one.n}
+            tau = compute_tau_b(of_one.ordinals, of_other.ordinals[order])
+            rows.append(row | {"strategies": len(order), "tau": tau})
     return make_table(rows).sort("measure", maintain_order=True)
 
 
@@ -327,18 +327,18 @@ def _pair_names(names: Sequence[str], reference: str | None) -> list[tuple[str, 
     return [(name, reference) for name in names if name != reference]
 
 
-def compute_tau_b(x: Floats, reference: Floats) -> float:
+def compute_tau_b(x: Floats, y: Floats) -> float:
     """Return Kendall's tau-b of two orders; NaN if one of them consists of ties only.
 
     An order may have many thousand strategies. Unlike `_compute_taus_b`, this function therefore
     does not list their pairs.
     """
-    if min(len(np.unique(order)) for order in (x, reference)) <= 1:
+    if min(len(np.unique(order)) for order in (x, y)) <= 1:
         return float("nan")
     from scipy.stats import kendalltau
 
     # scipy divides by a square root, so tau of equal orders may miss 1 by a rounding error.
-    return round(float(kendalltau(x, reference).statistic), 15)
+    return round(float(kendalltau(x, y).statistic), 15)
 
 
 def compute_correlations(x: pl.Series, y: pl.Series) -> tuple[float, float]:
@@ -357,9 +357,9 @@ def _compute_taus_b(gains: Floats, reference: Floats) -> Floats:
     signs = np.sign(gains)
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
-    pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
+    n_pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
     tau = np.full(len(signs), np.nan)
-    np.divide(signs @ others, pairs, out=tau, where=pairs > 0)
+    np.divide(signs @ others, n_pairs, out=tau, where=n_pairs > 0)
     return tau
 
 
@@ -475,11 +475,11 @@ def queries_needed(
     """
     target = check_number("difference", difference, above=0)
     target_power = check_number("power", power, above=0, below=1)
-    level = check_level(confidence)
+    error_rate = check_confidence(confidence)
     passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     by_grader = open_results(per_query, measures, passed, missing, grader)
     return by_grader.stack_measures(
-        lambda matrix: _compute_needs(matrix, target, target_power, level)
+        lambda matrix: _compute_needs(matrix, target, target_power, error_rate)
     )
 
 
@@ -489,7 +489,7 @@ def _name_units(matrix: MeasureMatrix) -> str:
 
 
 def _compute_needs(
-    matrix: MeasureMatrix, difference: float, power: float, level: float
+    matrix: MeasureMatrix, difference: float, power: float, error_rate: float
 ) -> pl.DataFrame:
     """Return the row of a measure in the result of `queries_needed`."""
     std, n = _compute_pooled_std(matrix)
@@ -500,9 +500,9 @@ def _compute_needs(
         **count_units(matrix),
         "std": std,
         "difference": difference,
-        needed: find_min_queries(effect, power, level),
-        "power": float(compute_power(n, effect, level)),
-        "smallest_difference": _find_smallest_effect(n, power, level) * std,
+        needed: find_min_queries(effect, power, error_rate),
+        "power": float(compute_power(n, effect, error_rate)),
+        "smallest_difference": _find_smallest_effect(n, power, error_rate) * std,
     }
     return make_table(columns, **{needed: pl.UInt64()})
 
@@ -572,43 +572,45 @@ def power_curve(
     │ 34      ┆ 0.8078 ┆ false   ┆ 0.0625     │
     └─────────┴────────┴─────────┴────────────┘
     """
-    level, target = check_level(confidence), check_number("difference", difference, above=0)
-    numbers = [
+    error_rate = check_confidence(confidence)
+    target = check_number("difference", difference, above=0)
+    counts = [
         check_whole_number("queries", number, at_least=2, at_most=MAX_QUERIES)
         for number in ([] if queries is None else check_list("queries", queries))
     ]
     passed = PassedKeys(query, strategy, cluster=cluster, weights=weights)
     by_grader = open_results(per_query, measures, passed, missing, grader)
-    return by_grader.stack_measures(lambda matrix: _list_powers(matrix, numbers, target, level))
+    return by_grader.stack_measures(lambda matrix: _list_powers(matrix, counts, target, error_rate))
 
 
 def _list_powers(
-    matrix: MeasureMatrix, numbers: Sequence[int], difference: float, level: float
+    matrix: MeasureMatrix, counts: Sequence[int], difference: float, error_rate: float
 ) -> pl.DataFrame:
     """Return the power of a measure at several numbers of queries."""
     std, n = _compute_pooled_std(matrix)
-    counts = np.unique([*(numbers or np.geomspace(5, max(20, 4 * n), 30).astype(int)), n])
+    all_counts = np.unique([*(counts or np.geomspace(5, max(20, 4 * n), 30).astype(int)), n])
     units = _name_units(matrix)
     columns = {
-        "measure": [matrix.measure] * len(counts),
-        units: counts,
-        "power": compute_power(counts, difference / std, level),
-        "at_hand": counts == n,
+        "measure": [matrix.measure] * len(all_counts),
+        units: all_counts,
+        "power": compute_power(all_counts, difference / std, error_rate),
+        "at_hand": all_counts == n,
         "difference": difference,
     }
     return make_table(columns, **{units: pl.Float64() if units == EFFECTIVE else pl.UInt64()})
 
 
-def compute_power(n: Any, effect: Any, alpha: float) -> Any:
+def compute_power(n: Any, effect: Any, error_rate: float) -> Any:
     """Return the power of the two-sided paired t test with n queries.
 
-    The effect is in standard deviations. The power is P(|T| > t(1 - α/2, n - 1)), where T follows
-    the noncentral t distribution with n - 1 degrees of freedom and the shift effect · √n.
+    The effect is in standard deviations. With the error rate α, the power is
+    P(|T| > t(1 - α/2, n - 1)), where T follows the noncentral t distribution with n - 1 degrees of
+    freedom and the shift effect · √n.
     """
     from scipy.special import nctdtr, stdtrit  # faster to import than scipy.stats
 
     n = np.asarray(n, dtype=np.float64)
-    limit = stdtrit(n - 1, alpha / 2)
+    limit = stdtrit(n - 1, error_rate / 2)
     shift = effect * np.sqrt(n)
     # The power is P(T > -limit) + P(T < limit); `limit` is negative. The first probability equals
     # P(T < limit) for `-shift`. scipy may return NaN for the second if it is close to 0, so NaN
@@ -635,30 +637,30 @@ def _compute_pooled_std(matrix: MeasureMatrix) -> tuple[float, float]:
     return std, n
 
 
-def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
+def find_min_queries(effect: float, power: float, error_rate: float) -> int | None:
     """Return the smallest number of queries with at least this power.
 
     Return None if `MAX_QUERIES` queries have less power.
     """
     numbers = range(2, MAX_QUERIES + 1)
-    index = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
+    index = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, error_rate))
     return numbers[index] if index < len(numbers) else None
 
 
-def _find_smallest_effect(n: float, power: float, alpha: float) -> float:
+def _find_smallest_effect(n: float, power: float, error_rate: float) -> float:
     """Return the smallest effect that n queries show with this power.
 
     The effect is in standard deviations. Return NaN if the power cannot be computed.
     """
     from scipy.optimize import brentq
 
-    if power <= alpha:  # if the effect is 0, the power is alpha
+    if power <= error_rate:  # if the effect is 0, the power is the error rate
         return 0.0
     upper = 1.0  # doubled until the effect is between 0 and `upper`
-    while (achieved := compute_power(n, upper, alpha)) < power:
+    while (achieved := compute_power(n, upper, error_rate)) < power:
         upper *= 2
-    if np.isnan(achieved):  # scipy has no value for so small an alpha with so few queries
+    if np.isnan(achieved):  # scipy has no value for so small an error rate with so few queries
         return float("nan")
     return float(
-        brentq(lambda effect: compute_power(n, effect, alpha) - power, 0, upper, xtol=1e-13)
+        brentq(lambda effect: compute_power(n, effect, error_rate) - power, 0, upper, xtol=1e-13)
     )

@@ -309,15 +309,15 @@ class Results:
     def frame(self) -> pl.DataFrame:
         """Return the values of each strategy, in the order of strategies and queries."""
         queries = self._units.drop(CLUSTER, WEIGHT, strict=False)
-        pairs = self.strategies.to_frame().join(queries, how="cross")
-        on = pairs.columns
-        # Frames of `evaluate` usually have the rows of `pairs` in this order, and need no join.
-        if pairs.equals(self._values.select(on)):
+        grid = self.strategies.to_frame().join(queries, how="cross")
+        on = grid.columns
+        # Frames of `evaluate` usually have the rows of `grid` in this order, and need no join.
+        if grid.equals(self._values.select(on)):
             return self._values
-        return pairs.join(self._values, on=on, how="left", nulls_equal=True, maintain_order="left")
+        return grid.join(self._values, on=on, how="left", nulls_equal=True, maintain_order="left")
 
     @cached_property
-    def segments(self) -> list[tuple[pl.DataFrame, Integers]]:
+    def segment_indices(self) -> list[tuple[pl.DataFrame, Integers]]:
         """Return the key of each segment, as a frame of one row, and the indices of its queries."""
         names, numbers = self.keys.segments, np.arange(len(self.queries))
         if not names:
@@ -351,7 +351,8 @@ class Results:
         """
         matrix, is_complete = self._read_values(measure)
         return [
-            (key, matrix.select(indices[is_complete[indices]])) for key, indices in self.segments
+            (key, matrix.select(indices[is_complete[indices]]))
+            for key, indices in self.segment_indices
         ]
 
     def list_matrices(self) -> Iterator[MeasureMatrix]:
@@ -455,19 +456,19 @@ def _select_rows(rows: pl.DataFrame, columns: Sequence[str], keys: Keys) -> pl.D
     Several query columns become one struct. Raise if a strategy is null, or has a query twice in a
     segment.
     """
-    pairs = rows.select(keys.strategy, keys.one, *keys.segments)
-    if nulls := pairs[keys.strategy].null_count():
+    key_rows = rows.select(keys.strategy, keys.one, *keys.segments)
+    if nulls := key_rows[keys.strategy].null_count():
         msg = f"strategy {keys.strategy!r} must not be null, got {nulls} nulls"
         raise ValueError(msg)
-    if pairs.n_unique() < pairs.height:
-        again = pairs.filter(pairs.is_duplicated()).unique().sort(pairs.columns)
+    if key_rows.n_unique() < key_rows.height:
+        again = key_rows.filter(key_rows.is_duplicated()).unique().sort(key_rows.columns)
         occur = conjugate(again.height, "occur")
         msg = (
             f"each strategy must have each query once, but {again.height} {occur} several times: "
             f"{_format_first_keys(again)}{hint_at_maker('per_query')}"
         )
         raise ValueError(msg)
-    return pairs.hstack(rows.select(columns))
+    return key_rows.hstack(rows.select(columns))
 
 
 def order_strategies(strategies: pl.Series) -> pl.Series:

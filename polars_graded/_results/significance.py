@@ -1,9 +1,9 @@
 """Tests of differences between strategies, and corrections of p values.
 
 A test takes all pairs of a measure at once. It returns their p values, and functions that compute
-the intervals of the differences. These functions take levels of significance, one per pair. No
-level may exceed `Options.level`, since tests keep only as many extreme resamples as this level
-needs.
+the intervals of the differences. These functions take error rates (levels of significance), one
+per pair. None may exceed `Options.error_rate`, since tests keep only as many extreme resamples as
+this rate needs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from polars_graded._checks import check_choice, check_level, check_whole_number
+from polars_graded._checks import check_choice, check_confidence, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.measure_values import MIN_VALUES, MeasureMatrix, Pairs, split_into_parts
 from polars_graded._sentences import conjugate, format_count, name_one
@@ -26,7 +26,7 @@ CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hoc
 Ends: TypeAlias = "tuple[Floats, Floats]"
 """Lower ends and upper ends of intervals, one per pair; NaN for a pair without an interval."""
 Interval: TypeAlias = "Callable[[Floats], Ends]"
-"""Function that takes one level of significance per pair, and returns one interval per pair."""
+"""Function that takes one error rate per pair, and returns one interval per pair."""
 
 MAX_KEPT_STATISTICS = 2**23
 """Maximum number of resampled statistics in memory, 64 MB."""
@@ -58,7 +58,7 @@ class Options:
                 f"all pairs together, got {self.correction!r}"
             )
             raise ValueError(msg)
-        check_level(self.confidence)
+        check_confidence(self.confidence)
         check_whole_number("seed", self.seed, at_least=0)
         check_whole_number("resamples", self.resamples, at_most=MAX_RESAMPLES)
 
@@ -70,9 +70,9 @@ class Options:
         return "none" if TESTS[self.test].simultaneous else "holm"
 
     @property
-    def level(self) -> float:
-        """Return the level of significance."""
-        return check_level(self.confidence)
+    def error_rate(self) -> float:
+        """Return the error rate: the level of significance."""
+        return check_confidence(self.confidence)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Outcome(NamedTuple):
     interval: Interval
     """Intervals of the mean difference."""
     agreeing: Interval
-    """Intervals that exclude 0 if and only if p is at most the level."""
+    """Intervals that exclude 0 if and only if p is at most the error rate."""
 
 
 def run_test(pairs: Pairs, options: Options) -> Outcome:
@@ -111,10 +111,12 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
     if TESTS[options.test].simultaneous and pairs.matrix.has_units:
         has_clusters = pairs.matrix.has_clusters
         condition = "a `cluster` has several queries" if has_clusters else "`weights` differ"
-        msg = f"`test` must be 't' or 'permutation' if {condition}, got {options.test!r}"
+        names = " or ".join(repr(name) for name in TESTS if not TESTS[name].simultaneous)
+        msg = f"`test` must be {names} if {condition}, got {options.test!r}"
         raise ValueError(msg)
-    test = "t" if pairs.units.n < 2 else options.test  # noqa: PLR2004
-    return TESTS[test].run(pairs, options)
+    if pairs.units.n < 2:  # noqa: PLR2004
+        return estimate_differences(pairs).outcome
+    return TESTS[options.test].run(pairs, options)
 
 
 # Tests
@@ -157,11 +159,11 @@ class Estimate(NamedTuple):
         np.divide(self.mean, self.error, out=t, where=self.error > 0)
         return np.where(self.n >= MIN_VALUES, 2 * stdtr(self.n - 1, -np.abs(t)), np.nan)
 
-    def compute_ends(self, levels: Any) -> Ends:
-        """Return Student's intervals at these levels, NaN if undefined."""
+    def compute_ends(self, error_rates: Any) -> Ends:
+        """Return Student's intervals with these error rates, NaN if undefined."""
         from scipy.special import stdtrit
 
-        margin = -stdtrit(np.maximum(self.n - 1, 1), levels / 2) * self.error
+        margin = -stdtrit(np.maximum(self.n - 1, 1), error_rates / 2) * self.error
         margin = np.where(np.isfinite(margin) & (self.n >= MIN_VALUES), margin, np.nan)
         return self.mean - margin, self.mean + margin
 
@@ -192,12 +194,12 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     n, n_units = sizes.sum(), pairs.n
     is_exact = 2**n_units <= options.resamples
     flips = Resamples(2**n_units if is_exact else options.resamples, is_exact=is_exact)
-    n_extreme = flips.count_rejecting(options.level) + 1
+    n_extreme = flips.count_rejecting(options.error_rate) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), n_extreme))
     for part in pairs.split(n_units + flips.count, MAX_KEPT_STATISTICS):
         differences = pairs.compute_differences(part)
-        rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
+        tolerance = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
         sums = np.empty((len(differences), flips.count))
         n_kept, sum_of_signs = np.empty((2, flips.count))
         rng = np.random.default_rng(options.seed)  # the same signs for every part
@@ -207,11 +209,11 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
             n_kept[block] = (signs > 0) @ sizes
             sum_of_signs[block] = signs.sum(axis=1)
         total = differences.sum(axis=1, keepdims=True)
-        p[part] = flips.compute_p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
+        p[part] = flips.compute_p((np.abs(sums) >= np.abs(total) - tolerance).sum(axis=1))
         if n_extreme:
             twice_kept, twice_turned = total + sums, total - sums
             for twice_sums in (twice_kept, twice_turned):
-                twice_sums[np.abs(twice_sums) <= rounding] = 0
+                twice_sums[np.abs(twice_sums) <= tolerance] = 0
             with np.errstate(divide="ignore", invalid="ignore"):
                 kept_means = twice_kept / (2 * n_kept)
                 turned_means = twice_turned / (2 * (n - n_kept))
@@ -223,9 +225,9 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
             lowest[part] = _take_largest(-low, n_extreme)
             highest[part] = _take_largest(high, n_extreme)
 
-    def compute_agreeing(levels: Floats) -> Ends:
-        return _replace_infinite(-flips.find_distances(lowest, levels)), _replace_infinite(
-            flips.find_distances(highest, levels)
+    def compute_agreeing(error_rates: Floats) -> Ends:
+        return _replace_infinite(-flips.find_distances(lowest, error_rates)), _replace_infinite(
+            flips.find_distances(highest, error_rates)
         )
 
     return Outcome(p, student.compute_ends, compute_agreeing)
@@ -240,14 +242,14 @@ def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
     ranges = np.sort(_draw_ranges(pairs.matrix, options))
     mean = pairs.statistics.mean
     tolerances = [pairs.compute_tolerances(part).mean(axis=1) for part in pairs.split(pairs.n)]
-    rounding = np.concatenate(tolerances)
-    smaller = np.searchsorted(ranges, np.abs(mean) - rounding)
+    tolerance = np.concatenate(tolerances)
+    smaller = np.searchsorted(ranges, np.abs(mean) - tolerance)
     p = shuffles.compute_p(len(ranges) - smaller)
     largest = np.broadcast_to(ranges[::-1], (len(pairs), len(ranges)))
 
-    def compute_interval(levels: Floats) -> Ends:
-        margin = _replace_infinite(shuffles.find_distances(largest, levels))
-        return _center_intervals(mean, margin, rounding)
+    def compute_interval(error_rates: Floats) -> Ends:
+        margin = _replace_infinite(shuffles.find_distances(largest, error_rates))
+        return _center_intervals(mean, margin, tolerance)
 
     return Outcome(p, compute_interval, compute_interval)
 
@@ -257,13 +259,13 @@ def _replace_infinite(ends: Floats) -> Floats:
     return np.where(np.isfinite(ends), ends, np.nan)
 
 
-def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
+def _center_intervals(mean: Floats, margin: Floats, tolerance: Floats) -> Ends:
     """Return intervals about means; ends that are 0 up to rounding become 0."""
     low, high = mean - margin, mean + margin
-    return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
+    return np.where(np.abs(low) <= tolerance, 0, low), np.where(np.abs(high) <= tolerance, 0, high)
 
 
-def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
+def _compute_min_p_of_signs(n: int, _n_strategies: int, resamples: int) -> float:
     """Return the smallest p to expect of the randomisation test.
 
     A vector of n equal signs is always as extreme as the data. Two of the 2ⁿ vectors are of this
@@ -273,7 +275,7 @@ def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
 
 
-def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
+def _compute_min_p_of_shuffles(n: int, n_strategies: int, resamples: int) -> float:
     """Return the smallest p to expect of the randomised Tukey test.
 
     A shuffle that permutes the k strategies in the same way in all n queries is always as extreme
@@ -281,7 +283,7 @@ def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float
     at least 1 / (resamples + 1), since the data count as one resample.
     """
     # Logarithms avoid an overflow.
-    p_of_equal_shuffles = math.exp((1 - n) * math.lgamma(strategies + 1))
+    p_of_equal_shuffles = math.exp((1 - n) * math.lgamma(n_strategies + 1))
     return max(p_of_equal_shuffles, 1 / (resamples + 1))
 
 
@@ -318,15 +320,15 @@ def find_weak_tests(by_segment: Sequence[Pairs], options: Options) -> Iterator[s
         ]
         p_values = np.repeat(min_p, [len(each) for each in testable])
         smallest_p = correct_p_values(options.correction, p_values).min()
-        if smallest_p > options.level:
+        if smallest_p > options.error_rate:
             n = max(each.n for each in testable)
             # With so few units, there are fewer changes of sign than resamples.
             remedies = [f"more {noun}" if 2**n < options.resamples else "more resamples"]
             # Without a correction, the smallest p value is that of a single pair.
-            remedies += ["fewer pairs"] if min(min_p) <= options.level else []
+            remedies += ["fewer pairs"] if min(min_p) <= options.error_rate else []
             yield (
                 "no difference, however large, can be expected to be significant at "
-                f"{options.level:.3g}: with {n} {noun}, {options.resamples} resamples and "
+                f"{options.error_rate:.3g}: with {n} {noun}, {options.resamples} resamples and "
                 f"{format_count(len(p_values), 'pairs')}, the smallest corrected p value is "
                 f"{smallest_p:.3g}\n\n"
                 f"Hint: {', '.join(remedies)} or test='t' can show a difference"
@@ -377,30 +379,30 @@ class Resamples:
         """
         return (larger + self.n_observed) / (self.count + self.n_observed)
 
-    def count_rejecting(self, level: Any) -> Any:
-        """Return how many resamples may be extreme if p is to be at most `level`.
+    def count_rejecting(self, error_rate: Any) -> Any:
+        """Return how many resamples may be extreme if p is to be at most `error_rate`.
 
         Extreme resamples are at least as extreme as the data. The result is -1 if p is above
-        `level` even with 0 extreme resamples.
+        `error_rate` even with 0 extreme resamples.
         """
-        # p = (extreme + n_observed) / (count + n_observed) <= level, solved for extreme.
+        # p = (extreme + n_observed) / (count + n_observed) <= error_rate, solved for extreme.
         total = self.count + self.n_observed
-        n_extreme = np.floor(level * total + 1e-9).astype(np.int64) - self.n_observed
+        n_extreme = np.floor(error_rate * total + 1e-9).astype(np.int64) - self.n_observed
         return np.maximum(n_extreme, -1)
 
-    def find_distances(self, largest: Floats, levels: Floats) -> Floats:
-        """Return the largest distance with p above the level, for each pair.
+    def find_distances(self, largest: Floats, error_rates: Floats) -> Floats:
+        """Return the largest distance with p above the error rate, for each pair.
 
         Each resample has a distance, such as the range of means in the randomised Tukey test. To
         compute p for a distance d, the resamples whose distance is d or more count as extreme. If p
-        is above the level for every d, the result is infinite. Callers compute ends of intervals
-        from the result.
+        is above the error rate for every d, the result is infinite. Callers compute ends of
+        intervals from the result.
 
         Each row of `largest` belongs to a pair. It contains the largest distances of the resamples,
         in descending order.
         """
-        counts = self.count_rejecting(levels)
-        result = np.full(len(levels), np.inf)
+        counts = self.count_rejecting(error_rates)
+        result = np.full(len(error_rates), np.inf)
         indices = np.flatnonzero(counts >= 0)
         result[indices] = largest[indices, counts[indices]]
         return result
@@ -429,17 +431,17 @@ def _draw_ranges(matrix: MeasureMatrix, options: Options) -> Floats:
     A shuffle permutes the values of each query among the strategies.
     """
     values = np.ascontiguousarray(matrix.values.T)
-    n, strategies = values.shape
-    rows_before = strategies * np.arange(n)[:, np.newaxis]
-    bits = strategies.bit_length()
+    n, n_strategies = values.shape
+    rows_before = n_strategies * np.arange(n)[:, np.newaxis]
+    bits = n_strategies.bit_length()
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
     for block in split_into_parts(options.resamples, values.size):
         n_shuffles = block.stop - block.start
         # In each query, each strategy gets a random number whose last bits are its index. Sorting
         # these numbers shuffles the strategies, in half the time of permuting indices.
-        numbers = rng.integers(0, 2**63, (n_shuffles, n, strategies)) >> bits << bits
-        numbers |= np.arange(strategies)
+        numbers = rng.integers(0, 2**63, (n_shuffles, n, n_strategies)) >> bits << bits
+        numbers |= np.arange(n_strategies)
         numbers.sort(axis=2)
         shuffled = (numbers & (2**bits - 1)) + rows_before
         ranges[block] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
@@ -456,13 +458,13 @@ class Correction:
     name: str
     """Name in a title."""
     correct: Callable[[Floats], Floats]
-    compute_levels: Callable[[Floats, float], Floats]
-    """Function that takes uncorrected p values and a level α, and returns a level per p value. The
-    interval at the returned level excludes 0 if and only if the corrected p value is at most α."""
+    compute_error_rates: Callable[[Floats, float], Floats]
+    """Function that takes uncorrected p values and an error rate α, and returns a rate per p value.
+    The interval with this rate excludes 0 if and only if the corrected p value is at most α."""
     is_joint: bool = False
     """True if the agreeing intervals hold simultaneously."""
     bounds_any_error: bool = False
-    """True if the probability of any false finding is at most the level."""
+    """True if the probability of any false finding is at most the error rate."""
 
     @property
     def words(self) -> str:
@@ -479,9 +481,9 @@ def _correct_bonferroni(p: Floats) -> Floats:
     return np.minimum(1, p * len(p))
 
 
-def _compute_bonferroni_levels(p: Floats, level: float) -> Floats:
-    """Return, for each p value, the level divided by the number of p values."""
-    return np.full(len(p), level / len(p))
+def _compute_bonferroni_rates(p: Floats, error_rate: float) -> Floats:
+    """Return, for each p value, the error rate divided by the number of p values."""
+    return np.full(len(p), error_rate / len(p))
 
 
 def _correct_holm(p: Floats) -> Floats:
@@ -496,20 +498,22 @@ def _correct_holm(p: Floats) -> Floats:
     return np.minimum(1, corrected)
 
 
-def _compute_holm_levels(p: Floats, level: float) -> Floats:
-    """Return the levels of intervals that agree with Holm's p values.
+def _compute_holm_rates(p: Floats, error_rate: float) -> Floats:
+    """Return the error rates of intervals that agree with Holm's p values.
 
     Some differences are significant by Holm's correction, but not by Bonferroni's. These have the
-    level of their step in Holm's procedure. All other differences have the level of Bonferroni's
+    error rate of their step in Holm's procedure. All other differences have that of Bonferroni's
     correction.
     """
-    levels = _compute_bonferroni_levels(p, level)
+    error_rates = _compute_bonferroni_rates(p, error_rate)
     order = np.argsort(p)
-    # Step k of Holm's procedure tests at level / (m - k + 1).
-    steps = level / np.arange(len(p), 0, -1)
-    is_holm_only = (_correct_holm(p)[order] <= level) & (_correct_bonferroni(p)[order] > level)
-    levels[order[is_holm_only]] = steps[is_holm_only]
-    return levels
+    # Step k of Holm's procedure tests at error_rate / (m - k + 1).
+    steps = error_rate / np.arange(len(p), 0, -1)
+    is_holm_only = (_correct_holm(p)[order] <= error_rate) & (
+        _correct_bonferroni(p)[order] > error_rate
+    )
+    error_rates[order[is_holm_only]] = steps[is_holm_only]
+    return error_rates
 
 
 def _correct_benjamini_hochberg(p: Floats) -> Floats:
@@ -519,28 +523,28 @@ def _correct_benjamini_hochberg(p: Floats) -> Floats:
     return np.asarray(false_discovery_control(p, method="bh"))
 
 
-def _compute_benjamini_hochberg_levels(p: Floats, level: float) -> Floats:
-    """Return levels of intervals that control the false coverage rate."""
-    # The level is α R / m. R is the number of significant differences, or 1 if no difference is
+def _compute_benjamini_hochberg_rates(p: Floats, error_rate: float) -> Floats:
+    """Return error rates of intervals that control the false coverage rate."""
+    # The rate is α R / m. R is the number of significant differences, or 1 if no difference is
     # significant (Benjamini, Yekutieli 2005).
-    findings = int(np.count_nonzero(_correct_benjamini_hochberg(p) <= level))
-    return np.full(len(p), level * max(1, findings) / len(p))
+    findings = int(np.count_nonzero(_correct_benjamini_hochberg(p) <= error_rate))
+    return np.full(len(p), error_rate * max(1, findings) / len(p))
 
 
 CORRECTIONS: Mapping[CorrectionName, Correction] = {
-    "none": Correction(NO_CORRECTION, lambda p: p, lambda p, level: np.full(len(p), level)),
+    "none": Correction(NO_CORRECTION, lambda p: p, lambda p, rate: np.full(len(p), rate)),
     "bonferroni": Correction(
         "Bonferroni",
         _correct_bonferroni,
-        _compute_bonferroni_levels,
+        _compute_bonferroni_rates,
         is_joint=True,
         bounds_any_error=True,
     ),
-    "holm": Correction("Holm", _correct_holm, _compute_holm_levels, bounds_any_error=True),
+    "holm": Correction("Holm", _correct_holm, _compute_holm_rates, bounds_any_error=True),
     "benjamini_hochberg": Correction(
         "Benjamini and Hochberg",
         _correct_benjamini_hochberg,
-        _compute_benjamini_hochberg_levels,
+        _compute_benjamini_hochberg_rates,
     ),
 }
 
@@ -550,13 +554,13 @@ def correct_p_values(correction: CorrectionName, p: Floats) -> Floats:
     return _apply_to_p_values(p, CORRECTIONS[correction].correct, np.nan)
 
 
-def compute_agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
-    """Return the levels of intervals that agree with corrected p values.
+def compute_agreeing_rates(correction: CorrectionName, p: Floats, error_rate: float) -> Floats:
+    """Return the error rates of intervals that agree with corrected p values.
 
-    The level is 0 for a difference without a p value.
+    The rate is 0 for a difference without a p value.
     """
-    compute_levels = CORRECTIONS[correction].compute_levels
-    return _apply_to_p_values(p, lambda values: compute_levels(values, level), 0)
+    compute_error_rates = CORRECTIONS[correction].compute_error_rates
+    return _apply_to_p_values(p, lambda values: compute_error_rates(values, error_rate), 0)
 
 
 def _apply_to_p_values(
@@ -570,18 +574,19 @@ def _apply_to_p_values(
 
 
 def compute_tests(
-    outcomes: Sequence[Outcome], correction: CorrectionName, level: float
+    outcomes: Sequence[Outcome], correction: CorrectionName, error_rate: float
 ) -> list[dict[str, Floats]]:
     """Return the p values and agreeing intervals of each segment, as columns.
 
     The p values of all segments are corrected together.
     """
-    p_values = np.array([outcome.p for outcome in outcomes])
-    p_corrected = correct_p_values(correction, p_values.ravel()).reshape(p_values.shape)
-    levels = compute_agreeing_levels(correction, p_values.ravel(), level).reshape(p_values.shape)
+    p_values = np.concatenate([outcome.p for outcome in outcomes])
+    shape = len(outcomes), -1
+    p_corrected = correct_p_values(correction, p_values).reshape(shape)
+    error_rates = compute_agreeing_rates(correction, p_values, error_rate).reshape(shape)
     tests = []
     for index, outcome in enumerate(outcomes):
-        low, high = outcome.agreeing(levels[index])
+        low, high = outcome.agreeing(error_rates[index])
         ends = {"simultaneous_low": low, "simultaneous_high": high}
         tests.append({"p_value": outcome.p, **ends, "p_corrected": p_corrected[index]})
     return tests

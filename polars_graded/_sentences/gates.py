@@ -41,13 +41,13 @@ def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
     return (f"{new} (new)", f"{old} (baseline)") if new == old else (new, old)
 
 
-def find_unseen_percentage(level: float, n: int) -> float:
+def find_unseen_percentage(error_rate: float, n: int) -> float:
     """Return the percentage p of queries whose changes a sample may miss.
 
     If more than p % of all queries change, the probability that a sample of n queries contains none
-    of them is below `level`.
+    of them is below `error_rate`.
     """
-    percentage: float = 100 * (1 - level ** (1 / n))
+    percentage: float = 100 * (1 - error_rate ** (1 / n))
     return percentage
 
 

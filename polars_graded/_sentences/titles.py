@@ -65,15 +65,15 @@ class TitleFacts(NamedTuple):
     """Facts of a chart for its title: names of measures, and numbers."""
 
     measures: Sequence[str]
-    strategies: int
-    panels: int
+    n_strategies: int
+    n_panels: int
     """Number of panels; 0 if there are no panels, or if each panel is a measure."""
-    queries: Sequence[int]
+    query_counts: Sequence[int]
     """Distinct numbers of queries, ascending. They are [40, 50] if some drawn values were computed
     over 40 queries and others over 50. Empty if unknown."""
     confidence: float | None = None
     """Confidence of all intervals; None if there are none, or several."""
-    clusters: Sequence[int] = ()
+    cluster_counts: Sequence[int] = ()
     """Distinct numbers of clusters of queries, ascending; empty without clusters."""
     are_weighted: bool = False
     """True if queries have weights."""
@@ -104,23 +104,23 @@ def count_queries(facts: TitleFacts) -> list[str]:
     For the results of `clicks.compare_interleaved`, the noun is "comparisons", since each list or
     query compares two rankers.
     """
-    if not facts.queries:
+    if not facts.query_counts:
         return []
     unit = "comparisons" if [*facts.measures] == ["preference"] else "queries"
     unit = f"weighted {unit}" if facts.are_weighted else unit
-    text = format_range(facts.queries, unit)
-    if not facts.clusters or [*facts.clusters] == [*facts.queries]:
+    text = format_range(facts.query_counts, unit)
+    if not facts.cluster_counts or [*facts.cluster_counts] == [*facts.query_counts]:
         return [text]
-    return [f"{text} in {format_range(facts.clusters, 'clusters')}"]
+    return [f"{text} in {format_range(facts.cluster_counts, 'clusters')}"]
 
 
 # Titles
 
 
-def title_means(facts: TitleFacts, *, pairs: int = 0) -> str:
+def title_means(facts: TitleFacts, *, n_pairs: int = 0) -> str:
     """Return a title such as "Mean NDCG of 3 strategies" or "Means of 3 strategies by 2 measures".
 
-    With `pairs=6`, the title contains "6 pairs" in place of the number of strategies. The
+    With `n_pairs=6`, the title contains "6 pairs" in place of the number of strategies. The
     strategies of similarities are pairs.
     """
     measures = [Measure.try_parse(name) for name in facts.measures]
@@ -128,12 +128,12 @@ def title_means(facts: TitleFacts, *, pairs: int = 0) -> str:
         measure is not None and measure.function not in DEFINITIONS for measure in measures
     )
     noun = "pairs of strategies" if are_pairs else "strategies"
-    things = format_count(*((pairs, "pairs") if pairs else (facts.strategies, noun)))
+    things = format_count(*((n_pairs, "pairs") if n_pairs else (facts.n_strategies, noun)))
     if len(facts.measures) == 1:
         text = f"Mean {name_measure(facts.measures[0])} of {things}"
     else:
         text = f"Means of {things} by {format_count(len(facts.measures), 'measures')}"
-    return f"{text} in {facts.panels:,} panels" if facts.panels > 1 else text
+    return f"{text} in {facts.n_panels:,} panels" if facts.n_panels > 1 else text
 
 
 def title_curves(curve: str, facts: TitleFacts, at: str, things: str = "strategies") -> str:
@@ -143,8 +143,8 @@ def title_curves(curve: str, facts: TitleFacts, at: str, things: str = "strategi
     """
     name = name_measure(curve)
     name = name if name == curve else capitalise(name)
-    panels = f", {facts.panels:,} panels" if facts.panels > 1 else ""
-    return f"{name} of {format_count(facts.strategies, things)} by {at}{panels}"
+    panels = f", {facts.n_panels:,} panels" if facts.n_panels > 1 else ""
+    return f"{name} of {format_count(facts.n_strategies, things)} by {at}{panels}"
 
 
 def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
@@ -155,12 +155,14 @@ def title_wins(both: Sequence[str], wins: Sequence[int], n: int) -> str:
     (most, one), (fewest, other) = sorted(
         zip(wins, shorten_names(both), strict=True), key=lambda side: -side[0]
     )
-    queries = format_count(n, "queries")
     if most == 0:
-        return f"{one} and {other} are equal in {format_part(n, n, 'queries')}"
+        queries = "the only query" if n == 1 else format_part(n, n, "queries")
+        return f"{one} and {other} are equal in {queries}"
+    if n == 1:
+        return f"{one} beats {other} in the only query"
     if most == fewest:
-        return f"{one} and {other} each win in {most:,} of {queries}"
-    return f"{one} beats {other} in {most:,} of {queries}, loses in {fewest:,}"
+        return f"{one} and {other} each win in {most:,} of {n:,} queries"
+    return f"{one} beats {other} in {most:,} of {n:,} queries, loses in {fewest:,}"
 
 
 def write_mean_difference(
@@ -168,14 +170,14 @@ def write_mean_difference(
     low: float | None,
     high: float | None,
     *,
-    interval: str = "95 % interval",
+    interval_name: str = "95 % interval",
     is_weighted: bool = False,
 ) -> str:
-    """Return a note on the mean difference and its interval, named `interval`."""
+    """Return a note on the mean difference and its interval."""
     note = f"{'weighted ' * is_weighted}mean difference {format_number(mean)}"
     if low is None or high is None:
         return note
-    return f"{note}, {interval} {format_number(low)} to {format_number(high)}"
+    return f"{note}, {interval_name} {format_number(low)} to {format_number(high)}"
 
 
 def write_correlations(tau: float, r: float) -> str:

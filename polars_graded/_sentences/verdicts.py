@@ -53,23 +53,23 @@ class FindingCounts(NamedTuple):
 class Tested(NamedTuple):
     """Describe the test that compared the pairs of strategies."""
 
-    test: str
+    test_words: str
     """Test, in words."""
-    correction: str
-    """Correction in words. "none" if the test itself accounts for the number of pairs."""
+    correction_words: str
+    """Correction in words; "none" if the test itself accounts for the number of pairs."""
     is_corrected: bool
     """True if p values are corrected for the number of pairs; False for one pair."""
     is_joint: bool
     """True if the intervals of several pairs hold simultaneously with the stated confidence."""
     baseline: int | None
     """Index of the strategy that all others are compared with; None if every pair is compared."""
-    pairs: int
+    n_pairs: int
     """Number of pairs of each measure."""
     single: str | None = None
     """Unit of results that cannot be tested, since there is only one, such as "query"."""
 
     @property
-    def p(self) -> str:
+    def p_name(self) -> str:
         """Return "corrected p", or "p" if there is no correction."""
         return "corrected p" if self.is_corrected else "p"
 
@@ -80,8 +80,8 @@ class Tested(NamedTuple):
         if self.single is not None:
             return compared | {"Test": f"none, since {write_untested(self.single)}"}
         return compared | {
-            "Test": self.test,
-            "Correction": self.correction,
+            "Test": self.test_words,
+            "Correction": self.correction_words,
             "Level": f"p ≤ {MAX_P:g}; intervals of {format_percent(1 - MAX_P)} confidence",
         }
 
@@ -197,7 +197,7 @@ class Facts(NamedTuple):
     """Name of the measure for readers."""
     best: str
     """Best values: "highest", "lowest" or "none"."""
-    queries: int
+    n_queries: int
     """Number of queries."""
     means: Sequence[float | None]
     """Mean of each strategy."""
@@ -222,9 +222,9 @@ def write_headline(facts: Facts) -> Sentence:  # noqa: PLR0911 (one return per c
     """State the best mean of a measure, its lead, and what the test of this lead found."""
     tested, leaders = facts.tested, facts.leaders
     means: Any = facts.means
-    if not facts.queries:
+    if not facts.n_queries:
         return [f"There is no query in which every strategy has a value of {facts.title}."]
-    over = f"over {format_count(facts.queries, 'queries')}"
+    over = f"over {format_count(facts.n_queries, 'queries')}"
     if facts.best == "none":
         rule = "are better: they do not order strategies."
         return [f"Neither high nor low values of {facts.name} {rule}"]
@@ -276,9 +276,9 @@ def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tes
     if low is None:
         low, high = pair["ci_low"], pair["ci_high"]
     elif tested.is_joint:
-        scope = f", simultaneous for {format_part(tested.pairs, tested.pairs, 'pairs')}"
+        scope = f", simultaneous for {format_part(tested.n_pairs, tested.n_pairs, 'pairs')}"
     elif tested.is_corrected:
-        scope = f", {tested.correction}"
+        scope = f", {tested.correction_words}"
     if low is None:
         return ""
     if (side == "below") == (leader == pair["strategy"]):

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_collected, check_level
+from polars_graded._checks import check_collected, check_confidence
 from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
@@ -86,7 +86,7 @@ def comparison_matrix(
     │ ours     ┆ bm25     ┆ 0.275      ┆ +    │
     └──────────┴──────────┴────────────┴──────┘
     """
-    level = check_level(confidence)
+    error_rate = check_confidence(confidence)
     frame = check_collected("comparison", comparison)
     number_columns = ["difference", "p_corrected"]
     pairs = chart_rows.build_rows(
@@ -98,13 +98,13 @@ def comparison_matrix(
         panel=panel,
         unique=["strategy", "baseline"],
     )
-    headline, p_name = write_finding(pairs, level), name_p(pairs)
+    headline, p_name = write_finding(pairs, error_rate), name_p(pairs)
     facts = chart_rows.collect_title_facts(pairs)
     other_sides = pairs.with_columns(
         strategy="baseline", baseline="strategy", difference=-pl.col("difference")
     )
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(MINUS_SIGN)).otherwise(pl.lit("+"))
-    mark = pl.when(is_significant(level)).then(sign).otherwise(pl.lit(""))
+    mark = pl.when(is_significant(error_rate)).then(sign).otherwise(pl.lit(""))
     segments = chart_rows.find_segment_columns(frame, strategy)
     kept = [GRADER, "measure", *segments, "strategy", "baseline", *number_columns, "panel"]
     table = pl.concat([pairs, other_sides]).select(cs.by_name(*kept, require_all=False), mark=mark)
@@ -119,7 +119,7 @@ def comparison_matrix(
     cells = base.mark_rect().encode(fillOpacity=opacity, tooltip=style.list_tooltips(*tooltip))
     signs = style.write_on_cells(base, "mark", "difference", highest, max(12, pixels * 0.7))
     measure = style.write_mean_title(table, "", "difference of means")
-    title = [f"{measure}, row minus column", f"+ and {MINUS_SIGN}: {p_name} ≤ {level:g}"]
+    title = [f"{measure}, row minus column", f"+ and {MINUS_SIGN}: {p_name} ≤ {error_rate:g}"]
     legend = alt.Legend(values=[-highest, 0, highest], format=".3~g", titleLimit=300)
     scale = style.build_cell_scale(highest, diverging=True)
     return _draw_cells(
@@ -235,7 +235,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         [base.mark_rect().encode(tooltip=tooltip), numbers.transform_calculate(number=number)],
         table,
         None,
-        titles.title_means(facts, pairs=n_pairs),
+        titles.title_means(facts, n_pairs=n_pairs),
         notes,
         x=alt.X("b:N", title=None, **_order_names(names, labelAngle=-90)),
         y=alt.Y("a:N", title=None, **_order_names(names)),

@@ -160,7 +160,9 @@ def precision_histogram(
     notes = [f"● {'weighted ' * is_weighted}mean of a panel, with its 95 % interval"]
     if len(parts) == 1:
         mean = bars.select("mean", "ci_low", "ci_high").row(0)
-        note = titles.write_mean_difference(*mean, interval=interval_name, is_weighted=is_weighted)
+        note = titles.write_mean_difference(
+            *mean, interval_name=interval_name, is_weighted=is_weighted
+        )
         notes = [note]
     if bars.height < table.height:
         notes += [f"{bars.height:,} of {format_count(table.height, 'queries')} are drawn"]
@@ -180,7 +182,7 @@ def precision_histogram(
     )
     x_title = "queries, sorted by difference"
     if order == "query":
-        x_title = ", ".join(_list_name_parts(results.keys.queries, panel_columns))
+        x_title = ", ".join(_list_name_parts(results.keys.query_columns, panel_columns))
     by_position = alt.EncodingSortField("position", op="min")
     one, other = shorten_names(both, 16)
     minuend, subtrahend = map(style.keep_together, (f"{one} \N{MINUS SIGN}", other))
@@ -292,7 +294,7 @@ def _compare_queries(
     another column of the table. Queries of the same name in several panels are several queries.
     """
     keys = results.keys
-    columns = [*dict.fromkeys([*keys.queries, *panel_columns])]
+    columns = [*dict.fromkeys([*keys.query_columns, *panel_columns])]
     rows, query = chart_rows.join_columns("per_query", results.rows, columns)
     rows = add_units(rows, replace(keys, query=query))
     options: dict[str, Any] = {"strategy": keys.strategy, "missing": missing}
@@ -312,7 +314,7 @@ def _compare_queries(
         pl.when(pl.col("winner").is_not_null()).then(better),
     )
     rows, name = chart_rows.join_columns(
-        "per_query", rows, _list_name_parts(keys.queries, panel_columns)
+        "per_query", rows, _list_name_parts(keys.query_columns, panel_columns)
     )
     texts = {each: each for each in columns if each not in table.columns} | {"query": name}
     columns_by_name = {text: chart_rows.build_name_column(each) for text, each in texts.items()}

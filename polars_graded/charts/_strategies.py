@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_collected, check_level
+from polars_graded._checks import check_collected, check_confidence
 from polars_graded._drawing import chart_rows, panels, style
 from polars_graded._drawing.panels import Chart
 from polars_graded._frames.arguments import Columns
@@ -218,29 +218,29 @@ def strategy_ranks(
     )
 
 
-def _head_groups(ranks: pl.DataFrame) -> str:
+def _head_groups(rank_table: pl.DataFrame) -> str:
     """Return the heading of the letters of groups."""
-    return SAME_LETTER + (" or not tested" if findings.count_untested_pairs(ranks) else "")
+    return SAME_LETTER + (" or not tested" if findings.count_untested_pairs(rank_table) else "")
 
 
-def _write_first(ranks: pl.DataFrame) -> str:
+def _write_first(rank_table: pl.DataFrame) -> str:
     """Write the title, which states the strategies that may be first.
 
     For several measures or panels, write a title such as "ours is clearly first by 2 of 3
     measures".
     """
-    key = "panel" if "panel" in ranks.columns else "measure"
-    names = ranks["strategy"].unique().sort()
+    key = "panel" if "panel" in rank_table.columns else "measure"
+    names = rank_table["strategy"].unique().sort()
     # Names are shortened in the same way as on the axis, which shows all strategies.
     short_name = pl.col("strategy").replace_strict(names, shorten_names(names.to_list()))
-    ranks = ranks.with_columns(short_name)
-    groups = ranks.partition_by(key, maintain_order=True)
+    rank_table = rank_table.with_columns(short_name)
+    groups = rank_table.partition_by(key, maintain_order=True)
     firsts = [table.sort("rank").filter(rank_low=1)["strategy"].to_list() for table in groups]
-    tests = findings.name_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
+    tests = findings.name_tests(rank_table, alone=rank_table["strategy"].n_unique() == 2)  # noqa: PLR2004
     if len(groups) == 1:
-        sentence = verdicts.name_first(firsts[0], ranks.height)
+        sentence = verdicts.name_first(firsts[0], rank_table.height)
         return verdicts.write_title(sentence, tests)
-    are_measures = (ranks[key] == ranks["measure"]).all()
+    are_measures = (rank_table[key] == rank_table["measure"]).all()
     where, group_word = ("by", "measures") if are_measures else ("in", "panels")
     n_clear = sum(len(first) == 1 for first in firsts)
     clear_names = {first[0] for first in firsts if len(first) == 1}
@@ -314,7 +314,7 @@ def comparison_forest(
     │ ours ┆ p ≤ 0.1      │
     └──────┴──────────────┘
     """
-    level = check_level(confidence)
+    error_rate = check_confidence(confidence)
     frame = check_collected("comparison", comparison)
     is_difference = "trusted_mean" not in frame.columns
     value = "difference" if is_difference else "mean"
@@ -337,7 +337,7 @@ def comparison_forest(
     )
     facts = chart_rows.collect_title_facts(table)
     versus = is_difference and table["baseline"].n_unique() > 1
-    headline = write_finding(table, level) if is_difference else titles.title_means(facts)
+    headline = write_finding(table, error_rate) if is_difference else titles.title_means(facts)
     notes = titles.count_queries(facts)
     if are_estimates:
         notes = [f"{note} with trusted grades" for note in notes]
@@ -352,11 +352,11 @@ def comparison_forest(
     elif is_difference:
         has_agreeing = {*AGREEING_ENDS} <= {*table.columns} and table[AGREEING_ENDS[0]].count()
         end_columns = AGREEING_ENDS if has_agreeing else end_columns
-        label = pl.lit(f"{findings.name_p(table)} ≤ {level:g}")
+        label = pl.lit(f"{findings.name_p(table)} ≤ {error_rate:g}")
         is_untested = pl.col("p_corrected").is_null()
         no_test = pl.when(is_untested).then(pl.lit(UNTESTED)).otherwise(pl.lit(UNDECIDED))
         table = table.with_columns(
-            significance=pl.when(findings.is_significant(level)).then(label).otherwise(no_test)
+            significance=pl.when(findings.is_significant(error_rate)).then(label).otherwise(no_test)
         )
     is_long = len(pairs) > MAX_LARGE_PAIRS
     step = (10 if is_long else 20) if source is None else 8 if is_long else 14
@@ -375,19 +375,19 @@ def comparison_forest(
         panel,
         headline,
         notes,
-        _describe_marks(table, end_columns, level),
+        _describe_marks(table, end_columns, error_rate),
         style.choose_panel_axis(table, value),
         encoding=shared,
         height=alt.Step(step),
     )
 
 
-def write_finding(comparison: pl.DataFrame, level: float) -> str:
+def write_finding(comparison: pl.DataFrame, error_rate: float) -> str:
     """Write how many differences are significant.
 
     With a single baseline, write their directions, too.
     """
-    counts = findings.count_directions(comparison, level)
+    counts = findings.count_directions(comparison, error_rate)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
     sentence = verdicts.count_significant(counts)
@@ -489,7 +489,9 @@ def _encode_forest(table: pl.DataFrame, source: str | None) -> Any:
     return style.choose_value(alt.ColorValue, is_grey, style.DOUBT, style.TEXT_COLOUR)
 
 
-def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: float) -> list[str]:
+def _describe_marks(
+    table: pl.DataFrame, end_columns: tuple[str, str], error_rate: float
+) -> list[str]:
     """Return texts that explain the marks."""
     mark_notes = []
     if table[end_columns[0]].count():
@@ -504,7 +506,7 @@ def _describe_marks(table: pl.DataFrame, end_columns: tuple[str, str], level: fl
     shaded = [f"shaded: negligible, up to {format_short(rope)}"] if rope else []
     # A line does not end inside of this text.
     hollow = [text for text in HOLLOW if text in table["significance"]] or [UNDECIDED]
-    filled = f"● {findings.name_p(table)} ≤ {level:g} " if table["p_corrected"].count() else ""
+    filled = f"● {findings.name_p(table)} ≤ {error_rate:g} " if table["p_corrected"].count() else ""
     key = style.keep_together(f"{filled}○ {' or '.join(hollow)}")
     return [*mark_notes, key, *shaded]
 

@@ -1,4 +1,4 @@
-"""Build the parts of a page: for each measure its sentences, charts and tables.
+"""Build the sections of a page: for each measure its sentences, charts and tables.
 
 `Figures` collects the charts of a page, `RankedFrame` draws the rankings of queries in the
 evaluated frame, and `Contents` puts both together with the tables.
@@ -141,7 +141,7 @@ class RankedFrame:
     """The evaluated frame, after checks."""
 
     frame: pl.DataFrame
-    options: dict[str, Any]
+    keywords: dict[str, Any]
     """The keywords of `evaluate` for this frame."""
     document: str | None
     """The column of documents; None if there is none."""
@@ -157,7 +157,7 @@ class RankedFrame:
         *,
         query: Columns,
         strategy: str,
-        **options: Any,
+        **keywords: Any,
     ) -> RankedFrame:
         """Check the frame and return it, with one column of queries as text.
 
@@ -166,10 +166,10 @@ class RankedFrame:
         """
         frame = check_frame("frame", frame)
         schema = frame.collect_schema()
-        by = options["by"]
+        by = keywords["by"]
         if not selects_columns(by) and len(parse_by(by)) == 1 and strategy in schema:
-            options["strategy"] = strategy
-        request = Request.of(frame, ["n_relevant"], query=query, **options)
+            keywords["strategy"] = strategy
+        request = Request.of(frame, ["n_relevant"], query=query, **keywords)
         if titles is not None:
             check_columns("frame", [check_column_name("titles", titles)], schema, argument="titles")
         if doc == DEFAULT_DOC and request.columns.document is None:
@@ -180,14 +180,14 @@ class RankedFrame:
         rows = frame.lazy().select(*used).collect()
         rows, query = chart_rows.join_columns("frame", rows, check_column_names("query", query))
         rows = rows.with_columns(pl.col(query).cast(pl.String).fill_null("null"))
-        return cls(rows, {**options, "query": query}, doc, titles)
+        return cls(rows, {**keywords, "query": query}, doc, titles)
 
     def build_overview(self) -> tables.Table:
         """Return the numbers of ranked, judged and tied documents of each strategy.
 
         Documents with equal scores count as tied, even if a column in `ties` breaks their ties.
         """
-        return tables.build_overview(overview(self.frame, **self.options | {"ties": None}))
+        return tables.build_overview(overview(self.frame, **self.keywords | {"ties": None}))
 
     def draw_rankings(
         self, figures: Figures, queries: Sequence[str], names: Sequence[str], results: Results
@@ -200,7 +200,7 @@ class RankedFrame:
         """
         if self.document is None:
             return None
-        available = {*self.frame[self.options["query"]]}
+        available = {*self.frame[self.keywords["query"]]}
         shown = [name for name in queries if name in available]
         if not shown:
             msg = f"`frame` must have the queries of `per_query`, got none of {[*queries[:3]]}"
@@ -215,7 +215,7 @@ class RankedFrame:
             titles=self.titles,
             strategies=names,
             max_strategies=MAX_SHOWN_RANKINGS,
-            **self.options,
+            **self.keywords,
         )
         table: Any = chart.data
         counts = dict(table.filter(part="strategy")["query"].value_counts().iter_rows())
@@ -272,16 +272,23 @@ class Contents:
         self,
         results: Results,
         baseline: Any,
-        tests: Options,
+        options: Options,
         segments: Sequence[str],
-        documents: RankedFrame | None,
+        ranked_frame: RankedFrame | None,
     ) -> None:
-        self.documents, self.figures = documents, Figures()
-        self.tests, self.strategy_column = tests, results.keys.strategy
-        # A segment must not have the name of a key of the page.
-        names = {name: f"segment {name}" if name in PAGE_KEYS else name for name in segments}
-        self.segments = [*names.values()]
-        self.results = _rename_keys(results, names)
+        self.ranked_frame, self.figures = ranked_frame, Figures()
+        self.options, self.strategy_column = options, results.keys.strategy
+        # A segment must not have the name of another column of the page.
+        used_names = {*PAGE_KEYS, *results.measures, *results.curves}
+        segment_names: dict[str, str] = {}
+        for name in segments:
+            new_name = name
+            while new_name in used_names:
+                new_name = f"segment {new_name}"
+            segment_names[name] = new_name
+            used_names.add(new_name)
+        self.segments = [*segment_names.values()]
+        self.results = _rename_keys(results, segment_names)
         """The results with the columns `strategy` and `query`; the strategies are texts."""
         units = self.results.rows.select("query", *list_unit_columns(self.results.rows)).unique()
         self.per_query = self.results.frame.join(
@@ -306,10 +313,12 @@ class Contents:
         self.baseline_name = None if self.baseline is None else self.names[self.baseline]
         self.comparison, n_pairs = None, 0
         if results.measures and (len(self.names) > 1 or baseline is not None):
-            self.comparison = compare_results(self.results, tests, self.baseline_name)
+            self.comparison = compare_results(self.results, options, self.baseline_name)
             n_pairs = self.comparison.height // len(results.measures)
         single = "query" if len(self.results.queries) == 1 else None
-        self.tested = describe_test(tests.test, tests.correction, self.baseline, n_pairs, single)
+        self.tested = describe_test(
+            options.test, options.correction, self.baseline, n_pairs, single
+        )
         self.summary = pl.DataFrame()
         if results.measures:
             self.summary = summarise_results(self.results, 1 - MAX_P)
@@ -321,16 +330,16 @@ class Contents:
     def build(self, by_grader: ResultsByGrader) -> dict[str, Any]:
         """Return the contents of the page by their names in its template."""
         measures = [facts for facts in self.facts if facts.best != "none"]
-        segments = self._build_segments() if self.segments and self.facts else {}
-        parts = [
-            self._build_measure(facts, len(measures), segments.get(facts.name))
+        contents_of_segments = self._build_segments() if self.segments and self.facts else {}
+        sections = [
+            self._build_measure(facts, len(measures), contents_of_segments.get(facts.name))
             for facts in measures or self.facts[:1]
         ]
         return {
             "about": self.about,
-            "parts": parts,
-            "rankings": self._draw_rankings(parts),
-            "overview": None if self.documents is None else self.documents.build_overview(),
+            "sections": sections,
+            "rankings": self._draw_rankings(sections),
+            "overview": None if self.ranked_frame is None else self.ranked_frame.build_overview(),
             "curves": [*map(self._draw_curve, self.results.curves)],
             "graders": self._draw_graders(by_grader),
             "charts": self.figures.pack(),
@@ -362,17 +371,17 @@ class Contents:
 
         Up to `MAX_SEGMENT_PAIRS` differences of a measure are drawn.
         """
-        keys, parts, pairs = replace(self.results.keys, segments=self.segments), {}, None
+        keys, contents, pairs = replace(self.results.keys, segments=self.segments), {}, None
         results = replace(self.results, keys=keys)
         means = summarise_results(results, 1 - MAX_P)
         if self.comparison is not None:
-            is_simultaneous = TESTS[self.tests.test].simultaneous
-            correction = "holm" if is_simultaneous else self.tests.correction
-            pairs = compare_results(results, self.tests, self.baseline_name)
+            is_simultaneous = TESTS[self.options.test].simultaneous
+            correction = "holm" if is_simultaneous else self.options.correction
+            pairs = compare_results(results, self.options, self.baseline_name)
             variations = compute_interactions(results, self.baseline_name, correction)
         for facts in self.facts:
             name, figure, variation = facts.name, None, ""
-            if pairs is not None and facts.best != "none" and facts.queries:
+            if pairs is not None and facts.best != "none" and facts.n_queries:
                 shown = self._select_pairs(pairs.filter(measure=name), facts.order[0])
                 if shown["difference"].count() and shown.height <= MAX_SEGMENT_PAIRS:
                     figure = self.figures.draw(charts.comparison_forest(shown))
@@ -382,64 +391,62 @@ class Contents:
                 sentence = write_variation(interactions, is_corrected=correction != "none")
                 variation = self._join(sentence)
             table = tables.build_segments(means.filter(measure=name), self.segments)
-            parts[name] = {"table": table, "figure": figure, "variation": variation}
-        return parts
+            contents[name] = {"table": table, "figure": figure, "variation": variation}
+        return contents
 
     def _build_measure(
-        self, facts: Facts, n_measures: int, segments: dict[str, Any] | None
+        self, facts: Facts, n_measures: int, contents_of_segments: dict[str, Any] | None
     ) -> dict[str, Any]:
-        """Return the part of one measure."""
+        """Return the section of one measure."""
         facts_of_others = [each for each in self.facts if each is not facts]
-        part: dict[str, Any] = {
+        section: dict[str, Any] = {
             **dict.fromkeys(["forest", "ranks"]),
             "name": facts.name,
             "pairs": [],
             "notes": [],
-            "segments": segments,
+            "segments": contents_of_segments,
             "headline": self._join(write_headline(facts)),
             "tables": [tables.build_means(facts, facts_of_others, self.names, self.summary)],
         }
-        if facts.pairs and facts.queries and facts.best != "none":
-            reference = facts.order[0] if self.baseline is None else self.baseline
-            self._add_differences(part, facts, reference)
-            self._add_queries(part, facts, reference, max(1, MAX_HISTOGRAMS // n_measures))
-        return part
+        if facts.pairs and facts.n_queries and facts.best != "none":
+            focus = facts.order[0] if self.baseline is None else self.baseline
+            self._add_differences(section, facts, focus)
+            self._add_queries(section, facts, focus, max(1, MAX_HISTOGRAMS // n_measures))
+        return section
 
     def _join(self, sentence: Sequence[str | int]) -> str:
         """Return a sentence with the names of strategies in place of their indices."""
         texts = (self.short_names[each] if isinstance(each, int) else each for each in sentence)
         return "".join(texts).strip()
 
-    def _select_pairs(self, pairs: pl.DataFrame, reference: int) -> pl.DataFrame:
+    def _select_pairs(self, pairs: pl.DataFrame, focus: int) -> pl.DataFrame:
         """Return the pairs to show: those of one strategy if all pairs of many are compared."""
         if self.baseline is not None or len(self.names) <= MAX_PAIRED_STRATEGIES:
             return pairs
-        return tables.compare_all_with(pairs, self.names[reference])
+        return tables.compare_all_with(pairs, self.names[focus])
 
-    def _add_differences(self, part: dict[str, Any], facts: Facts, reference: int) -> None:
-        """Add the differences of a measure to its part.
+    def _add_differences(self, section: dict[str, Any], facts: Facts, focus: int) -> None:
+        """Add the differences of a measure to its section.
 
-        `reference` is the index of the strategy with which many others are compared.
+        `focus` is the index of the strategy with which many others are compared.
         """
         comparison: Any = self.comparison
         all_pairs = comparison.filter(measure=facts.name)
-        pairs = self._select_pairs(all_pairs, reference)
+        pairs = self._select_pairs(all_pairs, focus)
         if pairs.height < all_pairs.height:
             count = f"All {format_count(all_pairs.height, 'pairs')} were compared"
-            part["notes"].append(f"{count}; those of {self.short_names[reference]} are shown.")
+            section["notes"].append(f"{count}; those of {self.short_names[focus]} are shown.")
         height = _choose_height(pairs.height)
-        part["forest"] = self.figures.draw(charts.comparison_forest(pairs), height)
+        section["forest"] = self.figures.draw(charts.comparison_forest(pairs), height)
         shown = tables.list_pairs(pairs, self.results.strategies)
-        part["tables"].append(tables.build_differences(facts, shown, self.names))
+        section["tables"].append(tables.build_differences(facts, shown, self.names))
 
-    def _add_queries(
-        self, part: dict[str, Any], facts: Facts, reference: int, n_shown: int
-    ) -> None:
-        """Add histograms and ranks to the part of a measure.
+    def _add_queries(self, section: dict[str, Any], facts: Facts, focus: int, n_shown: int) -> None:
+        """Add histograms and ranks to the section of a measure.
 
-        The histograms compare `reference`, an index of a strategy, with the first of the others.
+        The histograms compare the strategy at the index `focus` with the first of the others.
         """
-        others = [index for index in facts.order if index != reference]
+        others = [index for index in facts.order if index != focus]
         name, values = facts.name, self.results.get_matrix(facts.name)
         filled = pl.col(name).fill_null(0) if self.results.missing == "zero" else name
         frame = self.per_query.select(
@@ -449,9 +456,9 @@ class Contents:
         best: Any = {name: values.best}
         if n_shown < len(others):
             note = f"Histograms are shown for the first {n_shown} of {len(others)} pairs."
-            part["notes"].append(note)
+            section["notes"].append(note)
         for other in others[:n_shown]:
-            both = (other, reference) if self.baseline is not None else (reference, other)
+            both = (other, focus) if self.baseline is not None else (focus, other)
             pair = [self.names[index] for index in both]
             bars = differences(frame, best, *pair, query="query", strategy="strategy")
             bars = bars.with_columns(pl.col("query").cast(pl.String).fill_null("null"))
@@ -467,17 +474,17 @@ class Contents:
             table = tables.build_extremes(bars.drop("winner"), pair, name, is_weighted=is_weighted)
             label = " \N{MINUS SIGN} ".join(self.short_names[index] for index in both)
             shown = {"label": label, "figure": figure, "table": table, "names": pair}
-            part["pairs"].append({**shown, "queries": bars["query"].to_list()})
+            section["pairs"].append({**shown, "queries": bars["query"].to_list()})
         if len(self.names) > 2 and values.n > 1:  # noqa: PLR2004
-            ranks = rank_results(replace(self.results, measures=[name]), self.tests)
+            ranks = rank_results(replace(self.results, measures=[name]), self.options)
             height = _choose_height(ranks.height)
-            part["ranks"] = self.figures.draw(charts.strategy_ranks(ranks), height)
+            section["ranks"] = self.figures.draw(charts.strategy_ranks(ranks), height)
 
-    def _draw_rankings(self, parts: Sequence[dict[str, Any]]) -> RankedQueries | None:
+    def _draw_rankings(self, sections: Sequence[dict[str, Any]]) -> RankedQueries | None:
         """Draw the rankings of the queries with the largest differences."""
-        if self.documents is None:
+        if self.ranked_frame is None:
             return None
-        pairs = [part["pairs"][0] for part in parts if part["pairs"]]
+        pairs = [section["pairs"][0] for section in sections if section["pairs"]]
         queries = [_alternate_ends(pair["queries"]) for pair in pairs]
         queries = queries or [self.results.queries.cast(pl.String).drop_nulls().to_list()]
         # The queries of all measures take turns.
@@ -485,7 +492,7 @@ class Contents:
         order = self.facts[0].order if self.facts else range(len(self.names))
         names = [*(pairs[0]["names"] if pairs else []), *(self.names[index] for index in order)]
         shown = [*dict.fromkeys(turns)][:MAX_RANKED_QUERIES]
-        return self.documents.draw_rankings(
+        return self.ranked_frame.draw_rankings(
             self.figures, shown, [*dict.fromkeys(names)], self.results
         )
 
@@ -513,14 +520,14 @@ class Contents:
         return self.figures.draw(draw(frame, name, **options), CHART_HEIGHT)
 
 
-def _rename_keys(results: Results, segments: Mapping[str, str]) -> Results:
+def _rename_keys(results: Results, segment_names: Mapping[str, str]) -> Results:
     """Return the results with the columns of `PAGE_KEYS`, and with texts as strategies.
 
-    `segments` has the new name of each column of segments.
+    `segment_names` has the new name of each column of segments.
     """
     keys, strategies = results.keys, results.strategies
     check_independence(results.rows, keys)
-    rows, query = chart_rows.join_columns("per_query", results.rows, keys.queries)
+    rows, query = chart_rows.join_columns("per_query", results.rows, keys.query_columns)
     rows = add_units(rows, replace(keys, query=query))
     if rows.is_empty():
         msg = "`per_query` must have a row per strategy and query to show, got none"
@@ -535,7 +542,7 @@ def _rename_keys(results: Results, segments: Mapping[str, str]) -> Results:
         pl.col(query).alias("query"),
         *results.measures,
         *results.curves,
-        *(pl.col(name).alias(new_name) for name, new_name in segments.items()),
+        *(pl.col(name).alias(new_name) for name, new_name in segment_names.items()),
         *unit_columns,
     )
     cluster, weights = (name if name in unit_columns else None for name in (CLUSTER, WEIGHT))
