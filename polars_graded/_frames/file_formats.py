@@ -78,6 +78,11 @@ class File(NamedTuple):
         name = getattr(self.source, "name", None)
         return name if isinstance(name, str) else f"<{type(self.source).__name__}>"
 
+    @property
+    def short_name(self) -> str:
+        """Return the name of the file without its folder."""
+        return self.source.name if isinstance(self.source, Path) else self.name
+
     def read(self) -> bytes:
         """Return the content, decompressed if it is gzip."""
         if isinstance(self.source, bytes):
