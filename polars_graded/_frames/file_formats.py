@@ -373,9 +373,10 @@ def scan_lines(file: str, content: bytes) -> pl.LazyFrame:
     lines = lines.with_columns(pl.col("number").cast(pl.Int64), line)
     if b"\r" in content:
         has_return = pl.col("line").str.contains("\r", literal=True)
-        for number, text in lines.filter(has_return).head(1).collect().rows():
+        wrong_lines = lines.filter(has_return).head(1).collect()
+        if wrong_lines.height:
             sentence = r"a line ends in \n or \r\n, got \r within it"
-            refuse_line(file, number, sentence, text)
+            refuse_line(file, wrong_lines["number"][0], sentence, wrong_lines["line"][0])
     return lines.filter(pl.col("line") != "", ~pl.col("line").str.starts_with("#"))
 
 
@@ -517,17 +518,16 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
         .with_columns(parts.struct.unnest())
         .cast({"index": pl.UInt16, "value": pl.Float64}, strict=False)
     )
-    is_feature = (pl.col("index") > 0) & is_valid("value")
     cell = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
-    wrong_features = features.filter(
-        ~(is_feature & cell.is_first_distinct()).fill_null(value=False)
+    is_feature = (pl.col("index") > 0) & is_valid("value") & cell.is_first_distinct()
+    wrong_features = features.filter(~is_feature.fill_null(value=False))
+    last_wrong = wrong_features.select("row", "feature").unique("row", keep="last")
+    wrong_rows = rows.join(last_wrong, on="row", how="left", maintain_order="left").filter(
+        ~is_valid("grade") | pl.col("feature").is_not_null()
     )
-    is_wrong = ~is_valid("grade") | pl.col("row").is_in(wrong_features["row"].implode())
-    for row in rows.filter(is_wrong).head(1).rows(named=True):
-        sentence = _explain_features(
-            row, wrong_features.filter(row=row["row"])["feature"].to_list()
-        )
-        refuse_line(file, row["number"], sentence, row["line"])
+    if wrong_rows.height:
+        row = wrong_rows.row(0, named=True)
+        refuse_line(file, row["number"], _explain_features(row), row["line"])
     numbers = (pl.col("number") + lines_before).cast(pl.String)
     doc = pl.coalesce(pl.col("comment").str.extract(DOCUMENT_ID), numbers)
     documents = rows.select("query", doc.alias("doc"), pl.col("grade").cast(pl.Float64))
@@ -537,11 +537,11 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
     return documents.hstack(pl.DataFrame(cells, [f"f{i + 1}" for i in range(width)]))
 
 
-def _explain_features(row: dict[str, Any], wrong_features: list[str]) -> str:
+def _explain_features(row: dict[str, Any]) -> str:
     """Return the rule that a line of LETOR breaks."""
     if row["query"] is None:
         return "a line begins with a grade and qid:query"
-    if not wrong_features:
+    if row["feature"] is None:
         return explain_number("grade", row["grade"])
     rule = "a feature is number:value, once in a line, a number from 1 to 65535 and a finite value"
-    return f"{rule}, got {wrong_features[-1]!r}"
+    return f"{rule}, got {row['feature']!r}"

@@ -192,11 +192,7 @@ def join_judgments(
         strategy = "strategy"
     check_schemas(run_schema, judgment_schema, query, doc, grades, strategy)
     schema = pl.Schema({**run_schema, **judgment_schema})
-    if strategy is None:
-        # The nulls are Boolean, since Polars groups by a Boolean column fast.
-        strategy = NO_STRATEGY
-        run = run.with_columns(pl.lit(None, pl.Boolean).alias(strategy))
-    key = [strategy, query, doc]
+    key = [strategy or NO_STRATEGY, query, doc]
     score = find_score(run_schema, key)
     graded = pl.col(grades)
     if unjudged_below is not None:
@@ -205,12 +201,15 @@ def join_judgments(
     def join_rows(wanted: Collection[str], _: object = None) -> Iterator[pl.DataFrame]:
         # The score is also needed: a null marks judged documents that were not retrieved.
         needed = {*wanted, *key, *grades, score}
-        columns = [name for name in (NO_STRATEGY, *schema) if name in needed]
+        columns = [name for name in schema if name in needed]
         rows = run.select(cs.by_name(columns, require_all=False))
         rows = rows.collect(engine="streaming") if isinstance(rows, pl.LazyFrame) else rows
+        if strategy is None:
+            # The nulls are Boolean, since Polars groups by a Boolean column fast.
+            rows = rows.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
         judged = judgments.lazy().select(cs.by_name(columns, require_all=False)).collect()
         check_key_columns(judged, "judgments", [query, doc])
-        is_unnamed = is_single and rows[strategy].null_count() == rows.height
+        is_unnamed = is_single and rows[key[0]].null_count() == rows.height
         check_key_columns(rows, "run", [query, doc] if is_unnamed else key)
         judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
         names = [None] if is_single and rows.is_empty() else strategies
@@ -301,17 +300,18 @@ def check_schemas(
     judgments: pl.Schema,
     query: str,
     doc: str,
-    grades: Sequence[str],
+    grades: list[str],
     strategy: str | None,
 ) -> None:
     """Raise if a run and judgments with these columns cannot be joined."""
-    for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
-        check_columns("run", [] if name is None else [name], run, argument=argument)
-    for argument, name in (("query", query), ("doc", doc), *(("grade", each) for each in grades)):
-        if argument == "grade" and name in run and name not in judgments:
-            msg = f"`judgments` has no column {name!r}, but `run` has: are the two swapped?"
+    strategies = [] if strategy is None else [strategy]
+    for argument, names in (("strategy", strategies), ("query", [query]), ("doc", [doc])):
+        check_columns("run", names, run, argument=argument)
+    for argument, names in (("query", [query]), ("doc", [doc]), ("grade", grades)):
+        if argument == "grade" and grades[0] in run and grades[0] not in judgments:
+            msg = f"`judgments` has no column {grades[0]!r}, but `run` has: are the two swapped?"
             raise pl.exceptions.ColumnNotFoundError(msg)
-        check_columns("judgments", [name], judgments, argument=argument)
+        check_columns("judgments", names, judgments, argument=argument)
     for grade in grades:
         check_grade(f"grade {grade!r}", judgments[grade])
     pair = [query, doc]

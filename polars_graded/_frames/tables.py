@@ -228,21 +228,14 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
 
 
 def check_graders_named(judgments: pl.DataFrame) -> None:
-    """Raise unless each row has the name of a grader, a string."""
-    dtype, nulls = judgments.schema[GRADER], judgments[GRADER].null_count()
-    column = f"column {GRADER!r} of `judgments`"
-    if dtype not in TEXT_TYPES and nulls < judgments.height:
+    """Raise if the names of graders are no texts."""
+    dtype = judgments.schema[GRADER]
+    if dtype not in (*TEXT_TYPES, pl.Null):
         msg = (
-            f"{column} must hold the names of graders, strings, got {dtype}\n\n"
-            f"Hint: pl.col({GRADER!r}).cast(pl.String) turns numbers into names"
+            f"column {GRADER!r} of `judgments` must hold the names of graders, strings, got {dtype}"
+            f"\n\nHint: pl.col({GRADER!r}).cast(pl.String) turns numbers into names"
         )
         raise TypeError(msg)
-    if nulls:
-        msg = (
-            f"{column} must hold the name of a grader in each row, got "
-            f"{nulls} null{'' if nulls == 1 else 's'} in {judgments.height} rows"
-        )
-        raise ValueError(msg)
 
 
 def check_key_columns(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
