@@ -127,9 +127,8 @@ def _list_files_of_path(source: Any) -> list[File]:
             f"Hint: {str(Path(path) / '*')!r} names all files in it, and a list names some"
         )
         raise IsADirectoryError(msg)
-    if not glob.has_magic(path) or Path(path).exists():
-        return [File(Path(path))]
-    matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+    is_pattern = glob.has_magic(path) and not Path(path).exists()
+    matches = sorted(glob.glob(path, recursive=True)) if is_pattern else [path]  # noqa: PTH207
     if not matches:
         msg = f"no file has a name like {path!r}"
         raise FileNotFoundError(msg)
