@@ -369,7 +369,7 @@ def scan_lines(file: str, content: bytes) -> pl.LazyFrame:
     # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
     lines = pl.scan_lines(b"\n" + content, name="line", row_index_name="number").slice(1)
     line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(" \t")
-    lines = lines.with_columns(pl.col("number").cast(pl.Int64), line)
+    lines = lines.with_columns(line)
     if b"\r" in content:
         has_return = pl.col("line").str.contains("\r", literal=True)
         wrong_lines = lines.filter(has_return).head(1).collect()
@@ -396,14 +396,13 @@ def _parse_lines(
     """
     if line_format is RUN_LINES and re.fullmatch(MS_MARCO_LINE, first_line):
         line_format = MS_MARCO_LINES
-    lines = scan_lines(file, content)
     number = line_format.number
+    lines, line = scan_lines(file, content), pl.col("line")
+    may_have_blanks = "\t" in first_line and b" " in content
     malformed_lines = []
-    for separators in ("\t", " \t") if "\t" in first_line and b" " in content else (" \t",):
-        line = pl.col("line")
-        if separators == "\t":
-            line = line.str.replace_all(" *\t *", "\t")
-        fields = line.str.extract_groups(line_format.make_pattern(separators)).struct.unnest()
+    for separators in ("\t", " \t") if may_have_blanks else (" \t",):
+        text = line.str.replace_all(" *\t *", "\t") if separators == "\t" else line
+        fields = text.str.extract_groups(line_format.make_pattern(separators)).struct.unnest()
         parts = lines.with_columns(fields)
         numbers = pl.col(number).cast(pl.Float64, strict=False)
         # The streaming engine parses batches of lines, so there is no column of all lines.
@@ -411,18 +410,12 @@ def _parse_lines(
         if rows.select(is_valid(number).all()).item():
             _check_last_field(file, rows, number)
             return rows
-        malformed = parts.filter(~is_valid(number)).head(1).collect()
-        malformed_lines.append((malformed.row(0, named=True), separators))
+        malformed = parts.filter(~is_valid(number)).head(1).collect().row(0, named=True)
+        malformed_lines.append((malformed, separators))
     row, separators = max(malformed_lines, key=lambda each: each[0]["number"])
-    line = row["line"]
-    if row[number] is None:
-        n_fields = sum(bool(text.strip(" ")) for text in re.split(f"[{separators}]", line))
-        names = " ".join(line_format.fields)
-        sentence = f"a line has {len(line_format.fields)} fields, {names}, got {n_fields}"
-    else:
-        sentence = explain_number(number, row[number])
-    hint = _hint_at_format(line, line_format) if line == first_line else ""
-    return refuse_line(file, row["number"], sentence, line, hint)
+    sentence = _explain(row, line_format, separators)
+    hint = _hint_at_format(first_line, line_format) if row["line"] == first_line else ""
+    return refuse_line(file, row["number"], sentence, row["line"], hint)
 
 
 def is_valid(number: str) -> pl.Expr:
@@ -451,6 +444,15 @@ def _check_last_field(file: str, rows: pl.DataFrame, number: str) -> None:
             "Hint: pl.read_csv(...) reads ratings, whose fields are often user, item, rating, time"
         )
         raise ValueError(msg)
+
+
+def _explain(row: dict[str, Any], line_format: LineFormat, separators: str) -> str:
+    """Return the rule that a line breaks."""
+    number, names = line_format.number, line_format.fields
+    if row[number] is not None:
+        return explain_number(number, row[number])
+    n_fields = sum(bool(text.strip(" ")) for text in re.split(f"[{separators}]", row["line"]))
+    return f"a line has {len(names)} fields, {' '.join(names)}, got {n_fields}"
 
 
 def _hint_at_format(line: str, line_format: LineFormat) -> str:

@@ -212,7 +212,7 @@ def join_judgments(
         is_unnamed = is_single and rows[key[0]].null_count() == rows.height
         check_key_columns(rows, "run", [query, doc] if is_unnamed else key)
         judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
-        names = [None] if is_single and rows.is_empty() else strategies
+        names = [None] if is_unnamed else strategies
         joined = _join_tables(rows, judged, names, key, score, query_columns)
         yield joined.select(cs.by_name(*wanted))
 
