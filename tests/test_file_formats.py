@@ -297,10 +297,33 @@ def test_ids_between_tabs_keep_their_blanks(read, text):
         assert rows["strategy"].to_list() == ["run"]  # a word, as in trec_eval
 
 
+@pytest.mark.parametrize("text", ["query,doc,grade\nq,d,{}\n", '{{"q": {{"d": {}}}}}'])
+def test_a_grade_in_a_table_or_in_json_is_exact_or_refused(text):
+    """9007199254740993 was read as 9007199254740992."""
+    assert read_qrels(text.format(2**53 - 1).encode())["grade"].item() == 2**53 - 1
+    sentence = "must have a finite number with a magnitude below 9007199254740992 as 'grade'"
+    with pytest.raises(ValueError, match=f"^<bytes> {sentence} in each row, got "):
+        read_qrels(text.format(2**53 + 1).encode())
+
+
+@KINDS
+@pytest.mark.parametrize("separator", ["  ", "\t", " \t ", "\t\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \r\r\n\n", "\t\n  "])
+def test_blanks_around_fields_and_ends_of_lines_make_no_difference(read, text, separator, end):
+    other = text.replace(" ", separator).replace("\n", end)
+    assert_frame_equal(read(other.encode()), read(text.encode()))
+
+
+def test_only_blanks_and_tabs_separate_the_fields_that_an_error_counts():
+    with pytest.raises(ValueError, match=r"a line has 4 fields, .*, got 3: "):
+        read_qrels("q1 0 d1 1\nq1 0 d\u2028e\u00a0f\n".encode())
+
+
 def test_a_comment_hides_no_row_behind_a_return():
     content = b"# c\rq1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\n"
-    with pytest.raises(ValueError, match=r"line 1: a line ends in"):
-        read_run(io.BytesIO(content))
+    for text in (content, content.replace(b"\n", b"\r")):
+        with pytest.raises(ValueError, match=r"line 1: a line ends in"):
+            read_run(io.BytesIO(text))
 
 
 def test_only_blanks_separate_the_fields_of_a_table_of_blanks():

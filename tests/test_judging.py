@@ -415,3 +415,14 @@ def test_runs_without_rows_have_names_and_a_column_of_null_names_no_strategy():
     judgments = pl.DataFrame({"query": ["q"], "doc": ["d"], "grade": [1]})
     joined = join_judgments(unnamed, judgments)
     assert joined.drop("strategy").equals(join_judgments(run, judgments))
+
+
+def test_an_empty_mapping_of_runs_lacks_the_column_of_strategies():
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="`run` has no column 'strategy'"):
+        join_judgments({}, {"q": {"d": 1}}, strategy="strategy")
+
+
+def test_null_is_no_name_of_a_grader():
+    judgments = SMALL_JUDGMENTS.with_columns(grader=pl.Series(["people", None]))
+    with pytest.raises(ValueError, match=r'^"grader" must not be null in `judgments`, got 1 null$'):
+        join_judgments(SMALL_RUN, judgments)

@@ -18,11 +18,18 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn, TypeAlias
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import TEXT_TYPES, first_few
-from polars_graded._frames.tables import COLLECTIONS, build_run_table, build_table, maps_queries
+from polars_graded._frames.tables import (
+    COLLECTIONS,
+    Frame,
+    build_run_table,
+    build_table,
+    maps_queries,
+)
 from polars_graded._measuring.document_columns import DOCUMENT_NAMES, normalise_name
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
@@ -54,9 +61,6 @@ MAX_EXACT = 2**53
 TIMES = (10**8, 10**10)
 """Seconds since 1970, of the years 1973 to 2286. Numbers that all lie between are no grades."""
 
-REST = "rest"
-"""Column of the text behind the last field."""
-
 _FIRST_LINE = re.compile(rb"^[ \t\r]*([^ \t\r\n#][^\n]*)", re.MULTILINE)
 """Pattern of the first line that is neither blank nor a comment."""
 
@@ -73,6 +77,11 @@ class File(NamedTuple):
             return str(self.source)
         name = getattr(self.source, "name", None)
         return name if isinstance(name, str) else f"<{type(self.source).__name__}>"
+
+    @property
+    def short_name(self) -> str:
+        """Return the name of the file without its folder."""
+        return self.source.name if isinstance(self.source, Path) else self.name
 
     def read(self) -> bytes:
         """Return the content, decompressed if it is gzip."""
@@ -118,9 +127,8 @@ def _list_files_of_path(source: Any) -> list[File]:
             f"Hint: {str(Path(path) / '*')!r} names all files in it, and a list names some"
         )
         raise IsADirectoryError(msg)
-    if not glob.has_magic(path) or Path(path).exists():
-        return [File(Path(path))]
-    matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+    is_pattern = glob.has_magic(path) and not Path(path).exists()
+    matches = sorted(glob.glob(path, recursive=True)) if is_pattern else [path]  # noqa: PTH207
     if not matches:
         msg = f"no file has a name like {path!r}"
         raise FileNotFoundError(msg)
@@ -145,10 +153,24 @@ class LineFormat(NamedTuple):
             f"as 'query,doc,{self.number}', or JSON such as {{query: {{doc: {self.number}}}}}"
         )
 
+    def make_pattern(self, separators: str) -> str:
+        """Return the pattern of a line, with a group for each field.
+
+        Tabs separate the fields, or any number of blanks and tabs.
+        """
+        fields = [f"(?P<{field}>[^{separators}]+)" for field in self.fields]
+        if self.fields[-1] == "tag":
+            fields[-1] = r"(?P<tag>[^ \t]+)(?:[ \t].*)?"
+        between = "\t" if separators == "\t" else f"[{separators}]+"
+        return f"^{between.join(fields)}$"
+
 
 JUDGMENT_LINES = LineFormat("read_qrels", ("query", "iteration", "doc", "grade"), "grade")
 RUN_LINES = LineFormat("read_run", ("query", "Q0", "doc", "rank", "score", "tag"), "score")
 MS_MARCO_LINES = LineFormat("read_run", ("query", "doc", "rank"), "rank")
+
+MS_MARCO_LINE = r"[^\t]*\t[^\t]*\t *[0-9]+"
+"""Pattern of a first line that is read by `MS_MARCO_LINES`, and not by `RUN_LINES`."""
 
 LINE_PATTERNS = {
     "read_letor": ("LETOR", r"\S+[ \t]+qid:.*"),
@@ -167,11 +189,10 @@ def parse_file(file: File, line_format: LineFormat) -> pl.DataFrame:
     if content.startswith(b"PAR1"):
         read: Callable[[], pl.DataFrame] = partial(pl.read_parquet, content)
         return _parse_table(file.name, line_format, "be a complete Parquet file", read)
-    content = _check_text(file.name, content)
+    check_text(file.name, content)
     first = _FIRST_LINE.search(content)
-    if first is None:
-        return _make_empty_table(line_format)
-    line, number = first[1].decode().strip(), line_format.number
+    start, line = (first.start(1), first[1].decode().strip()) if first else (0, "")
+    number = line_format.number
     if line.startswith(("{", "[")):
         rule = (
             f"be JSON such as {{query: {{doc: {number}}}}}, {{query: [doc, ...]}}, or objects with "
@@ -180,22 +201,18 @@ def parse_file(file: File, line_format: LineFormat) -> pl.DataFrame:
         read = partial(_read_json, content, line, line_format)
         return _parse_table(file.name, line_format, rule, read)
     for separator in "\t,; ":
-        columns = _find_fields(_split_header(line, separator), line_format)
+        names = [name.strip().strip('"') for name in line.split(separator)]
+        columns = _find_fields(names, line_format)
         has_number = not {number, "rank"}.isdisjoint(columns)
         # Between blanks, "query" and "doc" may be ids; between commas, they are names.
         if {"query", "doc"} <= {*columns} and (has_number or separator in ",;"):
             rule = "have the fields of its header in each line"
-            read = partial(_read_table, content[first.start(1) :], separator)
+            read = partial(_read_table, content[start:], separator)
             return _parse_table(file.name, line_format, rule, read)
     return _parse_lines(file.name, content, line, line_format)
 
 
 # Tables and JSON
-
-
-def _split_header(line: str, separator: str | None) -> list[str]:
-    """Return the names of columns in a header, by default between blanks."""
-    return [name.strip().strip('"') for name in line.split(separator)]
 
 
 def _find_fields(columns: Iterable[str], line_format: LineFormat) -> dict[str, str]:
@@ -238,7 +255,8 @@ def _read_mapping(mapping: Any, line_format: LineFormat) -> pl.DataFrame:
         if documents is not None and not isinstance(documents, COLLECTIONS):
             msg = f"a query must have a list or a mapping of documents, got {documents!r}"
             raise TypeError(msg)
-    if line_format is RUN_LINES:
+    table: Frame
+    if line_format.number == "score":
         table, *_ = build_run_table(mapping, "query", "doc", None)
     elif maps_queries(mapping):
         table = build_table("judgments", mapping, "query", "doc", "grade", is_run=False)
@@ -246,9 +264,10 @@ def _read_mapping(mapping: Any, line_format: LineFormat) -> pl.DataFrame:
         msg = "documents must have a grade, got objects"
         raise TypeError(msg)
     rows = table.lazy().collect()
-    documents = [*rows["doc"].unique().drop_nulls()] if "doc" in rows.columns else []
-    fields = _find_fields(map(str, documents), line_format) if len(documents) <= len(NAMES) else {}
-    if fields and len(fields) == len(documents):
+    documents = rows["doc"].unique().head(len(NAMES) + 1) if "doc" in rows.columns else ()
+    ids = [str(document) for document in documents]
+    fields = _find_fields(ids, line_format)
+    if fields and len(fields) == len(ids):
         names = ", ".join(fields.values())
         msg = f"documents must have a {line_format.number}, got objects with {names}"
         raise TypeError(msg)
@@ -262,12 +281,9 @@ def _is_record(line: str, line_format: LineFormat) -> bool:
     except ValueError:
         return False
     names = _find_fields(record, line_format)
-    return "query" in names and ("doc" in names or any(map(_is_list_of_objects, record.values())))
-
-
-def _is_list_of_objects(value: object) -> bool:
-    """Return whether a value of JSON is a list of objects."""
-    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    lists = [value for value in record.values() if isinstance(value, list)]
+    has_objects = any(all(isinstance(each, dict) for each in values) for values in lists)
+    return "query" in names and ("doc" in names or has_objects)
 
 
 def _flatten(table: pl.DataFrame, line_format: LineFormat) -> pl.DataFrame:
@@ -286,14 +302,6 @@ def _unnest(table: pl.DataFrame, column: str) -> pl.DataFrame:
     return table.drop(column).with_columns(fields.get_columns())
 
 
-def _make_empty_table(line_format: LineFormat) -> pl.DataFrame:
-    """Return a table without rows."""
-    types = {
-        name: pl.Float64 if name == line_format.number else pl.String for name in line_format.fields
-    }
-    return pl.DataFrame(schema=types)
-
-
 def _parse_table(
     file: str, line_format: LineFormat, rule: str, read: Callable[[], pl.DataFrame]
 ) -> pl.DataFrame:
@@ -308,35 +316,31 @@ def _parse_table(
         msg = f"{file} must {rule}: {reason}"
         raise ValueError(msg) from None
     if table.is_empty():
-        return _make_empty_table(line_format)
-    given_columns = table.columns
+        return _parse_lines(file, b"", "", line_format)
     columns = _find_fields(table.select(~cs.nested()).columns, line_format)
-    if line_format is JUDGMENT_LINES and {*columns} == {"query", "doc"} and len(given_columns) == 2:  # noqa: PLR2004
+    number, names = line_format.number, table.columns
+    if number == "grade" and {*columns} == {"query", "doc"} and len(names) == 2:  # noqa: PLR2004
         table, columns = table.with_columns(grade=1.0), columns | {"grade": "grade"}
+    if number == "score" and "score" not in columns and "rank" in columns:
+        number = "rank"
     table = table.select(pl.col(column).alias(field) for field, column in columns.items())
-    is_of_ranks = line_format is RUN_LINES and "score" not in columns and "rank" in columns
-    types = {
-        "query": pl.String,
-        "doc": pl.String,
-        "rank" if is_of_ranks else line_format.number: pl.Float64,
-    }
+    types = {"query": pl.String, "doc": pl.String, number: pl.Float64}
     for field, dtype in types.items():
         if field not in columns:
-            others = ", ".join(given_columns) or "none"
+            others = ", ".join(names) or "none"
             msg = f"{file} must have a column of {field!r}, got {others}\n\nHint: the formats are "
             raise ValueError(msg + line_format.forms)
-        given_type = table.schema[field]
-        if dtype == pl.String and not (
-            given_type.is_integer() or given_type in (*TEXT_TYPES, pl.Null)
-        ):
-            msg = f"{file} must have texts or whole numbers as {field!r}, got {given_type}"
+        values = table[field]
+        is_id = values.dtype.is_integer() or values.dtype in (*TEXT_TYPES, pl.Null)
+        if dtype == pl.String and not is_id:
+            msg = f"{file} must have texts or whole numbers as {field!r}, got {values.dtype}"
             raise ValueError(msg)
-        values = table[field].cast(dtype, strict=False)
-        is_fine = values.is_finite() if dtype == pl.Float64 else values.is_not_null()
-        wrong = (~is_fine.fill_null(value=False)).arg_true()
+        is_fine = is_valid(field) if dtype == pl.Float64 else pl.col(field).is_not_null()
+        wrong = table.select((~is_fine).arg_true()).to_series()
         if len(wrong):
-            rule = "a finite number" if dtype == pl.Float64 else "a value"
-            got = f"{table[field][wrong[0]]!r} in row {wrong[0] + 1}"
+            limit = f" with a magnitude below {MAX_EXACT}" if field == "grade" else ""
+            rule = f"a finite number{limit}" if dtype == pl.Float64 else "a value"
+            got = f"{values[wrong[0]]!r} in row {wrong[0] + 1}"
             msg = f"{file} must have {rule} as {field!r} in each row, got {got}"
             raise ValueError(msg)
     return table.cast(types, strict=False)  # type: ignore[arg-type]
@@ -345,8 +349,8 @@ def _parse_table(
 # Lines
 
 
-def _check_text(file: str, content: bytes) -> bytes:
-    """Return text whose lines end in LF; raise for the first line that is not UTF-8."""
+def check_text(file: str, content: bytes) -> None:
+    """Raise for the first line that is not UTF-8."""
     try:
         if not content.isascii():
             content.decode()
@@ -355,23 +359,23 @@ def _check_text(file: str, content: bytes) -> bytes:
         line = content.split(b"\n")[number].decode(errors="replace").strip(" \t\r")
         sentence = f"text must be UTF-8, got byte 0x{content[error.start]:02x}"
         refuse_line(file, number + 1, sentence, line)
-    return re.sub(rb"\r+(?=\n|$)", b"", content) if b"\r" in content else content
 
 
-def split_lines(file: str, content: bytes) -> pl.DataFrame:
+def scan_lines(file: str, content: bytes) -> pl.LazyFrame:
     """Return the `number` and the stripped text of each `line`, without blanks and comments.
 
     Raise if CR occurs within a line: as the end of a line, it would hide the lines behind it.
     """
     # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
-    lines = pl.read_lines(b"\n" + content, name="line", row_index_name="number").slice(1)
-    lines = lines.with_columns(
-        pl.col("number").cast(pl.Int64), pl.col("line").str.strip_chars(" \t")
-    )
-    with_return = lines.filter(pl.col("line").str.contains("\r", literal=True))
-    if with_return.height:
-        sentence = r"a line ends in \n or \r\n, got \r within it"
-        refuse_line(file, *with_return.select("number", pl.lit(sentence), "line").row(0))
+    lines = pl.scan_lines(b"\n" + content, name="line", row_index_name="number").slice(1)
+    line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(" \t")
+    lines = lines.with_columns(line)
+    if b"\r" in content:
+        has_return = pl.col("line").str.contains("\r", literal=True)
+        wrong_lines = lines.filter(has_return).head(1).collect()
+        if wrong_lines.height:
+            sentence = r"a line ends in \n or \r\n, got \r within it"
+            refuse_line(file, wrong_lines["number"][0], sentence, wrong_lines["line"][0])
     return lines.filter(pl.col("line") != "", ~pl.col("line").str.starts_with("#"))
 
 
@@ -390,77 +394,40 @@ def _parse_lines(
 
     If tabs separate all fields of all lines, ids may contain blanks.
     """
-    cells = first_line.split("\t")
-    if (
-        line_format is RUN_LINES
-        and len(cells) == len(MS_MARCO_LINES.fields)
-        and cells[-1].strip().isdecimal()
-    ):
+    if line_format is RUN_LINES and re.fullmatch(MS_MARCO_LINE, first_line):
         line_format = MS_MARCO_LINES
+    number = line_format.number
+    lines, line = scan_lines(file, content), pl.col("line")
+    may_have_blanks = "\t" in first_line and b" " in content
     malformed_lines = []
-    for separator in "\t " if "\t" in first_line else " ":
-        fields = _split_fields(file, content, line_format, separator)
-        malformed = fields.filter(_is_malformed(line_format))
-        if malformed.is_empty():
-            rows = fields.select(line_format.fields).cast({line_format.number: pl.Float64})
-            _check_last_field(file, rows, line_format)
+    for separators in ("\t", " \t") if may_have_blanks else (" \t",):
+        text = line.str.replace_all(" *\t *", "\t") if separators == "\t" else line
+        fields = text.str.extract_groups(line_format.make_pattern(separators)).struct.unnest()
+        parts = lines.with_columns(fields)
+        numbers = pl.col(number).cast(pl.Float64, strict=False)
+        # The streaming engine parses batches of lines, so there is no column of all lines.
+        rows = parts.select(line_format.fields).with_columns(numbers).collect(engine="streaming")
+        if rows.select(is_valid(number).all()).item():
+            _check_last_field(file, rows, number)
             return rows
-        malformed_lines.append((malformed.row(0, named=True), separator))
-    row, separator = max(malformed_lines, key=lambda each: each[0]["number"])
-    line = row["line"]
-    hint = _hint_at_format(line, line_format) if line == first_line else ""
-    sentence = _explain(line, row, line_format, separator)
-    return refuse_line(file, row["number"], sentence, line, hint)
+        malformed = parts.filter(~is_valid(number)).head(1).collect().row(0, named=True)
+        malformed_lines.append((malformed, separators))
+    row, separators = max(malformed_lines, key=lambda each: each[0]["number"])
+    sentence = _explain(row, line_format, separators)
+    hint = _hint_at_format(first_line, line_format) if row["line"] == first_line else ""
+    return refuse_line(file, row["number"], sentence, row["line"], hint)
 
 
-def _split_fields(
-    file: str, content: bytes, line_format: LineFormat, separator: str
-) -> pl.DataFrame:
-    """Return the fields of lines as texts, null where a line has too few of them.
-
-    If a line is malformed, the result also has the `number` and the text of each `line`.
-    """
-    names = [*line_format.fields, REST]
-    other, doubled = b" " if separator == "\t" else b"\t", separator.encode() * 2
-    if not any(mark in content for mark in (other, doubled, b"#", b"\r")):
-        # Polars reads single separators, those of most files, in a third of the time.
-        header = separator.join(names).encode()
-        fields = pl.read_csv(
-            b"%b\n%b" % (header, content),
-            separator=separator,
-            quote_char=None,
-            infer_schema=False,
-            truncate_ragged_lines=True,
-        )
-        if not fields.select(_is_malformed(line_format).any()).item():
-            return fields
-    around = " *\t *" if separator == "\t" else "[ \t]+"
-    parts = pl.col("line").str.replace_all(around, separator).str.splitn(separator, len(names))
-    fields = split_lines(file, content).with_columns(
-        parts.struct.rename_fields(names).struct.unnest()
-    )
-    if separator == "\t":
-        fields = fields.with_columns(pl.when(pl.col(names) != "").then(pl.col(names)))
-        if "tag" in names:
-            # A tag is a single word, since trec_eval ignores the text behind it.
-            fields = fields.with_columns(pl.col("tag").str.extract("^([^ ]+)"))
-    return fields
+def is_valid(number: str) -> pl.Expr:
+    """Return the mask of finite numbers; grades must also be exact as Float64."""
+    limit = MAX_EXACT if number == "grade" else math.inf
+    values = pl.col(number).cast(pl.Float64, strict=False)
+    return (values.abs() < limit).fill_null(value=False)
 
 
-def _is_malformed(line_format: LineFormat) -> pl.Expr:
-    """Return the mask of lines that lack a field, have too many, or whose number is none."""
-    number = pl.col(line_format.number).cast(pl.Float64, strict=False)
-    is_fine = pl.all_horizontal(pl.col(line_format.fields).is_not_null()) & number.is_finite()
-    if "tag" not in line_format.fields:
-        is_fine &= pl.col(REST).is_null()
-    if line_format is JUDGMENT_LINES:
-        is_fine &= number.abs() < MAX_EXACT
-    return ~is_fine.fill_null(value=False)
-
-
-def _check_last_field(file: str, rows: pl.DataFrame, line_format: LineFormat) -> None:
+def _check_last_field(file: str, rows: pl.DataFrame, number: str) -> None:
     """Raise if scores stand in place of ranks, or times in place of grades."""
-    if line_format is MS_MARCO_LINES:
+    if number == "rank":
         ranks = rows.filter(pl.col("query") == pl.col("query").first())["rank"]
         if ranks.min() not in (0, 1) or ranks.is_duplicated().any() or (rows["rank"] % 1 > 0).any():
             numbers = first_few([f"{rank:g}" for rank in ranks]).replace("'", "")
@@ -470,7 +437,7 @@ def _check_last_field(file: str, rows: pl.DataFrame, line_format: LineFormat) ->
                 "Hint: a first line 'query\\tdoc\\tscore' makes the last column a score"
             )
             raise ValueError(msg)
-    if line_format is JUDGMENT_LINES and rows["grade"].is_between(*TIMES).all():
+    if number == "grade" and rows.height and rows["grade"].is_between(*TIMES).all():
         msg = (
             f"{file} must have a grade as the last field, got times such as "
             f"{rows['grade'][0]:.0f}\n\n"
@@ -479,14 +446,13 @@ def _check_last_field(file: str, rows: pl.DataFrame, line_format: LineFormat) ->
         raise ValueError(msg)
 
 
-def _explain(line: str, fields: dict[str, Any], line_format: LineFormat, separator: str) -> str:
+def _explain(row: dict[str, Any], line_format: LineFormat, separators: str) -> str:
     """Return the rule that a line breaks."""
-    has_rest = fields[REST] is not None and "tag" not in line_format.fields
-    if has_rest or None in [fields[name] for name in line_format.fields]:
-        texts = line.split("\t" if separator == "\t" else None)
-        n, names = len([text for text in texts if text.strip()]), " ".join(line_format.fields)
-        return f"a line has {len(line_format.fields)} fields, {names}, got {n}"
-    return explain_number(line_format.number, fields[line_format.number])
+    number, names = line_format.number, line_format.fields
+    if row[number] is not None:
+        return explain_number(number, row[number])
+    n_fields = sum(bool(text.strip(" ")) for text in re.split(f"[{separators}]", row["line"]))
+    return f"a line has {len(names)} fields, {' '.join(names)}, got {n_fields}"
 
 
 def _hint_at_format(line: str, line_format: LineFormat) -> str:
@@ -527,14 +493,15 @@ block with a hundred features takes some tens of megabytes.
 
 
 def parse_features(files: Iterable[File]) -> pl.DataFrame:
-    """Return the documents of LETOR's files, with null for missing features."""
+    """Return the documents of LETOR's files. Features beyond the highest of a block are null."""
     blocks = [pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64})]
     lines_before = 0
     for file in files:
-        content = _check_text(file.name, file.read())
+        content = file.read()
+        check_text(file.name, content)
+        lines = scan_lines(file.name, content).collect()
         blocks += [
-            _parse_block(file.name, block, lines_before)
-            for block in split_lines(file.name, content).iter_slices(BLOCK_LINES)
+            _parse_block(file.name, block, lines_before) for block in lines.iter_slices(BLOCK_LINES)
         ]
         lines_before += content.count(b"\n") + (content[-1:] not in b"\n")
     return pl.concat(blocks, how="diagonal")
@@ -552,41 +519,30 @@ def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
         .with_columns(parts.struct.unnest())
         .cast({"index": pl.UInt16, "value": pl.Float64}, strict=False)
     )
-    grade = pl.col("grade").cast(pl.Float64, strict=False)
-    is_fine = grade.abs().fill_null(MAX_EXACT) < MAX_EXACT
-    is_feature = ((pl.col("index") > 0) & pl.col("value").is_finite()).fill_null(value=False)
     cell = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
-    # `n_unique` takes a fraction of the time of `is_duplicated`.
-    has_repeats = features.select(cell.n_unique()).item() < features.height
-    is_wrong = ~is_feature | cell.is_duplicated() if has_repeats else ~is_feature
-    wrong_features = features.filter(is_wrong)
-    first: Any = pl.concat([rows.filter(~is_fine)["row"], wrong_features["row"]]).min()
-    if first is not None:
-        row = rows.row(first, named=True)
-        sentence = _explain_features(row, wrong_features.filter(row=first)["feature"].to_list())
-        refuse_line(file, row["number"], sentence, row["line"])
+    is_feature = (pl.col("index") > 0) & is_valid("value") & cell.is_first_distinct()
+    wrong_features = features.filter(~is_feature.fill_null(value=False))
+    last_wrong = wrong_features.select("row", "feature").unique("row", keep="last")
+    wrong_rows = rows.join(last_wrong, on="row", how="left", maintain_order="left").filter(
+        ~is_valid("grade") | pl.col("feature").is_not_null()
+    )
+    if wrong_rows.height:
+        row = wrong_rows.row(0, named=True)
+        refuse_line(file, row["number"], _explain_features(row), row["line"])
     numbers = (pl.col("number") + lines_before).cast(pl.String)
     doc = pl.coalesce(pl.col("comment").str.extract(DOCUMENT_ID), numbers)
-    documents = rows.select("query", doc.alias("doc"), grade)
-    return documents.hstack(_spread_features(features, documents.height))
+    documents = rows.select("query", doc.alias("doc"), pl.col("grade").cast(pl.Float64))
+    width: int = features.select(pl.col("index").max().fill_null(0)).item()
+    cells = np.zeros((rows.height, width))
+    cells[features["row"], features["index"] - 1] = features["value"]
+    return documents.hstack(pl.DataFrame(cells, [f"f{i + 1}" for i in range(width)]))
 
 
-def _explain_features(row: dict[str, Any], wrong_features: list[str]) -> str:
+def _explain_features(row: dict[str, Any]) -> str:
     """Return the rule that a line of LETOR breaks."""
     if row["query"] is None:
         return "a line begins with a grade and qid:query"
-    if not wrong_features:
+    if row["feature"] is None:
         return explain_number("grade", row["grade"])
     rule = "a feature is number:value, once in a line, a number from 1 to 65535 and a finite value"
-    return f"{rule}, got {wrong_features[-1]!r}"
-
-
-def _spread_features(features: pl.DataFrame, height: int) -> pl.DataFrame:
-    """Return columns f1 to the highest number, null for missing features."""
-    width: int = features.select(pl.col("index").max().fill_null(0)).item()
-    cell_numbers = features.select(
-        pl.col("row").cast(pl.Int64) * width + pl.col("index") - 1
-    ).to_series()
-    cells = pl.repeat(None, height * width, dtype=pl.Float64, eager=True)
-    cells = cells.scatter(cell_numbers, features["value"])
-    return pl.DataFrame([cells.gather_every(width, i).alias(f"f{i + 1}") for i in range(width)])
+    return f"{rule}, got {row['feature']!r}"

@@ -190,31 +190,31 @@ def join_judgments(
     is_single = strategy is None
     if is_single and "strategy" in {*run_schema} - {query, doc}:
         strategy = "strategy"
-    key = check_schemas(run_schema, judgment_schema, query, doc, grades, strategy)
+    check_schemas(run_schema, judgment_schema, query, doc, grades, strategy)
     schema = pl.Schema({**run_schema, **judgment_schema})
+    key = [strategy or NO_STRATEGY, query, doc]
+    score = find_score(run_schema, key)
     graded = pl.col(grades)
     if unjudged_below is not None:
         judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
 
     def join_rows(wanted: Collection[str], _: object = None) -> Iterator[pl.DataFrame]:
         # The score is also needed: a null marks judged documents that were not retrieved.
-        needed = {*wanted, *key, *grades, find_score(run_schema, key)}
+        needed = {*wanted, *key, *grades, score}
         columns = [name for name in schema if name in needed]
         rows = run.select(cs.by_name(columns, require_all=False))
         rows = rows.collect(engine="streaming") if isinstance(rows, pl.LazyFrame) else rows
-        judged = judgments.lazy().select(cs.by_name(columns, require_all=False)).collect()
-        check_key_columns(judged, "judgments", [query, doc])
-        is_unnamed = (
-            is_single and strategy is not None and rows[strategy].null_count() == rows.height
-        )
-        check_key_columns(rows, "run", [query, doc] if is_unnamed else key)
-        judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
         if strategy is None:
             # The nulls are Boolean, since Polars groups by a Boolean column fast.
             rows = rows.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
-        names = [None] if is_single and rows.is_empty() else strategies
-        joined = _join_tables(rows, judged, names, strategy or NO_STRATEGY, query_columns, doc)
-        yield joined.select(cs.by_name(columns))
+        judged = judgments.lazy().select(cs.by_name(columns, require_all=False)).collect()
+        check_key_columns(judged, "judgments", [query, doc])
+        is_unnamed = is_single and rows[key[0]].null_count() == rows.height
+        check_key_columns(rows, "run", [query, doc] if is_unnamed else key)
+        judged = judged.filter(pl.any_horizontal(graded.is_not_null()))
+        names = [None] if is_unnamed else strategies
+        joined = _join_tables(rows, judged, names, key, score, query_columns)
+        yield joined.select(cs.by_name(*wanted))
 
     joined: Frame = (
         next(join_rows(schema)) if isinstance(run, pl.DataFrame) else scan_frames(schema, join_rows)
@@ -245,15 +245,15 @@ def _join_tables(
     run: pl.DataFrame,
     judged: pl.DataFrame,
     strategy_names: Sequence[Any],
-    strategy: str,
+    key: Sequence[str],
+    score: str,
     query_columns: Sequence[str],
-    doc: str,
 ) -> pl.DataFrame:
     """Return the rows of judged queries, then the judgments that each strategy missed.
 
     Some of the strategies in `strategy_names` may have no rows.
     """
-    query = ", ".join(query_columns)
+    strategy, query, doc = key
     judged = judged.with_row_index(ROW_NUMBER)
     queries = judged.select(query).unique(maintain_order=True)
     joined = run.join(judged, on=[query, doc], how="left", maintain_order="left")
@@ -287,7 +287,6 @@ def _join_tables(
     elif not answers[N_FOUND].sum():
         check_forms(doc, joined[doc].head(MAX_COMPARED_IDS), judged[doc])
     warn_of_unjudged_queries(unjudged_queries[query].unique(maintain_order=True), run, judged)
-    score = find_score(run.columns, [strategy, query, doc])
     warn_of_missing_rows(answers, strategy, query_columns, score)
     warn_of_unmatched(answers, joined, missed if missed.height else judged, query, doc)
     return pl.concat([joined, missed], how="diagonal")
@@ -301,17 +300,18 @@ def check_schemas(
     judgments: pl.Schema,
     query: str,
     doc: str,
-    grades: Sequence[str],
+    grades: list[str],
     strategy: str | None,
-) -> list[str]:
-    """Return the key columns of the run; raise if the two frames cannot be joined."""
-    for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
-        check_columns("run", [] if name is None else [name], run, argument=argument)
-    for argument, name in (("query", query), ("doc", doc), *(("grade", each) for each in grades)):
-        if argument == "grade" and name in run and name not in judgments:
-            msg = f"`judgments` has no column {name!r}, but `run` has: are the two swapped?"
+) -> None:
+    """Raise if a run and judgments with these columns cannot be joined."""
+    strategies = [] if strategy is None else [strategy]
+    for argument, names in (("strategy", strategies), ("query", [query]), ("doc", [doc])):
+        check_columns("run", names, run, argument=argument)
+    for argument, names in (("query", [query]), ("doc", [doc]), ("grade", grades)):
+        if argument == "grade" and grades[0] in run and grades[0] not in judgments:
+            msg = f"`judgments` has no column {grades[0]!r}, but `run` has: are the two swapped?"
             raise pl.exceptions.ColumnNotFoundError(msg)
-        check_columns("judgments", [name], judgments, argument=argument)
+        check_columns("judgments", names, judgments, argument=argument)
     for grade in grades:
         check_grade(f"grade {grade!r}", judgments[grade])
     pair = [query, doc]
@@ -328,13 +328,11 @@ def check_schemas(
             f"got {_quote(shared)}: drop or rename it in one of them"
         )
         raise ValueError(msg)
-    key = pair if strategy is None else [strategy, *pair]
-    if not {*run}.difference(key):
+    if not {*run}.difference([strategy, *pair]):
         # After the join, a null score marks judged documents that were not retrieved. Without a
         # score, they could not be distinguished from retrieved documents.
         msg = f"`run` must have a column to rank by, such as a score, got {_quote([*run])}"
         raise ValueError(msg)
-    return key
 
 
 def find_score(run: Iterable[str], key: Sequence[str]) -> str:

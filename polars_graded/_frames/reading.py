@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -235,7 +234,7 @@ def _read_run(file: File, strategy: str | None = None) -> pl.DataFrame:
         table = table.with_columns(rank=None)
     if "score" not in table.columns:
         table = table.with_columns(score=-pl.col("rank"))
-    [name] = [strategy] if strategy is not None else _list_file_names([file])
+    name = file.short_name if strategy is None else strategy
     if strategy is not None or "tag" not in table.columns or _is_one_ranking(file, table):
         table = table.with_columns(tag=pl.lit(name))
     # Beside a score, trec_eval ignores the rank, which need not be a whole number.
@@ -262,9 +261,7 @@ def _is_one_ranking(file: File, table: pl.DataFrame) -> bool:
 
 def _list_file_names(files: Sequence[File]) -> list[str]:
     """Return the names of files, or whole paths if two names are equal."""
-    file_names = [
-        file.source.name if isinstance(file.source, Path) else file.name for file in files
-    ]
+    file_names = [file.short_name for file in files]
     return file_names if len(set(file_names)) == len(file_names) else [file.name for file in files]
 
 

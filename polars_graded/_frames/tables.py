@@ -31,21 +31,16 @@ def build_run_table(
     The second result is the column of strategies, or None for one run if no column was passed. The
     third has the names in a mapping of strategies, some of which may have no rows.
     """
-    names_runs = isinstance(run, Mapping) and not maps_queries(run)
-    if isinstance(run, Mapping) and all(
-        isinstance(each, Mapping) and not each for each in run.values()
-    ):
-        names_runs = strategy is not None  # all queries, or all runs, are empty
-    if not names_runs:
+    names_runs = isinstance(run, Mapping) and not maps_queries(run, default=strategy is None)
+    if not names_runs or not run:
         table = build_table("run", run, query, doc, "score", strategy, is_run=True)
         return table, strategy, []
     strategy = "strategy" if strategy is None else strategy
     parts, is_lazy = [], False
     for name, run_of_strategy in run.items():
         table = build_table(f"run[{name!r}]", run_of_strategy, query, doc, "score", is_run=True)
-        if isinstance(table, pl.LazyFrame):
-            is_lazy = True
-        elif table.is_empty():
+        is_lazy |= isinstance(table, pl.LazyFrame)
+        if isinstance(table, pl.DataFrame) and table.is_empty():
             # Columns without values must not decide the types of the stacked columns.
             table = pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null))
         rows = table.lazy().drop(strategy, strict=False)
@@ -76,7 +71,7 @@ def build_judgment_table(
             for name, each in judgments.items()
         ]
         rows = pl.concat(tables, how="vertical_relaxed").collect()
-    check_graders_named(rows, "judgments")
+    check_graders_named(rows)
     check_key_columns(rows, "judgments", [query, doc, GRADER])
     rows = rows.with_columns(pl.col(GRADER).cast(pl.String))
     for column in (query, doc):
@@ -162,13 +157,16 @@ def build_table(
     return table.with_columns(value.alias(number))
 
 
-def maps_queries(given: Mapping[Any, Any]) -> bool:
+def maps_queries(given: Mapping[Any, Any], *, default: bool = True) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
     The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
-    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents.
+    a whole run, or all judgments of a grader: a frame, or a mapping from queries to documents. If
+    all values are empty, the result is `default`.
     """
-    first: Any = next((value for value in given.values() if not _is_empty(value)), [])
+    first: Any = next((value for value in given.values() if not _is_empty(value)), None)
+    if first is None:
+        return default
     if isinstance(first, Mapping):
         return not isinstance(next(iter(first.values())), COLLECTIONS)
     return isinstance(first, COLLECTIONS)
@@ -229,31 +227,19 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
 # Checks
 
 
-def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> None:
-    """Raise unless each row has the name of a grader, a string."""
-    dtype, nulls = rows.schema[column], rows[column].null_count()
-    if dtype not in TEXT_TYPES and nulls < rows.height:
+def check_graders_named(judgments: pl.DataFrame) -> None:
+    """Raise if the names of graders are no texts."""
+    dtype = judgments.schema[GRADER]
+    if dtype not in (*TEXT_TYPES, pl.Null):
         msg = (
-            f"column {column!r} of `{name}` must hold the names of graders, strings, got {dtype}"
-            f"\n\nHint: pl.col({column!r}).cast(pl.String) turns numbers into names"
+            f"column {GRADER!r} of `judgments` must hold the names of graders, strings, got {dtype}"
+            f"\n\nHint: pl.col({GRADER!r}).cast(pl.String) turns numbers into names"
         )
         raise TypeError(msg)
-    if nulls:
-        msg = (
-            f"column {column!r} of `{name}` must hold the name of a grader in each row, got "
-            f"{nulls} null{'' if nulls == 1 else 's'} in {rows.height} rows"
-        )
-        raise ValueError(msg)
 
 
 def check_key_columns(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
-    """Raise if a column of the key contains a null, or two rows have the same key."""
-    check_no_nulls(frame, name, key)
-    check_distinct(frame, name, key)
-
-
-def check_no_nulls(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
-    """Raise if a column of the key contains a null or NaN."""
+    """Raise if a column of the key contains null or NaN, or two rows have the same key."""
     for column in key:
         values = frame[column]
         if values.dtype.is_float() and (n := int(values.is_nan().sum())):
@@ -263,6 +249,7 @@ def check_no_nulls(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
             count = "1 null" if nulls == 1 else f"{nulls} nulls"
             msg = f'"{column}" must not be null in `{name}`, got {count}'
             raise ValueError(msg)
+    check_distinct(frame, name, key)
 
 
 def describe_nulls(rows: pl.DataFrame, key: Sequence[str]) -> str:
