@@ -86,7 +86,7 @@ Outputs = Annotated[list[Path] | None, Parameter(name=("--output", "-o"))]
 
 def _describe_input(name: str) -> str:
     """Describe a column of documents, and name the measures that need it."""
-    measures = ", ".join(each for each in DEFINITIONS if name in DEFINITIONS[each].inputs)
+    measures = ", ".join(each for each in DEFINITIONS if name in DEFINITIONS[each].input_names)
     return f"{name} ({measures}): {DOCUMENT_INPUTS[name].meaning}."
 
 
