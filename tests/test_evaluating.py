@@ -137,6 +137,12 @@ ERRORS = [
     (["ap"], {"by": 3}, TypeError, "`by` must"),
     (["ap"], {"by": ["score", "score"]}, ValueError, "`by` must"),
     (["ap"], {"by": ["score", "worse"], "strategy": "doc"}, ValueError, "`by` must"),
+    (
+        ["ap"],
+        {"by": ["score", "worse"], "strategy": "doc", "descending": {"d1": False}},
+        ValueError,
+        "`by` must have one entry if `strategy` is passed, got score, worse",
+    ),
     (["ap"], {"descending": [True, True]}, ValueError, "one entry per strategy, got 2 for 1"),
     (["ap"], {"descending": {"scores": True}}, ValueError, "got 'scores'\\n\\nHint: did you mean"),
     (["ap"], {"doc": 3}, TypeError, "`doc` must"),
