@@ -25,10 +25,10 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.arguments import Columns
+from polars_graded._measuring.column_checks import check_grade
 from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.ranking import check_grade
 
 __all__ = [
     "ad_hoc_grade",

@@ -28,9 +28,9 @@ from polars_graded._frames.arguments import (
     selects_columns,
 )
 from polars_graded._frames.rows import FrameT, add_computed_columns
+from polars_graded._measuring.column_checks import check_grade, check_score
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.document_inputs import check_input_type
-from polars_graded._measuring.ranking import check_grade, check_score
 
 Values = TypeVar("Values", pl.Expr, pl.Series)
 
@@ -58,8 +58,8 @@ class FrameColumns:
     """Expressions that were passed as arguments, by the name of the column that each computes."""
     document: str | None = None
     """The column of documents, or None."""
-    document_is_found: bool = False
-    """True if the column of documents was found by its name, because none was passed."""
+    doc_is_default: bool = False
+    """True if the column of documents is the default, found in the frame if it has one."""
     rank: str | None = None
     """The column `rank` of the frame, or None. It may show in which direction a score ranks."""
     fingerprint: str | None = None
@@ -101,7 +101,7 @@ class FrameColumns:
             inputs=parse_inputs(expressions, **inputs),
             expressions=expressions,
             document=None if doc is None or is_found else check_column_name("doc", doc),
-            document_is_found=is_found,
+            doc_is_default=is_found,
         )
 
     @property
@@ -186,7 +186,7 @@ class FrameColumns:
     ) -> Self:
         """Return the columns with those that are found in a frame: documents, ranks and ids."""
         document = self.document
-        if self.document_is_found:
+        if self.doc_is_default:
             document = find_document_column(schema, self.other_than_documents)
             document = document or self._find_text_tie_column(schema, tie_columns)
         has_ranks = RANK not in self.ranking_keys and RANK in schema and schema[RANK].is_numeric()

@@ -19,7 +19,7 @@ class Directions:
     """The direction of stacked strategies, by strategy. If it is False, the computed score of the
     strategy is negated."""
     are_all_ascending: bool = False
-    """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
+    """True if a single False covers several entries of `by`, or stacked strategies."""
 
     @classmethod
     def of(

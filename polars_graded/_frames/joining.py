@@ -30,8 +30,8 @@ from polars_graded._frames.tables import (
     check_key_columns,
     gather_subtopics,
 )
+from polars_graded._measuring.column_checks import check_grade
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.ranking import check_grade
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["join_judgments"]

@@ -266,7 +266,7 @@ def _check_documents_are_unique(request: Request, doc: str, rows: pl.DataFrame) 
 
 def _identifies_queries(columns: FrameColumns, doc: str, rows: pl.DataFrame) -> bool:
     """Return whether a column `id` that was not passed has one value for each ranking."""
-    if not (columns.document_is_found and may_identify_queries(doc)):
+    if not (columns.doc_is_default and may_identify_queries(doc)):
         return False
     counts = rows.group_by(columns.ranking_keys).agg(pl.col(doc).n_unique())
     return bool((counts.get_column(doc) == 1).all())

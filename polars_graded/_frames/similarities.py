@@ -27,6 +27,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import find_pairs, in_order
 from polars_graded._frames.values import list_documents
+from polars_graded._measuring.column_checks import check_grades
 from polars_graded._measuring.computing import ChunkValues, Computation, MeasureValues
 from polars_graded._measuring.definitions import (
     ALL_RANKS,
@@ -37,7 +38,7 @@ from polars_graded._measuring.definitions import (
     make_number_option,
 )
 from polars_graded._measuring.document_columns import DEFAULT_DOC
-from polars_graded._measuring.documents import DocumentLists, check_grades
+from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels import list_similarity
 from polars_graded._measuring.kernels.list_similarity import (
     TIE_VARIANTS,
@@ -363,7 +364,7 @@ class Rankings:
         if not self.columns.is_graded:
             return self.numbers
         grades = self.groups.lists(self.columns.grade)
-        check_grades(self.request.unsorted_ranking, grades)
+        check_grades(self.request.unsorted_ranking.grade_name, grades, self.columns.unit)
         return grades
 
     def list_documents(self) -> list[DocumentLists]:
@@ -393,8 +394,8 @@ class Rankings:
         """Return the values of each pair of strategies."""
         request, measures = self.request, [*self.request.measures.values()]
         documents = self.list_documents()
-        ranking, checked = request.unsorted_ranking, request.order_dependent_measures
-        computation = Computation.of(measures, ranking, documents, tie_checked=checked)
+        checked = request.order_dependent_measures
+        computation = Computation.of(measures, request.scale, documents, tie_checked=checked)
         # A chunk holds the rankings of all strategies: the more strategies there are, the fewer
         # queries it may have.
         n_rows = sum(len(each.grades.flat) for each in documents)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from polars_graded._checks import TEXT_TYPES, check_columns, check_frame, first_few
-from polars_graded._measuring.ranking import check_grade
+from polars_graded._measuring.column_checks import check_grade
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 

@@ -20,9 +20,10 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups, are_sorted
 from polars_graded._frames.strategies import in_order
 from polars_graded._frames.tables import GRADER
+from polars_graded._measuring.column_checks import check_grades, check_sort_columns
 from polars_graded._measuring.computing import Computation, MeasureValues
 from polars_graded._measuring.document_inputs import read_input
-from polars_graded._measuring.documents import DocumentLists, check_grades, check_sort_columns
+from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.measures import Measure
@@ -58,13 +59,17 @@ class Part:
         documents = [
             list_documents(request, groups, name, self.grades, self.inputs) for name in names
         ]
-        ranking, checked = request.build_ranking(names[0]), request.order_dependent_measures
         try:
             return Computation.of(
-                measures, ranking, documents, takes_notes=True, tie_checked=checked
+                measures,
+                request.scale,
+                documents,
+                condensed=request.condensed,
+                takes_notes=True,
+                tie_checked=request.order_dependent_measures,
             ).compute()
         except UnusableDataError as error:
-            ranking = ranking.with_inputs(**self.columns.inputs)
+            ranking = request.unsorted_ranking.with_inputs(**self.columns.inputs)
             msg = ranking.write_error(error, groups.n_groups, self.columns.unit)
             raise ValueError(msg) from None
 
@@ -77,7 +82,7 @@ class Part:
     def grades(self) -> Lists:
         """Return the checked grades, which all entries of `by` share."""
         grades = self.groups.lists(self.columns.grade)
-        check_grades(self.request.unsorted_ranking, grades)
+        check_grades(self.request.unsorted_ranking.grade_name, grades, self.columns.unit)
         return grades
 
     @cached_property
@@ -139,7 +144,7 @@ def list_documents(
     for column in request.ties.columns:
         values = groups.lists(column)
         sort_columns.append(Lists(columns.as_text(column, values.flat), values.offsets))
-    check_sort_columns(ranking, grades, sort_columns, columns.unit)
+    check_sort_columns(ranking.sort_names, sort_columns, grades, columns.unit)
     document = request.ties.document
     documents = None if document is None else groups.frame.get_column(document)
     return DocumentLists.of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -17,9 +18,8 @@ from polars_graded._measuring.kernels.queries import Judgments, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
 from polars_graded._measuring.measures import Measure
-from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.scale import Scale
-from polars_graded._measuring.ties import Compute, find_dependence_on_ties
+from polars_graded._measuring.tie_dependence import Compute, find_dependence_on_ties
 
 ChunkNotes: TypeAlias = Mapping[str, npt.NDArray[Any]]
 """Facts about the ranking of each query, by name."""
@@ -62,7 +62,8 @@ class MeasureValues:
 def find_depth(measures: Sequence[Measure]) -> int | None:
     """Return the deepest rank that any measure needs; None for all ranks."""
     depths = [measure.ranked_depth for measure in measures]
-    return None if None in depths else max(each for each in depths if each is not None)
+    numbers = [depth for depth in depths if depth is not None]
+    return max(numbers) if len(numbers) == len(depths) else None
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,12 @@ class Computation:
     measures: Sequence[Measure]
     arguments: Sequence[Mapping[str, Any]]
     """For each measure, its cutoff and its options."""
-    ranking: Ranking
-    """The ranking of all strategies, whose scale has the precision of the grades."""
+    scale: Scale
+    """The scale of all strategies, in the precision of the grades."""
+    condensed: bool
+    """True if unjudged documents are dropped from the rankings."""
     strategies: Sequence[DocumentLists]
+    """The documents of each strategy."""
     takes_notes: bool
     """True if facts about the rankings are noted, for warnings."""
     tie_checked: Sequence[Measure]
@@ -84,19 +88,23 @@ class Computation:
     def of(
         cls,
         measures: Sequence[Measure],
-        ranking: Ranking,
+        scale: Scale,
         strategies: Sequence[DocumentLists],
         *,
+        condensed: bool = False,
         takes_notes: bool = False,
         tie_checked: Sequence[Measure] = (),
     ) -> Computation:
-        """Return a computation whose arguments have the precision of the grades."""
+        """Return a computation whose arguments have the precision of the grades.
+
+        If no measure needs ties or is `tie_checked`, tie groups are dropped to save time.
+        """
         if not (tie_checked or any(measure.needs_ties for measure in measures)):
             strategies = [replace(documents, tie_groups=None) for documents in strategies]
         round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
-        ranking = replace(ranking, scale=ranking.scale.rounded(round_grade))
-        arguments = [_collect_arguments(each, ranking.scale, round_grade) for each in measures]
-        return cls(measures, arguments, ranking, strategies, takes_notes, tie_checked)
+        scale = scale.rounded(round_grade)
+        arguments = [_collect_arguments(each, scale, round_grade) for each in measures]
+        return cls(measures, arguments, scale, condensed, strategies, takes_notes, tie_checked)
 
     def compute(self) -> list[MeasureValues]:
         """Return the values of each strategy."""
@@ -106,7 +114,10 @@ class Computation:
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
         """Return the values and the notes of each strategy for the queries of a chunk."""
         columns = dict(zip(self.lists, chunk, strict=True))
-        ranked = self.rank(columns, self.find_judgments(columns))
+        judgments = self.find_judgments(columns)
+        for each in judgments.values():
+            each.check_within_scale()
+        ranked = self.rank(columns, judgments)
         return [
             (self._measure(queries), self._take_notes(documents, columns, queries))
             for documents, queries in zip(self.strategies, ranked, strict=True)
@@ -127,12 +138,13 @@ class Computation:
 
         `columns` are the columns of a chunk.
         """
-        scale, judgments = self.ranking.scale, dict[Lists, Judgments]()
+        scale, judgments = self.scale, dict[Lists, Judgments]()
         for documents in self.strategies:
             if documents.grades not in judgments:
                 judgments[documents.grades] = Judgments.of(
                     columns[documents.grades],
                     scale.irrelevant,
+                    scale.max_grade,
                     scale.relevant_from,
                     {name: columns[column] for name, column in documents.inputs.items()},
                     documents.labels,
@@ -146,30 +158,35 @@ class Computation:
         depth = find_depth(self.measures)
         if self.takes_notes and depth is not None:
             depth = max(depth, N_FIRST)
+        n_sharing = Counter(documents.grades for documents in self.strategies)
         for documents in self.strategies:
-            yield Queries.ranked_by(
-                judgments[documents.grades],
-                None if documents.scores is None else columns[documents.scores],
-                None if documents.tie_groups is None else columns[documents.tie_groups],
+            grades, scores, ties = documents.grades, documents.scores, documents.tie_groups
+            if scores is None:
+                yield Queries.in_row_order(judgments[grades], depth, condensed=self.condensed)
+                continue
+            queries = Queries.ranked_by(
+                judgments[grades],
+                columns[scores],
+                None if ties is None else columns[ties],
+                depth,
                 descending=documents.descending,
-                condensed=self.ranking.condensed,
-                depth=depth,
-                max_grade=self.ranking.scale.max_grade,
-                shares_judgments=len(judgments) < len(self.strategies),
+                condensed=self.condensed,
             )
+            yield queries if n_sharing[grades] > 1 else queries.with_judgments_in_rank_order()
 
     @cached_property
     def value_functions(self) -> list[tuple[Measure, Compute]]:
         """Return each measure with the function that computes its values."""
-        scale, pairs = self.ranking.scale, zip(self.measures, self.arguments, strict=True)
+        undefined = [measure.find_undefined(self.scale) for measure in self.measures]
         return [
-            (measure, partial(_compute_values, measure, arguments, measure.find_undefined(scale)))
-            for measure, arguments in pairs
+            (measure, partial(_compute_values, measure, arguments, fill_value))
+            for measure, arguments, fill_value in zip(
+                self.measures, self.arguments, undefined, strict=True
+            )
         ]
 
     def _measure(self, queries: Queries) -> list[Floats | Ragged]:
         """Return the values of each measure for one strategy."""
-        queries.check_grades_within_scale()
         return [compute(queries) for _, compute in self.value_functions]
 
     def _take_notes(
@@ -177,7 +194,7 @@ class Computation:
     ) -> ChunkNotes:
         """Return the facts about the rankings of one strategy that warnings need."""
         if not self.takes_notes or documents.scores is None:
-            return {}
+            return {}  # strategies of frames have scores
         judgments, grades = queries.judgments, columns[documents.grades]
         is_retrieved = ~np.isnan(columns[documents.scores].values)
         is_judged, first = ~np.isnan(grades.values), queries.ranked.head(N_FIRST)
@@ -192,7 +209,7 @@ class Computation:
         return {
             **{name: count.astype(np.uint32) for name, count in counts.items()},
             "sum_of_relevant": judgments.relevant.sum(judgments.relevant.values),
-            "maximum_grade": judgments.highest,
+            "maximum_grade": judgments.highest_relevant,
             DEPENDS_ON_TIES: find_dependence_on_ties(checked, queries),
         }
 
@@ -241,7 +258,7 @@ def _compute_values(
     values: Floats | Ragged = definition.kernel(queries, **options)
     if not definition.needs_relevant:
         return values
-    defined = queries.is_relevant(queries.judgments.highest, arguments.get("threshold"))
+    defined = queries.is_relevant(queries.judgments.highest_relevant, arguments.get("threshold"))
     if isinstance(values, Ragged):
         defined_per_value = np.repeat(defined, values.lengths)
         return values.with_values(

@@ -120,7 +120,7 @@ MAX_CURVE_VALUES = 1 << 24
 `weighs_missing_ranks`, and of levels with `levels="all"`. The limit keeps arrays small enough for
 memory."""
 MAX_WEIGHT = 1e100
-"""Maximum of options such as `beta` and `target`. The square of an option must fit a double."""
+"""Maximum of the options `beta` and `b`, whose squares must fit a double."""
 LEVELS = {"levels": Option(None, _check_levels, is_of_grades=True)}
 
 

@@ -1,6 +1,4 @@
-"""Hold documents as columns of lists, with one list per query.
-
-This module also checks the columns and finds tied documents.
+"""Hold documents as columns of lists, with one list per query, and order tied documents.
 
 Expressions get these lists from Polars, and `evaluate` makes them from the rows of a frame. Kernels
 then rank the documents in the same way for both.
@@ -16,16 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.kernels.labels import Labels, Vectors
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
-from polars_graded._measuring.list_columns import Lists, are_exact, count_not_finite, map_chunks
-from polars_graded._measuring.rank_columns import (
-    collect_rank_facts,
-    find_rank_strategies,
-    write_directions,
-)
-from polars_graded._measuring.ranking import Ranking, check_grade, check_score
+from polars_graded._measuring.list_columns import Lists, map_chunks
+from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.ties import round_scores
 
 
@@ -35,8 +27,7 @@ class DocumentLists:
 
     grades: Lists
     scores: Lists | None
-    """Scores, null for a document that was not retrieved. None if rows are in rank order, or if
-    no measure needs a ranking."""
+    """Scores, null for a document that was not retrieved. None if rows are in rank order."""
     tie_groups: Lists | None
     """A score or an index for each document. Documents of a query are tied if their numbers are
     equal. None if rows are in rank order, or if no measure needs ties."""
@@ -73,8 +64,8 @@ class DocumentLists:
         scores = scores.as_numbers() if bits is None else round_scores(scores, bits)
         order = None
         if further or document_ids is not None:
-            descending = [*ranking.descending[1:], True]
-            order = _Order.of(scores, further, descending, document_ids, n_tie_columns)
+            directions = ranking.descending[1:]
+            order = _Order.of(scores, further, directions, document_ids, n_tie_columns)
         if order is None:
             return cls(grades, scores, scores, None, ranking.descending[0], inputs)
         # The order swaps only documents with equal scores, so the column of scores stays the same.
@@ -116,8 +107,7 @@ class _Order:
     original_rows: Integers
     """For each new row: the old row of its document."""
     tie_groups: Integers
-    """For each new row: the index of the tie group of its document. Documents of a tie group are
-    equal in all columns."""
+    """For each new row: the index of the tie group of its document."""
 
     @classmethod
     def of(
@@ -146,11 +136,10 @@ class _Order:
             return None
         columns = (each.flat.gather(tied_rows).alias(str(n)) for n, each in enumerate(further))
         values = pl.DataFrame([pl.Series("equal scores", groups), *columns])
-        by = values
+        by, flags = values, [False, *descending]
         if document_ids is not None:
             ids = document_ids.gather(tied_rows).cast(pl.String)
-            by = values.with_columns(ids.alias("document"))
-        flags = [False, *descending][: by.width]
+            by, flags = values.with_columns(ids.alias("document")), [*flags, True]
         order = by.select(
             pl.arg_sort_by(by.columns, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
@@ -165,89 +154,3 @@ class _Order:
         firsts = np.flatnonzero(np.diff(number, prepend=-1))
         tie_groups[tied_rows] = tied_rows[firsts[number]]
         return cls(rows, tie_groups)
-
-
-# Checks of the data
-
-
-def check_grades(ranking: Ranking, grades: Lists) -> None:
-    """Raise if grades are not numbers, or if a double cannot hold a grade."""
-    check_grade(ranking.name_column(1), grades.flat.dtype)
-    check_exact(ranking.name_column(1), grades.flat)
-
-
-def check_sort_columns(
-    ranking: Ranking, grades: Lists, sort_columns: Sequence[Lists], unit: str = "queries"
-) -> None:
-    """Raise if the sort columns do not fit the grades, or if a number is not finite.
-
-    `unit` is the word for what the columns have one list for.
-    """
-    if sort_columns:
-        check_score(ranking.name_column(2), sort_columns[0].flat.dtype)
-    for number, column in enumerate(sort_columns, 2):
-        check_as_long(ranking.name_column(number), column, grades)
-    for number, column in reversed([*enumerate([grades, *sort_columns], 1)]):
-        if n := count_not_finite(column):
-            meaning = {1: ", which means unjudged", 2: ", which means not retrieved"}.get(
-                number, ""
-            )
-            remedy = ".fill_nan(None) makes NaN null"
-            if column.flat.is_infinite().any():
-                remedy = "pl.when(c.is_finite()).then(c) makes infinity and NaN of a column c null"
-            msg = (
-                f"{ranking.name_column(number)} must be finite, got NaN or infinity in {n} of "
-                f"{len(column)} {unit}\n\nHint: {remedy}{meaning}"
-            )
-            raise ValueError(msg)
-
-
-def check_as_long(name: str, column: Lists, grades: Lists) -> None:
-    """Raise unless a column has one value per grade in each query."""
-    if not np.array_equal(column.offsets, grades.offsets):
-        msg = (
-            f"{name} must have one value per row, got {len(column.flat)} for "
-            f"{len(grades.flat)} rows"
-        )
-        raise ValueError(msg)
-
-
-def check_exact(name: str, grade: pl.Series) -> None:
-    """Raise if a double cannot hold an integer of a column.
-
-    Kernels use doubles.
-    """
-    if not grade.dtype.is_integer() or are_exact(grade):
-        return
-    doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
-    if (is_rounded := doubles.ne_missing(grade)).any():
-        first = grade.filter(is_rounded)[0]
-        msg = f"{name} must be a number that a double can hold, got {first}"
-        raise ValueError(msg)
-
-
-def check_directions(ranking: Ranking, sort_columns: Sequence[Lists]) -> None:
-    """Raise if a sort column looks like ranks and no directions were passed.
-
-    A column that breaks ties is not checked if it may contain row or document numbers.
-    """
-    if ranking.direction_is_passed:
-        return
-    for position, column in enumerate(sort_columns):
-        if position and _may_number_documents(ranking.by[position]):
-            continue
-        for clause in find_rank_strategies([collect_rank_facts(column)]).values():
-            flags = [True] * len(sort_columns)
-            highest = str(flags if len(sort_columns) > 1 else True)
-            flags[position] = False
-            lowest = str(flags if len(sort_columns) > 1 else False)
-            msg = (
-                f"`descending` must be passed for {ranking.name_column(position + 2)}, which "
-                f"{clause}\n\nHint: {write_directions(lowest, highest)}"
-            )
-            raise ValueError(msg)
-
-
-def _may_number_documents(column: pl.Expr) -> bool:
-    """Return whether a tie-breaking column may be row or document numbers."""
-    return not column.meta.is_column() or may_identify_documents(column.meta.output_name())

@@ -7,20 +7,21 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import polars as pl
 
+from polars_graded._measuring.column_checks import check_as_long, check_grades, check_sort_columns
 from polars_graded._measuring.computing import Computation, MeasureValues
+from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.document_inputs import check_input_type, read_input
-from polars_graded._measuring.documents import (
-    DocumentLists,
-    check_as_long,
-    check_directions,
-    check_grades,
-    check_sort_columns,
-)
+from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import rank_documents
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
 from polars_graded._measuring.measures import Measure, check_distinct_names, check_measures
+from polars_graded._measuring.rank_columns import (
+    collect_rank_facts,
+    find_rank_strategies,
+    write_directions,
+)
 from polars_graded._measuring.ranking import Ranking
 
 
@@ -71,7 +72,9 @@ def _make_expression(
     def compute_values(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
         try:
-            [values] = Computation.of(measures, ranking, [documents]).compute()
+            [values] = Computation.of(
+                measures, ranking.scale, [documents], condensed=ranking.condensed
+            ).compute()
         except UnusableDataError as error:
             raise ValueError(ranking.write_error(error, len(documents.grades))) from None
         return make_series(values)
@@ -96,9 +99,9 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
     grades, *others = map(Lists.of, columns)
     sort_columns = others[: len(ranking.by)]
     inputs = dict(zip(ranking.inputs, others[len(ranking.by) :], strict=True))
-    check_grades(ranking, grades)
-    check_sort_columns(ranking, grades, sort_columns)
-    check_directions(ranking, sort_columns)
+    check_grades(ranking.grade_name, grades)
+    check_sort_columns(ranking.sort_names, sort_columns, grades)
+    _check_directions(ranking, sort_columns)
     for name, column in inputs.items():
         subject = ranking.name_input(name)
         check_input_type(subject, name, column.flat.dtype)
@@ -146,3 +149,30 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
         return_dtype=ranking.make_planned_dtype(dtype),
     )
     return lists.explode(empty_as_null=False)
+
+
+def _check_directions(ranking: Ranking, sort_columns: Sequence[Lists]) -> None:
+    """Raise if a sort column looks like ranks and no directions were passed.
+
+    A column that breaks ties is not checked if it may contain row or document numbers.
+    """
+    if ranking.direction_is_passed:
+        return
+    for position, column in enumerate(sort_columns):
+        if position and _may_number_documents(ranking.by[position]):
+            continue
+        for clause in find_rank_strategies([collect_rank_facts(column)]).values():
+            flags = [True] * len(sort_columns)
+            highest = str(flags if len(sort_columns) > 1 else True)
+            flags[position] = False
+            lowest = str(flags if len(sort_columns) > 1 else False)
+            msg = (
+                f"`descending` must be passed for {ranking.sort_names[position]}, which "
+                f"{clause}\n\nHint: {write_directions(lowest, highest)}"
+            )
+            raise ValueError(msg)
+
+
+def _may_number_documents(column: pl.Expr) -> bool:
+    """Return whether a tie-breaking column may be row or document numbers."""
+    return not column.meta.is_column() or may_identify_documents(column.meta.output_name())

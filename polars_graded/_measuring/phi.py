@@ -22,6 +22,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._measuring.column_checks import NUMERIC_TYPES, is_number, plan_dtype
 from polars_graded._measuring.kernels.phi import (
     Points,
     interpolate,
@@ -37,7 +38,6 @@ from polars_graded._measuring.list_columns import (
     make_list_column,
     map_chunks,
 )
-from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 

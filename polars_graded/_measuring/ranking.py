@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_column, check_number
+from polars_graded._measuring.column_checks import (
+    COMPARABLE_TYPES,
+    NUMBER_RULE,
+    NUMERIC_TYPES,
+    plan_dtype,
+)
 from polars_graded._measuring.document_inputs import DOCUMENT_INPUTS
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.scale import Scale
@@ -87,27 +92,25 @@ class Ranking:
                 inputs[name] = column if column.meta.is_column() else repeated
         return replace(self, inputs=inputs)
 
-    def name_column(self, number: int) -> str:
-        """Return the name of a column, as errors state it.
+    @property
+    def grade_name(self) -> str:
+        """The column of grades, as errors state it."""
+        return _name_column("grade", self.grade)
 
-        Column 1 is the grade, column 2 the first score, and so on.
-        """
-        name = (self.grade, *self.by)[number - 1].meta.output_name(raise_if_undetermined=False)
-        kind = "grade" if number == 1 else "score"
-        return f"{kind} {name!r}" if name else kind
+    @property
+    def sort_names(self) -> list[str]:
+        """The sort columns, as errors state them."""
+        return [_name_column("score", column) for column in self.by]
 
     def name_input(self, name: str) -> str:
         """Return an input such as `known` with its column, as errors state it."""
-        column = self.inputs[name].meta.output_name(raise_if_undetermined=False)
-        return f"{name} {column!r}" if column else name
+        return _name_column(name, self.inputs[name])
 
     def write_error(self, error: UnusableDataError, n: int, unit: str = "queries") -> str:
         """Return an error message: column, rule and number of queries affected."""
         rule, *hint = str(error).split("\n\n")
         subject = (
-            f"{self.name_column(1)}:"
-            if error.input_name is None
-            else self.name_input(error.input_name)
+            f"{self.grade_name}:" if error.input_name is None else self.name_input(error.input_name)
         )
         msg = f"{subject} {rule}, in {error.n_queries} of {n} {unit}"
         return "\n\n".join([msg, *hint])
@@ -125,74 +128,18 @@ class Ranking:
 
     def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
         """Return `dtype` with checks that make Polars refuse unsuitable columns."""
-        rules = [(self.grade, NUMBER_RULE.format(self.name_column(1)), NUMERIC_TYPES)]
-        for number, column in enumerate(self.by, 2):
+        rules = [(self.grade, NUMBER_RULE.format(self.grade_name), NUMERIC_TYPES)]
+        for name, column in zip(self.sort_names, self.by, strict=True):
             # Only objects are refused here, since Polars cannot make lists of them. Other types of
             # scores are checked when the query runs.
-            rules.append(
-                (
-                    column,
-                    f"{self.name_column(number)} must be a number to rank by",
-                    COMPARABLE_TYPES,
-                )
-            )
+            rules.append((column, f"{name} must be a number to rank by", COMPARABLE_TYPES))
         for name, column in self.inputs.items():
             kind, types = DOCUMENT_INPUTS[name].kind, DOCUMENT_INPUTS[name].planned_types
             rules.append((column, f"{self.name_input(name)} must be {kind}", cs.by_dtype(*types)))
         return plan_dtype(dtype, rules)
 
 
-NUMBER_RULE = "{} must be a number or a Boolean"
-"""Rule for the column of grades."""
-
-NUMERIC_TYPES = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
-COMPARABLE_TYPES = ~cs.by_dtype(pl.Object)
-
-
-def plan_dtype(
-    dtype: pl.DataType, rules: Sequence[tuple[pl.Expr, str, cs.Selector]]
-) -> pl.DataType | pl.DataTypeExpr:
-    """Return `dtype` with checks of the types of columns.
-
-    If a column has a type that its rule does not allow, Polars raises an error with the rule while
-    it plans the query. To make the plan fail, the returned type is the type of an expression that
-    reads a missing field of a struct. The text of the rule is the name of the field, since Polars
-    writes it into the error: "grade 'g' must be a number or a Boolean" is such a field if `g` has
-    texts. If `g` has numbers, the struct has the field, with a value of `dtype`. Computed columns
-    are checked when the query runs.
-    """
-    checked_rules = [each for each in rules if each[0].meta.is_column()]
-    expr = pl.lit(None, dtype=dtype)
-    for column, rule, types in checked_rules:
-        allowed = cs.by_name(column.meta.output_name()) & types  # no column if the type is refused
-        rule_field = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
-        expr = pl.struct(pl.lit(None).alias(""), rule_field).struct.field(rule)
-    return pl.dtype_of(expr) if checked_rules else dtype
-
-
-def _return_rule(rule: str, _name: str) -> str:
-    return rule
-
-
-def is_number(dtype: pl.DataType) -> bool:
-    """Return whether a data type is numeric, Boolean or Null."""
-    return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
-
-
-def check_grade(name: str, dtype: pl.DataType) -> None:
-    """Raise if a column cannot hold grades."""
-    if not is_number(dtype):
-        msg = f"{NUMBER_RULE.format(name)}, got {dtype}"
-        if dtype == pl.String:
-            msg += (
-                "\n\nHint: pl.read_csv(..., null_values=['NA']) reads the text NA as null; "
-                "cast(pl.Float64) reads numbers that are texts"
-            )
-        raise TypeError(msg)
-
-
-def check_score(name: str, dtype: pl.DataType) -> None:
-    """Raise if a column of scores has an unsuitable type, such as text."""
-    if not (is_number(dtype) or dtype.is_temporal() or dtype == pl.Enum):
-        msg = f"{name} must be a number to rank by, got {dtype}"
-        raise TypeError(msg)
+def _name_column(kind: str, column: pl.Expr) -> str:
+    """Return the name of a column after its kind, such as "grade 'rel'"."""
+    name = column.meta.output_name(raise_if_undetermined=False)
+    return f"{kind} {name!r}" if name else kind

@@ -1,23 +1,15 @@
-"""The order of tied documents: by columns, by document, or as in other tools.
-
-This module also finds the queries in which this order changes a value.
-"""
+"""The order of tied documents: by columns, by document, or as in other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_column_names, first_few
-from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Queries
-from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.list_columns import Lists
-from polars_graded._measuring.measures import Measure
 
 Tool: TypeAlias = Literal["trec_eval", "pytrec_eval"]
 """Name of a tool whose order of tied documents can be chosen."""
@@ -132,75 +124,3 @@ def can_be_text(dtype: pl.DataType | None) -> bool:
     if dtype is None:
         return True
     return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration, pl.Null))
-
-
-Compute: TypeAlias = Callable[[Queries], Floats | Ragged]
-"""Function that returns the values of a measure."""
-
-
-def find_dependence_on_ties(measures: Iterable[tuple[Measure, Compute]], queries: Queries) -> Mask:
-    """Return the mask of queries for which the order of tied documents changes a value.
-
-    The value of most measures never gets worse when a document moves above a worse one. The order
-    "worst document first" then gives the worst value, and "best document first" the best. For
-    measures that `may_fall` or use further columns, such as popularity, no order gives a bound.
-    They count as dependent if tied documents differ at ranks that the measure uses.
-    """
-    is_dependent = np.zeros(len(queries.ranked.lengths), bool)
-    undecided = queries.with_differing_tied_grades
-    # Measures of whole lists come first, because they decide most queries.
-    for measure, compute in sorted(measures, key=lambda each: each[0].n is not None):
-        definition = measure.definition
-        if definition.input_names or measure.may_fall:
-            is_dependent |= queries.mask_differing_ties(
-                definition.input_names,
-                measure.ranked_depth,
-                with_grades=definition.needs_grades,
-                depends_on_set=definition.ignores_order,
-            )
-        elif undecided is not None:
-            worst, is_unusable = _compute_usable(compute, undecided.pessimistic)
-            best, is_unusable_too = _compute_usable(compute, undecided.optimistic)
-            is_dependent |= is_unusable | is_unusable_too | _differ(worst, best)
-            undecided = _drop_decided(undecided, is_dependent)
-    return is_dependent
-
-
-def _drop_decided(undecided: Queries, is_dependent: Mask) -> Queries | None:
-    """Return the queries without those that depend on ties, if these are at least half.
-
-    Fewer are not dropped, since the queries would have to be sorted again. The result is None if no
-    query is left.
-    """
-    is_filled = undecided.ranked.lengths > 0
-    is_open = is_filled & ~is_dependent
-    if not is_open.any():
-        return None
-    return undecided.keep_queries(is_open) if 2 * is_open.sum() <= is_filled.sum() else undecided
-
-
-def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged, Mask]:
-    """Return the values of a measure, and the mask of unusable queries.
-
-    Data can be unusable in some orders of ties only. For example, a grade without a gain is an
-    error only if it is among the first n. Unusable queries are measured as empty lists, so callers
-    must ignore their values.
-    """
-    is_unusable = np.zeros(len(queries.ranked.lengths), bool)
-    while True:
-        try:
-            return compute(queries.keep_queries(~is_unusable)), is_unusable
-        except UnusableDataError as error:
-            is_unusable |= error.is_unusable
-
-
-def _differ(values: Any, others: Any) -> Mask:
-    """Return the mask of queries whose values differ by more than rounding.
-
-    NaN differs from every number, but not from NaN.
-    """
-    if isinstance(values, Ragged):
-        return values.count(_differ(values.values, others.values)) > 0
-    low, high = np.minimum(values, others), np.maximum(values, others)
-    differ: Mask = (high - low > MAX_SUM_ERROR * high) | (np.isnan(values) != np.isnan(others))
-    return differ

@@ -19,10 +19,10 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.arguments import Columns
 from polars_graded._frames.tables import check_distinct
+from polars_graded._measuring.column_checks import check_grade
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Keys, check_independence, check_named_once
 from polars_graded._results.measure_values import compute_margin
 from polars_graded._results.results import make_table

@@ -55,7 +55,9 @@ def measured(sizes: Sizes) -> Iterator[Row]:
 
 def kernels(grades: Lists) -> list[pl.Series]:
     return (
-        Computation.of(MEASURES, RANKING, [DocumentLists(grades, None, None)]).compute()[0].columns
+        Computation.of(MEASURES, RANKING.scale, [DocumentLists(grades, None, None)])
+        .compute()[0]
+        .columns
     )
 
 

@@ -71,4 +71,4 @@ def lists(lengths: np.ndarray) -> DocumentLists:
 
 
 def value(measure: Measure, documents: DocumentLists) -> list[pl.Series]:
-    return Computation.of([measure], RANKING, [documents]).compute()[0].columns
+    return Computation.of([measure], RANKING.scale, [documents]).compute()[0].columns

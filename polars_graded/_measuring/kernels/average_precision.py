@@ -91,7 +91,7 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     """
     ranked = queries.with_relevance(queries.hits(n, None))
     relevant = queries.with_relevance(queries.judgments.relevant)
-    highest = queries.relevance(queries.judgments.highest)
+    highest = queries.relevance(queries.judgments.highest_relevant)
     if levels is not None:
         # Each grade is replaced by the highest level t ≤ grade, or by 0 if there is none. This does
         # not change AP at any level.

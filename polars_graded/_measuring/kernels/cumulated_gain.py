@@ -60,7 +60,8 @@ def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) ->
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
-    highest = repeat_each(look_up_highest_gains(queries.best_grades, gain), documents.lengths)
+    of_queries = look_up_highest_gains(queries.judgments.best_grades, gain)
+    highest = repeat_each(of_queries, documents.lengths)
     gains = compute_gains(queries, documents, gain)
     return GAINS["exp2"](np.where(gains > 0, gains / highest, 0.0))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, overload
@@ -63,6 +63,8 @@ class Judgments:
     """Grades of all documents, retrieved or not, in any order; NaN for an unjudged document."""
     irrelevant: float
     """Grade that means not relevant."""
+    max_grade: float | None = None
+    """Highest grade of the scale; None if it was not passed."""
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the documents, by input name, such as `popularity`."""
     labels: Mapping[str, Any] = field(default_factory=dict)
@@ -75,6 +77,7 @@ class Judgments:
         cls,
         grades: Ragged,
         irrelevant: float,
+        max_grade: float | None,
         relevant_from: float | None,
         inputs: Mapping[str, Ragged],
         labels: Mapping[str, Any],
@@ -87,7 +90,7 @@ class Judgments:
         if relevant_from is not None:
             is_below = (grades.values < relevant_from) & (grades.values >= irrelevant)
             grades = grades.with_values(np.where(is_below, irrelevant, grades.values))
-        return cls(grades, irrelevant, inputs, labels)
+        return cls(grades, irrelevant, max_grade, inputs, labels)
 
     @cached_property
     def n_judged(self) -> Integers:
@@ -117,14 +120,32 @@ class Judgments:
         return self.relevant.count(self.relevant.values >= threshold)
 
     @cached_property
-    def highest(self) -> Floats:
-        """Return the highest grade of each query; NaN if none is relevant."""
+    def highest_relevant(self) -> Floats:
+        """Return the highest relevant grade of each query; NaN if none is relevant."""
         highest = self.relevant.max(self.relevant.values)
         return np.where(self.relevant.lengths > 0, highest, np.nan)
 
+    @property
+    def best_grades(self) -> Floats:
+        """Return m_q: `max_grade`, or else the highest relevant grade of each query."""
+        highest = self.highest_relevant
+        return highest if self.max_grade is None else np.full_like(highest, self.max_grade)
+
+    def check_within_scale(self) -> None:
+        """Raise if a grade is above the scale, or too large for sums of doubles."""
+        highest = self.highest_relevant
+        if (is_above := self.relevance(highest) > MAX_RELEVANCE).any():
+            rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
+            raise UnusableDataError(rule, is_above)
+        if self.max_grade is not None and (is_above := highest > self.max_grade).any():
+            rule = f"grades must not be above `max_grade`, {self.max_grade:g}, got"
+            raise UnusableDataError(rule, is_above, highest[is_above].tolist())
+
     def ideal(self, n: int | None = None) -> Documents:
         """Return the `n` best relevant documents in the ideal order."""
-        return self.compute_once(n, lambda: self.relevant.sort_descending(n).all_documents())
+        return self.compute_once(
+            ("ideal", n), lambda: self.relevant.sort_descending(n).all_documents()
+        )
 
     def compute_once(self, key: Hashable, compute: Callable[[], Shared]) -> Shared:
         """Return the result of `compute`, which runs once per key.
@@ -175,8 +196,6 @@ class Queries:
     """A number for each ranked document, such as its score. The documents of a tie group have the
     same number, and different tie groups of a query have different numbers. Empty if no documents
     are tied, or if ties do not matter."""
-    max_grade: float | None
-    """Highest grade of the scale; None if it was not passed."""
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the ranked documents, by input name, such as `popularity`."""
     full: Queries | None = None
@@ -184,64 +203,64 @@ class Queries:
     In the queries at full depth, this attribute is None."""
 
     @classmethod
+    def in_row_order(cls, judgments: Judgments, depth: int | None, *, condensed: bool) -> Queries:
+        """Return queries whose documents are in rank order already; see `ranked_by`."""
+
+        def rank(column: Ragged) -> Ragged:
+            return (column.keep(is_judged) if condensed else column).head(depth)
+
+        is_judged = ~np.isnan(judgments.grades.values)
+        inputs = {name: rank(column) for name, column in judgments.inputs.items()}
+        return cls(rank(judgments.grades), judgments, EMPTY, inputs)
+
+    @classmethod
     def ranked_by(
         cls,
         judgments: Judgments,
-        scores: Ragged | None = None,
+        scores: Ragged,
         tie_groups: Ragged | None = None,
+        depth: int | None = None,
         *,
         descending: bool = True,
         condensed: bool = False,
-        depth: int | None = None,
-        max_grade: float | None = None,
-        shares_judgments: bool = False,
     ) -> Queries:
-        """Return queries with their documents ranked, down to the depth of the measures.
+        """Return queries with their documents ranked by scores, the first `depth` of each.
 
-        The score of a document that was not retrieved is NaN. Without `scores`, documents are in
-        rank order. Documents of equal scores keep their order. With `condensed`, unjudged documents
-        are left out.
-
-        Judgments that other rankings share (`shares_judgments`) keep their order. See
-        `with_judgments_in_rank_order` for others.
+        The score of a document that was not retrieved is NaN. Documents of equal scores keep their
+        order. With `condensed`, unjudged documents are left out.
         """
-        if scores is None:
-            is_used = ~np.isnan(judgments.grades.values) if condensed else None
-
-            def select_first(column: Ragged) -> Ragged:
-                return (column if is_used is None else column.keep(is_used)).head(depth)
-
-            inputs = {name: select_first(column) for name, column in judgments.inputs.items()}
-            return cls(select_first(judgments.grades), judgments, EMPTY, max_grade, inputs)
         full_order, is_first = sort_ranked(
             judgments.grades, scores, descending=descending, condensed=condensed
         )
 
         def make_queries(order: Ragged, tie_groups: Ragged, full: Queries | None = None) -> Queries:
-            def select(column: Ragged) -> Ragged:
+            def rank(column: Ragged) -> Ragged:
                 return order.with_values(column.values[order.values])
 
-            inputs = {name: select(column) for name, column in judgments.inputs.items()}
-            return cls(select(judgments.grades), judgments, tie_groups, max_grade, inputs, full)
+            inputs = {name: rank(column) for name, column in judgments.inputs.items()}
+            return cls(rank(judgments.grades), judgments, tie_groups, inputs, full)
 
         if tie_groups is None or is_first.all():
-            queries = make_queries(full_order.head(depth), EMPTY)
-        else:
-            ranked_groups = full_order.with_values(tie_groups.values[full_order.values])
-            full = make_queries(full_order, ranked_groups)
-            queries = make_queries(full_order.head(depth), ranked_groups.head(depth), full)
-        return queries if shares_judgments else queries.with_judgments_in_rank_order()
+            return make_queries(full_order.head(depth), EMPTY)
+        ranked_groups = full_order.with_values(tie_groups.values[full_order.values])
+        full = make_queries(full_order, ranked_groups)
+        return make_queries(full_order.head(depth), ranked_groups.head(depth), full)
 
     def with_judgments_in_rank_order(self) -> Queries:
         """Return the queries with judgments that are sorted like the ranked documents.
 
-        Then `hits` and the judgments find relevant documents only once. This is possible if the
-        ranked lists contain all documents; otherwise, the judgments stay.
+        The relevant documents are then found only once, in `all_hits` and for the judgments. This
+        is possible if the ranked lists contain all documents; otherwise, the judgments stay.
         """
         if len(self.ranked.values) < len(self.judgments.grades.values):
             return self
-        labels = self.judgments.labels
-        in_order = Judgments(self.ranked, self.judgments.irrelevant, self.inputs, labels)
+        in_order = Judgments(
+            self.ranked,
+            self.judgments.irrelevant,
+            self.judgments.max_grade,
+            self.inputs,
+            self.judgments.labels,
+        )
         return replace(self, judgments=in_order)
 
     @property
@@ -262,24 +281,19 @@ class Queries:
         total = self.judgments.n_relevant(threshold)
         return total if n is None or over == "relevant" else np.minimum(total, n)
 
-    @property
-    def best_grades(self) -> Floats:
-        """Return `max_grade`, or else the highest judged grade of each query."""
-        top = self.judgments.highest
-        return top if self.max_grade is None else np.full_like(top, self.max_grade)
-
     def share_of_best(self, grades: Ragged) -> Floats:
         """Return relevance divided by the relevance of `best_grades`; 0 if not relevant.
 
         (ngain of Scheel et al. 2011, equation 5.)
         """
-        best = repeat_each(self.relevance(self.best_grades), grades.lengths)
+        best = repeat_each(self.relevance(self.judgments.best_grades), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
     @cached_property
     def all_hits(self) -> Documents:
         """Return the relevant documents that were retrieved."""
-        if self.ranked is self.judgments.grades:  # see `with_judgments_in_rank_order`
+        # The same object: see `with_judgments_in_rank_order`.
+        if self.ranked is self.judgments.grades:
             return self.judgments.relevant
         return self.ranked.select_documents(self.is_relevant(self.ranked.values, None))
 
@@ -374,63 +388,6 @@ class Queries:
         ranked = self.ranked.with_values(self.ranked.values[order])
         return replace(self, ranked=ranked, inputs=inputs, tie_groups=EMPTY)
 
-    @cached_property
-    def with_differing_tied_grades(self) -> Queries | None:
-        """Return the queries in which tied documents differ in grade.
-
-        The lists of these queries are at full depth, and all other queries have empty lists. The
-        result is None if no query has tied documents that differ.
-        """
-        if self.full is None:
-            return None
-        grades = np.nan_to_num(self.full.ranked.values, nan=-np.inf)  # so that two NaN are equal
-        differs = self.full.ranked.with_values(grades).compare_with_previous(np.not_equal)
-        differ = self.full.ranked.count(differs & self.full.is_tied_with_previous) > 0
-        if not differ.any():
-            return None
-        return replace(self.full, judgments=self.judgments, inputs={}).keep_queries(differ)
-
-    def mask_differing_ties(
-        self,
-        names: Iterable[str],
-        depth: int | None,
-        *,
-        with_grades: bool = True,
-        depends_on_set: bool = False,
-    ) -> Mask:
-        """Return the mask of queries in which tied documents differ.
-
-        Two documents differ if they have different values of an input in `names`, or, unless
-        `with_grades` is False, different relevance. Two nulls are equal.
-
-        With `depth`, tie groups whose first rank is greater than `depth` do not count.
-        `depends_on_set` means that a measure depends only on the set of the first `depth`
-        documents. A tie group can change this set only if its last rank is greater than `depth`.
-        Without `depth`, no group can change the set.
-        """
-        full = self.full
-        if full is None or (depends_on_set and depth is None):
-            return np.zeros(len(self.ranked.lengths), bool)
-        tied = np.flatnonzero(full.is_tied_with_previous)
-        relevance = full.relevance(full.ranked.values)
-        differs = (relevance[tied] != relevance[tied - 1]) & with_grades
-        for name in names:
-            values = np.nan_to_num(full.inputs[name].values, nan=-np.inf)
-            one, other = values[tied], values[tied - 1]
-            if name in self.judgments.labels:
-                table = self.judgments.labels[name]
-                differs |= table.differ(one.astype(np.int64), other.astype(np.int64))
-            else:
-                differs |= one != other
-        counts = np.zeros(len(full.ranked.values), bool)
-        counts[tied] = differs
-        if depth is not None:
-            first_rank = full.ranked.position[full.tie_starts]
-            last_rank = first_rank + full.tie_sizes - 1
-            matters = (first_rank <= depth) & ((last_rank > depth) | (not depends_on_set))
-            counts &= repeat_each(matters, full.tie_sizes)
-        return full.ranked.count(counts) > 0
-
     def keep_queries(self, chosen: Mask) -> Queries:
         """Return the queries, with empty lists for queries that are not chosen."""
         return self.keep(repeat_each(chosen, self.ranked.lengths))
@@ -461,26 +418,14 @@ class Queries:
         """Return the number of documents of each tie group."""
         return np.diff(self.tie_starts, append=len(self.ranked.values))
 
-    def check_grades_within_scale(self) -> None:
-        """Raise if a grade is above the scale, or too large for sums of doubles."""
-        if (is_above := self.relevance(self.judgments.highest) > MAX_RELEVANCE).any():
-            rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
-            raise UnusableDataError(rule, is_above)
-        if (
-            self.max_grade is not None
-            and (is_above := self.judgments.highest > self.max_grade).any()
-        ):
-            rule = f"grades must not be above `max_grade`, {self.max_grade:g}, got"
-            raise UnusableDataError(rule, is_above, self.judgments.highest[is_above].tolist())
-
 
 def sort_ranked(
     grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool
 ) -> tuple[Ragged, Mask]:
-    """Return the indices of the ranked documents in rank order, and tie starts.
+    """Return the indices of the ranked documents in rank order, and a mask.
 
-    Documents of equal scores keep their order. Tie starts are a mask in rank order: True for the
-    first document of each tie group.
+    Documents of equal scores keep their order. The mask is in rank order, and true for the first
+    document of each tie group.
     """
     is_ranked = ~np.isnan(scores.values)
     if condensed:

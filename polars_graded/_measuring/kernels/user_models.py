@@ -51,7 +51,7 @@ def compute_err(queries: Queries, hits: Documents) -> Floats:
 
     Documents that are not hits have R = 0 and add nothing.
     """
-    best = repeat_each(queries.relevance(queries.best_grades), hits.lengths)
+    best = repeat_each(queries.relevance(queries.judgments.best_grades), hits.lengths)
     p_stop = compute_stop_probability(queries.relevance(hits.values), best)
     p_reach = hits.accumulate_before(np.multiply, 1 - p_stop, 1.0)
     return hits.sum(p_stop * p_reach / hits.rank)
@@ -145,7 +145,7 @@ def bpm(queries: Queries, n: int | None, target: float) -> Floats:
     hits = queries.hits(n, None)
     # Shares such as 1/3 are rounded, so sums of relevance are compared instead of sums of gains.
     relevance = queries.relevance(hits.values)
-    needed = target * queries.relevance(queries.best_grades) * (1 - MAX_TOTAL_ERROR)
+    needed = target * queries.relevance(queries.judgments.best_grades) * (1 - MAX_TOTAL_ERROR)
     needed = repeat_each(needed, hits.lengths)
     so_far = hits.accumulate(np.add, relevance)
     last = queries.ranked.lengths.copy() if n is None else np.full(len(hits.lengths), n)
