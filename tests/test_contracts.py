@@ -42,7 +42,7 @@ from hypothesis import strategies as st
 from registry import BOUNDS_OF_TIES, FURTHER, ROWS
 
 from polars_graded import Graded, evaluate, graded
-from polars_graded._measuring import list_columns
+from polars_graded._measuring import chunks
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels import ragged
 from polars_graded._measuring.measures import Measure
@@ -494,7 +494,7 @@ def test_a_query_may_not_have_the_name_of_what_is_evaluated():
 @pytest.mark.slow
 def test_chunks_do_not_show(monkeypatch):
     expected = plain()
-    monkeypatch.setattr(list_columns, "CHUNK_ROWS", 20)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 20)
     assert_each_alike(values_of_each(ROWS, GRADED, FRAME), expected, QUERIES)
 
 
@@ -676,9 +676,9 @@ def test_both_algorithms_of_mu_ap_are_equation_4(monkeypatch, irrelevant, argume
     queries, scale = queries_of_many_magnitudes(), reference.Scale(irrelevant)
     expected = [reference.mu_ap(lists_of(query), **arguments, scale=scale) for query in queries]
     frame, expr = frame_of(queries), GRADED.scaled(irrelevant).mu_ap(**arguments)
-    for counted_levels, chunk_rows in product([0, 10**4], [1000, list_columns.CHUNK_ROWS]):
+    for counted_levels, chunk_rows in product([0, 10**4], [1000, chunks.CHUNK_ROWS]):
         monkeypatch.setattr(ragged, "MAX_COUNTED_LEVELS", counted_levels)
-        monkeypatch.setattr(list_columns, "CHUNK_ROWS", chunk_rows)
+        monkeypatch.setattr(chunks, "CHUNK_ROWS", chunk_rows)
         assert_alike(values(expr, frame), expected, queries)
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from polars_graded import agreement, evaluate
+from polars_graded._frames import lazy_rows
 from polars_graded._frames import rows as frame_rows
-from polars_graded._measuring import list_columns
+from polars_graded._measuring import chunks
 
 REFUSED = (
     "`frame` must have each document of '{}' once per ranking, got {} rows? too many in {} of "
@@ -172,8 +173,8 @@ def test_errors_about_stacked_strategies_name_the_same_ones_in_each_run(end):
 
 @pytest.fixture
 def long(monkeypatch) -> pl.DataFrame:
-    monkeypatch.setattr(list_columns, "CHUNK_ROWS", list_columns.CHUNK_ROWS // 100)
-    monkeypatch.setattr(frame_rows, "BATCH_ROWS", frame_rows.BATCH_ROWS // 10)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", chunks.CHUNK_ROWS // 100)
+    monkeypatch.setattr(lazy_rows, "BATCH_ROWS", lazy_rows.BATCH_ROWS // 10)
     monkeypatch.setattr(frame_rows, "FIRST_ROWS", frame_rows.FIRST_ROWS // 10)
     rows = 60_000
     rng = np.random.default_rng(3)

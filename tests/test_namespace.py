@@ -11,7 +11,7 @@ import pytest
 from helpers import GRADED, ODD_QUERIES, Query, frame_of, random_queries, values
 
 from polars_graded import evaluate, graded
-from polars_graded._measuring import list_columns
+from polars_graded._measuring import chunks
 
 LOG3, LOG5 = math.log2(3), math.log2(5)
 
@@ -605,11 +605,11 @@ BAD_DATA = [
 
 
 @pytest.mark.parametrize(("expr", "queries", "sentence"), BAD_DATA)
-@pytest.mark.parametrize("chunk_rows", [1, list_columns.CHUNK_ROWS])
+@pytest.mark.parametrize("chunk_rows", [1, chunks.CHUNK_ROWS])
 def test_bad_data_is_refused_with_the_number_of_queries(
     monkeypatch, expr, queries, sentence, chunk_rows
 ):
-    monkeypatch.setattr(list_columns, "CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", chunk_rows)
     frame = frame_of([[(-rank, grade) for rank, grade in enumerate(q)] for q in queries])
     with pytest.raises(ValueError, match=sentence):
         frame.group_by("query", maintain_order=True).agg(expr)

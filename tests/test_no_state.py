@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 from registry import ROWS
 
 from polars_graded import evaluate, graded
-from polars_graded._measuring import computing, list_columns
+from polars_graded._measuring import chunks, computing
 
 MEASURES = [row for row in ROWS if not (row.columns or isinstance(row.options.get("gain"), dict))]
 MEASURES = MEASURES[::4]
@@ -153,7 +153,7 @@ def our_threads() -> int:
     return sum(not isinstance(each, dummy) for each in threading.enumerate())
 
 
-LARGE = 2 * list_columns.CHUNK_ROWS + 1
+LARGE = 2 * chunks.CHUNK_ROWS + 1
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ LARGE = 2 * list_columns.CHUNK_ROWS + 1
 def test_no_thread_no_timer_and_no_data_is_left_after_a_query(way):
     """With more rows than a chunk, in a list and in all."""
     rows = pl.select(
-        query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).gt(list_columns.CHUNK_ROWS),
+        query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).gt(chunks.CHUNK_ROWS),
         grade=pl.int_range(LARGE) % 4,
         score=pl.int_range(LARGE) % 1009 / 7,
     )

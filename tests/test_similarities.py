@@ -446,14 +446,14 @@ def test_wrong_measures_raise(measure, rule):
 
 @pytest.mark.parametrize("queries", [1, 7])
 def test_chunks_of_queries_do_not_change_values(queries, monkeypatch):
-    from polars_graded._measuring import list_columns
+    from polars_graded._measuring import chunks
 
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(
         {"query": np.arange(900) // 30, "x": rng.integers(0, 9, 900), "y": rng.random(900)}
     )
     expected = compare(frame, *EVERY)
-    monkeypatch.setattr(list_columns, "CHUNK_ROWS", 30 * queries)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 30 * queries)
     assert_frame_equal(compare(frame, *EVERY), expected)
 
 

@@ -177,7 +177,7 @@ class FrameColumns:
         expressions[alias] = pl.when(is_negated).then(-values).otherwise(values)
         return replace(self, by={name: (alias, *others)}, expressions=expressions)
 
-    def of_schema(
+    def resolve(
         self,
         schema: Mapping[str, pl.DataType],
         tie_columns: Collection[str],

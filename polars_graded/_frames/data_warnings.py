@@ -29,9 +29,9 @@ SUMMARIES: Mapping[str, pl.Expr] = {
     "answered": (pl.col("retrieved") > 0).sum(),
     "some_retrieved_are_unjudged": (pl.col("retrieved") > pl.col("retrieved_and_judged")).any(),
     "all_judged_are_retrieved": (pl.col("judged") == pl.col("retrieved_and_judged")).all(),
-    "depends_on_ties": pl.col(DEPENDS_ON_TIES).sum(),
-    "first_ten": pl.col("retrieved").clip(upper_bound=N_FIRST).cast(pl.Int64).sum(),
-    "judged_of_first_ten": pl.col("judged_of_first_ten").cast(pl.Int64).sum(),
+    "tie_dependent": pl.col(DEPENDS_ON_TIES).sum(),
+    "first": pl.col("retrieved").clip(upper_bound=N_FIRST).cast(pl.Int64).sum(),
+    "judged_first": pl.col("judged_of_first_ten").cast(pl.Int64).sum(),
     "lowest_maximum_grade": pl.col("maximum_grade").min(),
     "highest_maximum_grade": pl.col("maximum_grade").max(),
     "queries_with_relevant": pl.col("maximum_grade").count(),
@@ -89,7 +89,8 @@ class Notes:
     request: Request
     table: pl.DataFrame
     """Strategy and query, named by `TEMPORARY_NAME_TEMPLATE`, and the notes."""
-    grades: Mapping[str, Any]
+    grade_notes: Mapping[str, Any]
+    """Notes about all grades, by name."""
 
     @classmethod
     def of(
@@ -123,7 +124,7 @@ class Notes:
     def of_judged_queries(self) -> Notes:
         """The notes without queries that the grader did not judge for any strategy."""
         is_judged = pl.col("judged").max().over(self.query) > 0
-        return Notes(self.request, self.table.filter(is_judged), self.grades)
+        return Notes(self.request, self.table.filter(is_judged), self.grade_notes)
 
     @cached_property
     def of_queries(self) -> pl.DataFrame:
@@ -159,7 +160,7 @@ class Notes:
     @cached_property
     def has_irrelevant_judgments(self) -> bool:
         """Return whether a judged document is irrelevant, for at least one measure."""
-        lowest = self.grades[LOWEST]
+        lowest = self.grade_notes[LOWEST]
         if lowest is None:
             return False
         thresholds = (
@@ -224,7 +225,7 @@ class Notes:
         is_above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if scale.irrelevant or scale.relevant_from is not None or is_above_one:
             return
-        low, high, are_halves = (self.grades[name] for name in (LOWEST, HIGHEST, HALVES))
+        low, high, are_halves = (self.grade_notes[name] for name in (LOWEST, HIGHEST, HALVES))
         if are_halves and low in (MIN_HALF_STAR, 1) and MIN_STARS <= high <= MAX_STARS:
             scale_hint = f" (stars up to 5: irrelevant={low:g}, max_grade=5)"
             yield (
@@ -237,7 +238,7 @@ class Notes:
 
     def find_large_gains(self) -> Iterator[str]:
         """Yield a sentence if grades are large, and gains are powers of 2 by default."""
-        highest = self.grades[HIGHEST] or 0
+        highest = self.grade_notes[HIGHEST] or 0
         exponent = highest - self.request.scale.irrelevant
         names = [name for name, each in self.request.measures.items() if _is_power_of_2(each)]
         if names and exponent > MAX_EXPONENT:
@@ -255,7 +256,7 @@ class Notes:
         scale = self.request.scale
         if all(each.function == "infap" for each in self.request.measures.values()):
             return  # for `infap`, such grades mark pooled documents that nobody judged
-        n, low = self.grades[BELOW_ZERO], self.grades[LOWEST]
+        n, low = self.grade_notes[BELOW_ZERO], self.grade_notes[LOWEST]
         if n and not scale.irrelevant and scale.relevant_from is None:
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             grade = self.columns.grade
@@ -397,26 +398,26 @@ class Notes:
         ]
         if self.request.condensed or not strategies:
             return
-        shares = [each["judged_of_first_ten"] / each["first_ten"] for each in strategies]
+        shares = [each["judged_first"] / each["first"] for each in strategies]
         pairs = sorted(zip(shares, strategies, strict=True), key=itemgetter(0))
         (low, lowest), (high, highest) = pairs[0], pairs[-1]
         if low < MIN_JUDGED_SHARE:
-            unjudged = round(lowest["first_ten"] - lowest["judged_of_first_ten"])
+            unjudged = round(lowest["first"] - lowest["judged_first"])
             others = f", and {high:.0%} for {highest['name']!r}" if high > low else ""
             yield (
                 f"the judged share of the first ten documents is {low:.0%} for {lowest['name']!r}"
-                f"{others}: {unjudged} of the {lowest['first_ten']} of {lowest['name']!r} are "
+                f"{others}: {unjudged} of the {lowest['first']} of {lowest['name']!r} are "
                 f"unjudged and count as irrelevant{self.hint_at_unjudged}"
             )
 
     def find_decisive_ties(self) -> Iterator[str]:
         """Yield a sentence if the order of tied documents changes values."""
-        tied = [each for each in self.strategies if each["depends_on_ties"]]
+        tied = [each for each in self.strategies if each["tie_dependent"]]
         if not tied:
             return
-        tied.sort(key=itemgetter("depends_on_ties"), reverse=True)
+        tied.sort(key=itemgetter("tie_dependent"), reverse=True)
         most_tied = [
-            f"{each['name']!r} in {each['depends_on_ties']}" for each in tied[:MAX_SHOWN_VALUES]
+            f"{each['name']!r} in {each['tie_dependent']}" for each in tied[:MAX_SHOWN_VALUES]
         ]
         if len(tied) > MAX_SHOWN_VALUES:
             most_tied.append("...")

@@ -12,9 +12,10 @@ import polars as pl
 from polars_graded._checks import check_flag, first_few
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
+from polars_graded._frames.lazy_rows import read_whole_queries, scan_frames
 from polars_graded._frames.ranking_checks import DocumentCheck, RankCheck
 from polars_graded._frames.request import SETTINGS, Request
-from polars_graded._frames.rows import Groups, add_computed_columns, read_whole_queries, scan_frames
+from polars_graded._frames.rows import Groups, add_computed_columns
 from polars_graded._frames.tables import GRADER
 from polars_graded._frames.values import ValueCollector
 from polars_graded._measuring.document_columns import DEFAULT_DOC

@@ -19,13 +19,14 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import describe_nulls, hash_keys
+from polars_graded._measuring.chunks import map_chunks
 from polars_graded._measuring.document_columns import (
     may_identify_documents,
     may_identify_queries,
     normalise_name,
 )
 from polars_graded._measuring.kernels.ragged import Ragged
-from polars_graded._measuring.list_columns import Lists, map_chunks
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,
     find_rank_strategies,
@@ -277,7 +278,7 @@ def _write_repair(request: Request, key: list[str], repeated: pl.DataFrame) -> s
 
     Dropping rows is suggested only if the repeated rows agree in grade and scores.
     """
-    used = list(dict.fromkeys([*key, *request.row_columns]))
+    used = list(dict.fromkeys([*key, *request.value_columns]))
     if repeated.select(used).n_unique() == repeated.select(key).n_unique():
         return (
             f".unique({key!r}, keep='first', maintain_order=True) keeps the first row of a "

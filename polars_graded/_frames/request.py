@@ -98,7 +98,7 @@ class Request:
             condensed=check_flag("condensed", condensed),
         )
         check_measures([*request.measures.values()], scale, columns.inputs)
-        request = request.of_schema(schema, fingerprint=fingerprint)
+        request = request.resolve(schema, fingerprint=fingerprint)
         request.check_names()
         request.check_not_stacked(frame, stacked_hint)
         return request
@@ -115,17 +115,15 @@ class Request:
         grades = ({"grade": {grader: column}} for grader, column in graders.items())
         return [cls.of(frame, measures, **options | grade) for grade in grades]
 
-    def of_schema(
-        self, schema: Mapping[str, pl.DataType], *, fingerprint: str | bool | None
-    ) -> Self:
+    def resolve(self, schema: Mapping[str, pl.DataType], *, fingerprint: str | bool | None) -> Self:
         """Return the request with the columns that are found in a frame.
 
         Raise if a column is missing or of the wrong type.
         """
         __tracebackhide__ = True
         self.columns.check_schema(schema, self.ties.columns)
-        columns = self.columns.of_schema(schema, self.ties.columns, fingerprint=fingerprint)
-        ties = self.ties.of_schema(schema, columns.document, columns.other_than_documents)
+        columns = self.columns.resolve(schema, self.ties.columns, fingerprint=fingerprint)
+        ties = self.ties.resolve(schema, columns.document, columns.other_than_documents)
         return replace(self, columns=columns, ties=ties)
 
     def check_names(self) -> None:
@@ -193,7 +191,7 @@ class Request:
         ]
 
     @property
-    def row_columns(self) -> list[str]:
+    def value_columns(self) -> list[str]:
         """The distinct columns of grades, scores, ties and inputs of measures."""
         columns = self.columns
         return list(
@@ -212,7 +210,7 @@ class Request:
         """The distinct columns that describe a document, including its name."""
         columns = self.columns
         others = (columns.document, self.ties.document, columns.rank, columns.fingerprint)
-        return list(dict.fromkeys([*self.row_columns, *(name for name in others if name)]))
+        return list(dict.fromkeys([*self.value_columns, *(name for name in others if name)]))
 
     @property
     def used_columns(self) -> list[str]:

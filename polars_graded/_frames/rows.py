@@ -1,15 +1,13 @@
-"""Rows of a frame: read in batches, grouped by ranking, or generated when a frame is collected."""
+"""Rows of a frame, grouped by ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
-import polars.selectors as cs
-from polars.io.plugins import register_io_source
 
 from polars_graded._measuring.kernels.ragged import Integers, list_rows, offsets_of
 from polars_graded._measuring.list_columns import Lists
@@ -184,60 +182,3 @@ def find_block_starts(frame: pl.DataFrame) -> Integers:
         ).arg_true()
     )
     return np.append(0, changes.to_series().to_numpy().astype(np.int64) + 1)
-
-
-BATCH_ROWS = 1 << 18
-"""Number of rows of a batch. Larger batches are hardly faster, but need more memory."""
-
-
-def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Return nonempty batches of the rows, in their order."""
-    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
-    return (batch for batch in batches if batch.height)
-
-
-def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield batches that end where a query ends.
-
-    The rows of a query must be consecutive. This function does not notice a query whose rows are in
-    two batches, so the caller must check the result.
-    """
-    held = [frame.head(0).collect()]
-    for batch in read_batches(frame):
-        start = int(find_block_starts(batch.select(query))[-1])
-        if start:
-            yield pl.concat([*held, batch.slice(0, start)])
-            held = []
-        held.append(batch.slice(start))
-    yield pl.concat(held)
-
-
-ReadParts: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
-
-
-def scan_frames(schema: pl.Schema, read_parts: ReadParts) -> pl.LazyFrame:
-    """Return a lazy frame that gets its rows from `read_parts` when collected.
-
-    The arguments of `read_parts` are the needed columns and the filter of rows (None for all rows).
-    `read_parts` may yield more columns than needed, and rows that the filter excludes.
-    """
-
-    def source(
-        columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None
-    ) -> Iterator[pl.DataFrame]:
-        wanted = schema.names() if columns is None else columns
-        if n_rows == 0:
-            yield schema.to_frame().select(cs.by_name(wanted))
-            return
-        # With `n_rows`, the filter applies only to the first `n_rows` rows. So `read_parts` must
-        # return unfiltered rows, and the filter follows below.
-        for part in read_parts(wanted, predicate if n_rows is None else None):
-            frame = part if n_rows is None else part.head(n_rows)
-            if n_rows is not None:
-                n_rows -= frame.height
-            frame = frame.select(cs.by_name(wanted))
-            yield frame if predicate is None else frame.filter(predicate)
-            if n_rows == 0:
-                return
-
-    return register_io_source(source, schema=schema)

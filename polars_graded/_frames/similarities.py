@@ -27,6 +27,7 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import find_pairs, in_order
 from polars_graded._frames.values import list_documents
+from polars_graded._measuring.chunks import map_chunks
 from polars_graded._measuring.column_checks import check_grades
 from polars_graded._measuring.computing import ChunkValues, Computation, MeasureValues
 from polars_graded._measuring.definitions import (
@@ -48,7 +49,7 @@ from polars_graded._measuring.kernels.list_similarity import (
 )
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.list_columns import Lists, map_chunks
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.measures import ALL_DEFINITIONS
 from polars_graded._measuring.ties import TiesArgument
 from polars_graded._warnings import DataWarning, warn_the_caller

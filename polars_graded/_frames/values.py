@@ -94,11 +94,13 @@ class Part:
         columns = self.columns
         document = self.request.ties.document or columns.document
         ranking = self.request.unsorted_ranking.with_inputs(**columns.inputs)
-        names = None
+        document_ids = None
         if document is not None and columns.inputs:
-            names = self.groups.frame.get_column(document)
+            document_ids = self.groups.frame.get_column(document)
         return {
-            name: read_input(ranking.name_input(name), name, self.groups.lists(column), names)
+            name: read_input(
+                ranking.name_input(name), name, self.groups.lists(column), document_ids
+            )
             for name, column in columns.inputs.items()
         }
 
@@ -109,14 +111,11 @@ class Part:
 
     def build_values(self, name: str, values: MeasureValues) -> pl.DataFrame:
         """Return the values of a strategy with their keys: strategies only if they are stacked."""
-        columns = dict(zip(self.measures, values.columns, strict=True))
-        return pl.DataFrame(
-            [
-                *self.list_keys(name)[0 if self.columns.strategy else 1 :],
-                *(columns[m.name].alias(column) for column, m in self.request.measures.items()),
-                *self.records,
-            ]
-        )
+        strategy, *queries = self.list_keys(name)
+        keys = [strategy, *queries] if self.columns.strategy else queries
+        by_measure = dict(zip(self.measures, values.columns, strict=True))
+        results = [by_measure[m.name].alias(name) for name, m in self.request.measures.items()]
+        return pl.DataFrame([*keys, *results, *self.records])
 
     def build_notes(self, name: str, values: MeasureValues) -> pl.DataFrame:
         """Return the notes about the rankings of a strategy, with their keys."""
@@ -146,9 +145,9 @@ def list_documents(
         sort_columns.append(Lists(columns.as_text(column, values.flat), values.offsets))
     check_sort_columns(ranking.sort_names, sort_columns, grades, columns.unit)
     document = request.ties.document
-    documents = None if document is None else groups.frame.get_column(document)
+    document_ids = None if document is None else groups.frame.get_column(document)
     return DocumentLists.of(
-        ranking, grades, sort_columns, request.ties.bits, documents, inputs, len(by)
+        ranking, grades, sort_columns, request.ties.bits, document_ids, inputs, len(by)
     )
 
 
@@ -159,7 +158,7 @@ class ValueCollector:
         self.request = request
         self._values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.columns.by}
         self._notes: list[pl.DataFrame] = []
-        self._grades: list[pl.DataFrame] = []
+        self._grade_notes: list[pl.DataFrame] = []
 
     @property
     def columns(self) -> FrameColumns:
@@ -175,12 +174,12 @@ class ValueCollector:
             for name, values in zip(together, part.compute(together), strict=True):
                 self._values[name].append(part.build_values(name, values))
                 self._notes.append(part.build_notes(name, values))
-        self._grades.append(note_grades(groups.frame.get_column(self.columns.grade)))
+        self._grade_notes.append(note_grades(groups.frame.get_column(self.columns.grade)))
 
     @cached_property
     def notes(self) -> Notes:
         """Return the notes of all rankings."""
-        return Notes.of(self.request, self._notes, self._grades)
+        return Notes.of(self.request, self._notes, self._grade_notes)
 
     def sort_values(self) -> pl.DataFrame:
         """Return the values of all queries, sorted by strategy and query."""

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_graded._measuring.chunks import map_chunks
 from polars_graded._measuring.definitions import ALL
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.queries import Judgments, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
-from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
+from polars_graded._measuring.list_columns import Lists, make_list_column
 from polars_graded._measuring.measures import Measure
 from polars_graded._measuring.scale import Scale
 from polars_graded._measuring.tie_dependence import Compute, find_dependence_on_ties
@@ -208,7 +209,7 @@ class Computation:
         checked = [pair for pair in self.value_functions if pair[0] in self.tie_checked]
         return {
             **{name: count.astype(np.uint32) for name, count in counts.items()},
-            "sum_of_relevant": judgments.relevant.sum(judgments.relevant.values),
+            "sum_of_relevant": judgments.relevant.sum(),
             "maximum_grade": judgments.highest_relevant,
             DEPENDS_ON_TIES: find_dependence_on_ties(checked, queries),
         }

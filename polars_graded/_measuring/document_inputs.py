@@ -109,7 +109,9 @@ def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
         raise TypeError(msg)
 
 
-def read_input(subject: str, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
+def read_input(
+    subject: str, name: str, column: Lists, document_ids: pl.Series | None = None
+) -> Lists:
     """Return a checked column of numbers, or a column with a table of labels.
 
     `subject` stands for the column in errors, and `name` is a key of `DOCUMENT_INPUTS`.
@@ -118,8 +120,8 @@ def read_input(subject: str, name: str, column: Lists, names: pl.Series | None =
     document. The column itself then contains row numbers of this table.
 
     A table of labels also holds the order in which the ideal ranking takes documents of the same
-    gain. If `names` contains the names of the documents, the order is by name, descending.
-    Otherwise, it is by the text of the labels, ascending.
+    gain. With `document_ids`, the order is by id, descending. Otherwise, it is by the text of the
+    labels, ascending.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
         return _check_numbers(subject, name, column)
@@ -139,11 +141,11 @@ def read_input(subject: str, name: str, column: Lists, names: pl.Series | None =
     labels = labels.list.unique().list.eval(pl.element().sort())
     lengths = labels.list.len().fill_null(0).to_numpy()
     flat = labels.explode(empty_as_null=False, keep_nulls=False)
-    if names is None:
+    if document_ids is None:
         text = labels.cast(pl.List(pl.String)).list.join("\n").fill_null("")
         order = text.rank("dense")
     else:
-        order = names.cast(pl.String).rank("dense", descending=True)
+        order = document_ids.cast(pl.String).rank("dense", descending=True)
     table = Labels(
         flat.rank("dense").to_numpy().astype(np.int64),
         offsets_of(lengths.astype(np.int64)),

@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from polars_graded._measuring.chunks import map_chunks
 from polars_graded._measuring.kernels.labels import Labels, Vectors
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
-from polars_graded._measuring.list_columns import Lists, map_chunks
+from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.ties import round_scores
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import polars as pl
 
+from polars_graded._measuring.chunks import map_chunks
 from polars_graded._measuring.column_checks import check_as_long, check_grades, check_sort_columns
 from polars_graded._measuring.computing import Computation, MeasureValues
 from polars_graded._measuring.document_columns import may_identify_documents
@@ -15,7 +16,7 @@ from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import rank_documents
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
-from polars_graded._measuring.list_columns import Lists, make_list_column, map_chunks
+from polars_graded._measuring.list_columns import Lists, make_list_column
 from polars_graded._measuring.measures import Measure, check_distinct_names, check_measures
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,

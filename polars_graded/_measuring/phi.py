@@ -22,6 +22,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._measuring.chunks import map_chunks
 from polars_graded._measuring.column_checks import NUMERIC_TYPES, is_number, plan_dtype
 from polars_graded._measuring.kernels.phi import (
     Points,
@@ -32,12 +33,7 @@ from polars_graded._measuring.kernels.phi import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.keywords import checks_call
-from polars_graded._measuring.list_columns import (
-    Lists,
-    count_not_finite,
-    make_list_column,
-    map_chunks,
-)
+from polars_graded._measuring.list_columns import Lists, count_not_finite, make_list_column
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 

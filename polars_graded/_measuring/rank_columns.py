@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from polars_graded._measuring.chunks import map_chunks
 from polars_graded._measuring.kernels.ragged import MAX_EXACT_INTEGER, Ragged
-from polars_graded._measuring.list_columns import Lists, map_chunks
+from polars_graded._measuring.list_columns import Lists
 
 MIN_QUERIES = 10
 """Minimum number of queries with several values; fewer queries show nothing."""

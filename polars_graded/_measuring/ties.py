@@ -80,7 +80,7 @@ class Ties:
         """
         return None if self.tool is None else BITS[self.tool]
 
-    def of_schema(
+    def resolve(
         self, schema: Mapping[str, pl.DataType], document: str | None, others: Collection[str]
     ) -> Ties:
         """Return the order for a frame, whose column of documents may break ties.

@@ -26,7 +26,7 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
     """
     if ties == "average":
         expected = expect_precisions(queries, threshold).head(n)
-        return expected.sum(expected.values) / queries.count_possible_hits(n, threshold, over)
+        return expected.sum() / queries.count_possible_hits(n, threshold, over)
     hits = queries.hits(n, threshold)
     total = hits.sum(compute_precisions(hits))
     if over == "retrieved":
@@ -129,9 +129,7 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
             ranked.with_values(count_levels(ranked.values)),
             relevant.with_values(count_levels(relevant.values)),
         )
-    return divide_by_ideal(
-        sum_minima(ranked, relevant, divide_by_count=False), relevant.sum(relevant.values)
-    )
+    return divide_by_ideal(sum_minima(ranked, relevant, divide_by_count=False), relevant.sum())
 
 
 def sum_minima(ranked: Documents, relevant: Ragged, *, divide_by_count: bool) -> Floats:

@@ -82,7 +82,7 @@ def dcg(
     """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
     gains = queries.compute_hit_gains(n, lambda hits: gain_function(queries, hits, gain), ties)
     discounted = apply_discount(gains, discount, base)
-    return discounted.sum(discounted.values)
+    return discounted.sum()
 
 
 def ideal_dcg(
@@ -98,7 +98,7 @@ def ideal_dcg(
     In equation 3, N_n is the reciprocal of this value.
     """
     gains = discount_ideal(queries, n, gain_function, gain, discount, base)
-    return gains.sum(gains.values)
+    return gains.sum()
 
 
 def ndcg(
@@ -181,7 +181,7 @@ def ndcg_area(
     # The curve is computed only up to the rank from which it is constant. Each later rank adds the
     # last value of the curve.
     curve = ndcg_curve(queries, n, gain, discount, base, ties, gain_function, lengths)
-    total = curve.sum(curve.values) + (ranks - lengths) * curve.last_values()
+    total = curve.sum() + (ranks - lengths) * curve.last_values()
     return np.where(ranks > 0, total / ranks, 0.0)
 
 

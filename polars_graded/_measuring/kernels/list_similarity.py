@@ -309,7 +309,7 @@ def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
     If the longer list has fewer than n documents, its length replaces n.
     """
     head = pair.agreement(ties).by_depth.head(n)
-    return pair.mask_empty(head.sum(head.values) / np.maximum(head.lengths, 1))
+    return pair.mask_empty(head.sum() / np.maximum(head.lengths, 1))
 
 
 def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:

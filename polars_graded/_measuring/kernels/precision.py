@@ -219,7 +219,7 @@ def count_others_above(queries: Queries, hits: Documents) -> Integers:
 def judged(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return the share of judged documents among the top n."""
     judged = queries.compute_all_gains(n, lambda ranked: ~np.isnan(ranked.values), ties)
-    return replace_nan(judged.sum(judged.values) / judged.lengths)
+    return replace_nan(judged.sum() / judged.lengths)
 
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
@@ -229,7 +229,7 @@ def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
     Without `n`, the divisor is the number of retrieved documents.
     """
     gains = queries.compute_hit_gains(n, queries.share_of_best, ties)
-    total = gains.sum(gains.values)
+    total = gains.sum()
     return total / n if n else replace_nan(total / queries.ranked.lengths)
 
 
@@ -239,9 +239,7 @@ def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     gains = queries.compute_hit_gains(
         n, lambda documents: queries.relevance(documents.values), ties
     )
-    return divide_by_ideal(
-        gains.sum(gains.values), relevant.sum(queries.relevance(relevant.values))
-    )
+    return divide_by_ideal(gains.sum(), relevant.sum(queries.relevance(relevant.values)))
 
 
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
@@ -324,7 +322,7 @@ def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: s
     gains = queries.compute_hit_gains(
         n, lambda documents: queries.is_relevant(documents.values, threshold), ties
     )
-    return gains.sum(gains.values)
+    return gains.sum()
 
 
 def count_hits_so_far(

@@ -26,7 +26,7 @@ Within both limits, values are sorted by counting how many values equal each lev
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ragged:
     """One list per query, end to end in one array.
 
@@ -315,10 +315,11 @@ class Ragged:
         before[self.offsets[:-1][self.lengths > 0]] = nothing
         return before
 
-    def sum(self, numbers: npt.NDArray[Any]) -> Floats:
-        """Return the sum of `numbers` (one per value) in each list; 0 if empty."""
+    def sum(self, numbers: npt.NDArray[Any] | None = None) -> Floats:
+        """Return the sum of each list, or of `numbers` (one per value); 0 if empty."""
         # Sum each list by itself: differences of one long cumulative sum would carry rounding
         # errors from query to query.
+        numbers = self.values if numbers is None else numbers
         return self._reduce(np.add, numbers.astype(np.float64, copy=False))
 
     def max(self, numbers: Floats) -> Floats:
@@ -351,7 +352,7 @@ class Ragged:
         return counts[1:]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Documents(Ragged):
     """Some documents of each query, with their ranks in the whole ranking.
 

@@ -94,4 +94,4 @@ def _check_documents(documents: Ragged, name: str, is_valid: Mask, rule: str) ->
 def _average(values: Ragged) -> Floats:
     """Return the mean of each list; NaN for an empty one."""
     lengths = np.where(values.lengths > 0, values.lengths, np.nan)
-    return values.sum(values.values) / lengths
+    return values.sum() / lengths
