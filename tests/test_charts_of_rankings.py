@@ -205,3 +205,8 @@ def test_a_wrong_value_is_an_error_that_says_what_is_wrong(change, of, options, 
     with pytest.raises(ValueError) as error:  # noqa: PT011
         charts.rankings(frame, of, by=BOTH, **options)
     assert sentence in str(error.value)
+
+
+def test_the_docstring_names_all_measures_that_are_sums():
+    sentence = charts.rankings.__doc__.partition("Such measures are")[2].partition("Other")[0]
+    assert sorted(re.findall(r"`(\w+)`", sentence)) == sorted(SUMS)

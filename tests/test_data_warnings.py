@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 import polars_graded
 from polars_graded import DataWarning, evaluate, join_judgments, overview
 from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._warnings import KINDS
 
 BOTH = pytest.mark.parametrize("lazily", [False, True], ids=["eager", "lazy"])
 
@@ -418,3 +419,7 @@ def test_queries_that_are_measured_by_scales_of_their_own_are_told(lazily, measu
     if measure == "err@20":  # 1 - 2^-1 and, as gdeval has it, (2^1 - 1) / 2^4
         assert of_its_own[measure].to_list() == [15 / 16, 1 / 2, 0]
         assert of_one[measure].to_list() == [15 / 16, 1 / 16, 0]
+
+
+def test_the_docstring_describes_each_kind():
+    assert re.findall(r"^    - `(\w+)`:", DataWarning.__doc__, re.MULTILINE) == [*KINDS]
