@@ -58,9 +58,10 @@ class Graded:
     - `n`, the cutoff, at least 1: only the first n ranks count. By default all ranks count.
     - `threshold`, the lowest relevant grade; by default any grade above irrelevant is relevant. It
       must be above `irrelevant`, and at least `relevant_from`, if `scaled` sets these.
-    - `ties`, the order of tied documents: `"order"` keeps the order of the rows, `"pessimistic"`
-      puts the worst document first, and `"optimistic"` the best. Most measures with `ties` also
-      accept `"average"`, which returns the expected value over all orders of tied documents.
+    - `ties`, the order of tied documents: `"order"` keeps their order in the ranking (that of the
+      rows, or that of `ties=` in `evaluate`), `"pessimistic"` puts the worst document first, and
+      `"optimistic"` the best. Most measures with `ties` also accept `"average"`, which returns the
+      expected value over all orders of tied documents.
     - `gain`, the gain of a grade: `"exp2"` (2^g - 1, where g is the grade minus `irrelevant`),
       `"linear"` (g), or a mapping from grade to gain, in which a higher grade never has a lower
       gain. A document that is not relevant gains 0. An error is raised if the measure needs the
