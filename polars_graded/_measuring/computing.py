@@ -115,10 +115,7 @@ class Computation:
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
         """Return the values and the notes of each strategy for the queries of a chunk."""
         columns = dict(zip(self.lists, chunk, strict=True))
-        judgments = self.find_judgments(columns)
-        for each in judgments.values():
-            each.check_within_scale()
-        ranked = self.rank(columns, judgments)
+        ranked = self.rank(columns, self.find_judgments(columns))
         return [
             (self._measure(queries), self._take_notes(documents, columns, queries))
             for documents, queries in zip(self.strategies, ranked, strict=True)
@@ -188,6 +185,7 @@ class Computation:
 
     def _measure(self, queries: Queries) -> list[Floats | Ragged]:
         """Return the values of each measure for one strategy."""
+        queries.judgments.check_within_scale()
         return [compute(queries) for _, compute in self.value_functions]
 
     def _take_notes(
