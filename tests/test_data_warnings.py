@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 
 import polars_graded
 from polars_graded import DataWarning, evaluate, join_judgments, overview
+from polars_graded._frames.strategies import sort_naturally
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._warnings import KINDS
 
@@ -236,6 +237,12 @@ def test_measures_come_alone_in_lists_or_under_names_of_ones_own():
     named = evaluate(frame, {"AP": "ap", "nDCG": "ndcg(gain={0: 0, 1: 1, 2: 5})@10"}, ("ap",))
     assert named.columns == ["strategy", "query", "AP", "nDCG", "ap"]
     assert named.row(0)[2:] == (1, 1, 1)
+
+
+def test_names_with_very_many_digits_are_sorted():
+    """Python converts no more than 4300 digits to an integer."""
+    names = [f"s{'9' * 5000}", f"s1{'0' * 5000}", "s12", "s9"]
+    assert sort_naturally(names) == ["s9", "s12", *names[:2]]
 
 
 def test_stacked_strategies_come_in_natural_order():

@@ -314,6 +314,21 @@ def test_blanks_around_fields_and_ends_of_lines_make_no_difference(read, text, s
     assert_frame_equal(read(other.encode()), read(text.encode()))
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r\r\n"])
+@pytest.mark.parametrize("header", ["query,score,doc", "query,doc,score", '"query","doc","score"'])
+def test_ends_of_lines_are_no_part_of_the_last_field_of_a_table(header, end):
+    """Python's csv writes two CR on Windows unless a file is opened with `newline=""`."""
+    row = "1,2,a" if header.endswith("doc") else "1,a,2"
+    run = read_run(f"{header}{end}{row}{end}{end}".encode())
+    assert run.select("query", "doc", "score").rows() == [("1", "a", 2.0)]
+    assert read_qrels(f"query,doc{end}1,a{end}".encode())["doc"].item() == "a"
+
+
+@pytest.mark.parametrize("text", [b" \r \n", b"\r\n\r", b"\t\r\t"])
+def test_a_file_of_blank_lines_is_empty(text):
+    assert read_qrels(io.BytesIO(text)).is_empty()
+
+
 def test_only_blanks_and_tabs_separate_the_fields_that_an_error_counts():
     with pytest.raises(ValueError, match=r"a line has 4 fields, .*, got 3: "):
         read_qrels("q1 0 d1 1\nq1 0 d\u2028e\u00a0f\n".encode())

@@ -228,6 +228,8 @@ def _find_fields(columns: Iterable[str], line_format: LineFormat) -> dict[str, s
 
 def _read_table(content: bytes, separator: str) -> pl.DataFrame:
     """Return the columns below a header, as texts."""
+    if b"\r" in content:  # lines of Python's csv on Windows may end in CR CR LF
+        content = re.sub(rb"\r+(?=\n|$)", b"", content)
     if separator == " ":  # any number of blanks and tabs
         content = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", content))
     quote = '"' if separator in ",;" else None
@@ -241,7 +243,7 @@ def _read_json(content: bytes, first_line: str, line_format: LineFormat) -> pl.D
     """Return the rows of JSON: a list of objects, an object per line, or a mapping of queries."""
     if first_line.startswith("["):
         return _flatten(pl.read_json(content, infer_schema_length=None), line_format)
-    if _is_record(first_line, line_format):
+    if _is_document_object(first_line, line_format):
         return _flatten(pl.read_ndjson(content, infer_schema_length=None), line_format)
     return _read_mapping(json.loads(content), line_format)
 
@@ -274,7 +276,7 @@ def _read_mapping(mapping: Any, line_format: LineFormat) -> pl.DataFrame:
     return rows
 
 
-def _is_record(line: str, line_format: LineFormat) -> bool:
+def _is_document_object(line: str, line_format: LineFormat) -> bool:
     """Return whether a line is a JSON object of a document, or of a query and its documents."""
     try:
         record = json.loads(line)
@@ -368,7 +370,7 @@ def scan_lines(file: str, content: bytes) -> pl.LazyFrame:
     """
     # Some text, such as "x^", begins like a compressed file, which Polars would decompress.
     lines = pl.scan_lines(b"\n" + content, name="line", row_index_name="number").slice(1)
-    line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(" \t")
+    line = pl.col("line").str.strip_chars_end(" \t\r").str.strip_chars_start(" \t")
     lines = lines.with_columns(line)
     if b"\r" in content:
         has_return = pl.col("line").str.contains("\r", literal=True)
@@ -484,30 +486,30 @@ all of them, which takes a third of the time of a pattern with overlapping group
 DOCUMENT_ID = r"(?:^|[ \t])docid[ \t]*=[ \t]*([^ \t]+)"
 """Pattern of a document's id in a comment."""
 
-BLOCK_LINES = 1 << 11
+SLICE_LINES = 1 << 11
 """Number of lines that are parsed at once.
 
-A block is exploded into one row per feature of a line. Such a row takes about a hundred bytes, so a
-block with a hundred features takes some tens of megabytes.
+A slice is exploded into one row per feature of a line. Such a row takes about a hundred bytes, so a
+slice with a hundred features takes some tens of megabytes.
 """
 
 
 def parse_features(files: Iterable[File]) -> pl.DataFrame:
-    """Return the documents of LETOR's files. Features beyond the highest of a block are null."""
-    blocks = [pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64})]
+    """Return the documents of LETOR's files. Features beyond the highest of a slice are null."""
+    slices = [pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64})]
     lines_before = 0
     for file in files:
         content = file.read()
         check_text(file.name, content)
         lines = scan_lines(file.name, content).collect()
-        blocks += [
-            _parse_block(file.name, block, lines_before) for block in lines.iter_slices(BLOCK_LINES)
+        slices += [
+            _parse_slice(file.name, each, lines_before) for each in lines.iter_slices(SLICE_LINES)
         ]
         lines_before += content.count(b"\n") + (content[-1:] not in b"\n")
-    return pl.concat(blocks, how="diagonal")
+    return pl.concat(slices, how="diagonal")
 
 
-def _parse_block(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFrame:
+def _parse_slice(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFrame:
     """Return the documents of some lines with their features; raise for the first malformed one."""
     rows = lines.with_columns(pl.col("line").str.extract_groups(LETOR_LINE).struct.unnest())
     rows = rows.with_row_index("row")

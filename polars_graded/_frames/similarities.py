@@ -299,13 +299,12 @@ class Rankings:
 
     request: Request
     groups: Groups
+    """The rows of each query, or of each strategy and query if strategies are stacked."""
 
     @property
     def columns(self) -> FrameColumns:
         """The columns of the frame, by what they hold."""
         return self.request.columns
-
-    """The rows of each query, or of each strategy and query if strategies are stacked."""
 
     @cached_property
     def strategies(self) -> pl.Series:

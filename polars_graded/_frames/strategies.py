@@ -16,8 +16,11 @@ from polars_graded._measuring.kernels.ragged import Integers
 def sort_naturally(names: Iterable[str]) -> list[str]:
     """Return names in natural order: f2 before f10."""
 
-    def key(part: str) -> tuple[bool, int, str]:
-        return part.isdecimal(), int(part) if part.isdecimal() else 0, part
+    def key(part: str) -> tuple[bool, int, str, str]:
+        # Python converts no texts of more than 4300 digits to integers, so digits are compared.
+        digits = "".join(str(int(digit)) for digit in part) if part.isdecimal() else ""
+        digits = digits.lstrip("0")
+        return part.isdecimal(), len(digits), digits, part
 
     return sorted(names, key=lambda name: [key(part) for part in re.split(r"(\d+)", name)])
 

@@ -230,7 +230,7 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
 def check_graders_named(judgments: pl.DataFrame) -> None:
     """Raise if the names of graders are no texts."""
     dtype = judgments.schema[GRADER]
-    if dtype not in (*TEXT_TYPES, pl.Null):
+    if dtype not in (*TEXT_TYPES, pl.Null) and judgments.height:
         msg = (
             f"column {GRADER!r} of `judgments` must hold the names of graders, strings, got {dtype}"
             f"\n\nHint: pl.col({GRADER!r}).cast(pl.String) turns numbers into names"

@@ -183,9 +183,7 @@ def _count_recommendations(
     source = frame if items is None else check_frame(argument, items)
     check_columns(argument, [doc], source.collect_schema(), argument="doc")
     known_items = source.lazy().select(doc).drop_nulls().unique().collect()
-    rows = request.columns.add_computed_columns(
-        frame.lazy().select(request.needed_columns).collect()
-    )
+    rows = request.read_rows(frame)
     DocumentCheck([request]).add(group_rankings(request, rows))
     for name, ranked in rank_rows_of_strategies(request, rows):
         users = ranked.filter(pl.col(RETRIEVED_RANK) <= n).group_by(doc).agg(pl.len().alias(USERS))
