@@ -194,16 +194,8 @@ class Request:
     def value_columns(self) -> list[str]:
         """The distinct columns of grades, scores, ties and inputs of measures."""
         columns = self.columns
-        return list(
-            dict.fromkeys(
-                [
-                    columns.grade,
-                    *columns.sort_columns,
-                    *self.ties.columns,
-                    *columns.inputs.values(),
-                ]
-            )
-        )
+        names = (*columns.sort_columns, *self.ties.columns, *columns.inputs.values())
+        return list(dict.fromkeys([columns.grade, *names]))
 
     @property
     def document_columns(self) -> list[str]:

@@ -32,7 +32,7 @@ def measure_one(measure: Measure, ranking: Ranking) -> pl.Expr:
     If the grades are several columns, there is one value per column, with the column's name.
     """
     dtype = measure.definition.dtype
-    values = _make_expression([measure], ranking, lambda values: values.column(0), dtype)
+    values = _make_expression([measure], ranking, lambda values: values.columns[0], dtype)
     return values if ranking.grade.meta.has_multiple_outputs() else values.alias(measure.name)
 
 

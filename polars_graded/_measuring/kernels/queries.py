@@ -72,25 +72,17 @@ class Judgments:
     indices into the table."""
     _shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    @classmethod
-    def of(
-        cls,
-        grades: Ragged,
-        irrelevant: float,
-        max_grade: float | None,
-        relevant_from: float | None,
-        inputs: Mapping[str, Ragged],
-        labels: Mapping[str, Any],
-    ) -> Judgments:
-        """Return the documents, with grades below `relevant_from` made irrelevant.
+    def with_relevant_from(self, lowest: float) -> Judgments:
+        """Return the judgments with grades below `lowest` made irrelevant.
 
         Grades below the irrelevant grade stay: for `infap`, such a grade marks a pooled document
         that nobody judged.
         """
-        if relevant_from is not None:
-            is_below = (grades.values < relevant_from) & (grades.values >= irrelevant)
-            grades = grades.with_values(np.where(is_below, irrelevant, grades.values))
-        return cls(grades, irrelevant, max_grade, inputs, labels)
+        values = self.grades.values
+        is_below = (values < lowest) & (values >= self.irrelevant)
+        return replace(
+            self, grades=self.grades.with_values(np.where(is_below, self.irrelevant, values))
+        )
 
     @cached_property
     def n_judged(self) -> Integers:
