@@ -70,14 +70,17 @@ class FrameColumns:
         cls,
         schema: Mapping[str, pl.DataType],
         *,
-        query: Columns,
-        grade: Grade,
-        by: By,
-        strategy: str | None,
-        doc: str | None,
+        query: Columns = "query",
+        grade: Grade = "grade",
+        by: By = "score",
+        strategy: str | None = None,
+        doc: str | None = DEFAULT_DOC,
         **inputs: Column | None,
     ) -> Self:
-        """Return the columns that arguments of `evaluate` name."""
+        """Return the columns that arguments of `evaluate` name.
+
+        `inputs` are the columns of `DOCUMENT_INPUTS`.
+        """
         __tracebackhide__ = True
         expressions: dict[str, pl.Expr] = {}
         grader, grade = parse_grade(grade, expressions)

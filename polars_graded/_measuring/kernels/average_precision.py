@@ -53,7 +53,7 @@ def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
     """
     hits = queries.hits(n, threshold)
     pooled, relevant = queries.count_judged_so_far(hits) - 1, hits.position - 1
-    unjudged = queries.ranked.count_so_far(queries.ranked.values < queries.irrelevant)
+    unjudged = queries.ranked.count_so_far(queries.ranked.values < queries.judgments.irrelevant)
     starts = repeat_each(queries.ranked.offsets[:-1], hits.lengths)
     other = pooled - relevant - unjudged[starts + hits.rank - 1]
     share = (relevant + INFERRED_PRIOR) / (relevant + other + 2 * INFERRED_PRIOR)
