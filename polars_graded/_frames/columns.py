@@ -91,8 +91,7 @@ class FrameColumns:
             by = select_scores(by, schema, {*queries, strategy, grade})
         entries = parse_by(by, expressions)
         if strategy is not None and len(entries) > 1:
-            names = ", ".join(entries)
-            msg = f"`by` must have one entry if `strategy` is passed, got {names}"
+            msg = f"`by` must have one entry if `strategy` is passed, got {', '.join(entries)}"
             raise ValueError(msg)
         is_found = isinstance(doc, str) and doc == DEFAULT_DOC
         return cls(

@@ -92,16 +92,12 @@ class Part:
 
         All entries of `by` share these inputs.
         """
-        columns = self.columns
+        columns, groups = self.columns, self.groups
         document = self.request.ties.document or columns.document
         ranking = self.request.unsorted_ranking.with_inputs(**columns.inputs)
-        document_ids = None
-        if document is not None and columns.inputs:
-            document_ids = self.groups.frame.get_column(document)
+        document_ids = None if document is None else groups.frame.get_column(document)
         return {
-            name: read_input(
-                ranking.name_input(name), name, self.groups.lists(column), document_ids
-            )
+            name: read_input(ranking.name_input(name), name, groups.lists(column), document_ids)
             for name, column in columns.inputs.items()
         }
 

@@ -198,7 +198,11 @@ OF_KNOWN_ITEMS: Mapping[str, Any] = {
     "can_be_undefined": True,
     "ignores_order": True,
 }
-OF_SUBTOPICS: Mapping[str, Any] = {**OVER_IDEAL, "input_names": ("subtopics",)}
+OF_SUBTOPICS: Mapping[str, Any] = {
+    "depends_on_missed": True,
+    "input_names": ("subtopics",),
+    "can_be_undefined": True,
+}
 WITHOUT_GRADES: Mapping[str, Any] = {
     "needs_relevant": False,
     "needs_grades": False,
