@@ -214,12 +214,8 @@ class Graded:
         │ 6.0             ┆ 4.0   ┆ 0.5 │
         └─────────────────┴───────┴─────┘
         """
-        return self._with(
-            replace(
-                self._ranking,
-                scale=self._ranking.scale.with_grades(irrelevant, max_grade, relevant_from),
-            )
-        )
+        scale = self._ranking.scale.with_grades(irrelevant, max_grade, relevant_from)
+        return self._with(replace(self._ranking, scale=scale))
 
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Set the value for queries where a measure is undefined.
@@ -342,10 +338,9 @@ class Graded:
         └─────────────────┴────────┘
         """
         mask = check_column("rows", rows)
-        previous = self._ranking.is_used
-        return self._with(
-            replace(self._ranking, is_used=mask if previous is None else previous & mask)
-        )
+        if self._ranking.is_used is not None:
+            mask = self._ranking.is_used & mask
+        return self._with(replace(self._ranking, is_used=mask))
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error for a misspelt measure, with the nearest name."""

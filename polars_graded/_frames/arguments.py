@@ -91,16 +91,13 @@ def parse_grade(
     """
     graders = parse_graders(grade)
     expressions = {} if expressions is None else expressions
-    if graders is None:
-        graders = {_find_name(grade): grade}  # type: ignore[dict-item]
-        name: str | None = None
-    elif len(graders) > 1:
-        msg = f"`grade` must name one grader here, got {len(graders)}: {', '.join(graders)}"
+    columns: dict[str, Any] = {_find_name(grade): grade} if graders is None else graders
+    if len(columns) > 1:
+        msg = f"`grade` must name one grader here, got {len(columns)}: {', '.join(columns)}"
         raise ValueError(msg)
-    else:
-        name = next(iter(graders))
-    [(grader, column)] = graders.items()
-    return name, parse_column("grade", column, f"{grader} (expression of grade)", expressions)
+    [(name, entry)] = columns.items()
+    column = parse_column("grade", entry, f"{name} (expression of grade)", expressions)
+    return None if graders is None else name, column
 
 
 def _find_name(column: Any) -> Any:
@@ -147,12 +144,11 @@ def parse_by(by: Any, expressions: dict[str, pl.Expr] | None = None) -> dict[str
     """Return the columns to rank each strategy by; add expressions to `expressions`."""
     expressions = {} if expressions is None else expressions
     check_not_series("by", by)
-    is_sequence = isinstance(by, Sequence) and not isinstance(by, str)
-    entries = (
-        by.items()
-        if isinstance(by, Mapping)
-        else [(None, c) for c in (by if is_sequence else [by])]
-    )
+    if isinstance(by, Mapping):
+        entries = [*by.items()]
+    else:
+        is_sequence = isinstance(by, Sequence) and not isinstance(by, str)
+        entries = [(None, each) for each in (by if is_sequence else [by])]
     if not entries:
         msg = "`by` must name at least one column, got none"
         raise ValueError(msg)

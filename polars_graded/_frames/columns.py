@@ -70,14 +70,17 @@ class FrameColumns:
         cls,
         schema: Mapping[str, pl.DataType],
         *,
-        query: Columns,
-        grade: Grade,
-        by: By,
-        strategy: str | None,
-        doc: str | None,
+        query: Columns = "query",
+        grade: Grade = "grade",
+        by: By = "score",
+        strategy: str | None = None,
+        doc: str | None = DEFAULT_DOC,
         **inputs: Column | None,
     ) -> Self:
-        """Return the columns that arguments of `evaluate` name."""
+        """Return the columns that arguments of `evaluate` name.
+
+        `inputs` are the columns of `DOCUMENT_INPUTS`.
+        """
         __tracebackhide__ = True
         expressions: dict[str, pl.Expr] = {}
         grader, grade = parse_grade(grade, expressions)
@@ -88,8 +91,7 @@ class FrameColumns:
             by = select_scores(by, schema, {*queries, strategy, grade})
         entries = parse_by(by, expressions)
         if strategy is not None and len(entries) > 1:
-            names = ", ".join(entries)
-            msg = f"`by` must have one entry if `strategy` is passed, got {names}"
+            msg = f"`by` must have one entry if `strategy` is passed, got {', '.join(entries)}"
             raise ValueError(msg)
         is_found = isinstance(doc, str) and doc == DEFAULT_DOC
         return cls(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
@@ -192,13 +192,6 @@ def evaluate(
     return values
 
 
-class Collector(Protocol):
-    """Object that gets the parts of a frame one by one, to collect facts or values, or to raise."""
-
-    def add(self, groups: Groups) -> None:
-        """Add a part of whole queries."""
-
-
 def measure_frame(
     requests: Sequence[Request],
     frame: pl.DataFrame | pl.LazyFrame,
@@ -214,10 +207,12 @@ def measure_frame(
     """
     first = requests[0]
     rank_check = RankCheck(first.columns, first.directions, are_parts=consecutive)
+    document_check = DocumentCheck(requests)
     value_collectors = [ValueCollector(each) for each in requests]
-    collectors: list[Collector] = [rank_check, DocumentCheck(requests), *value_collectors]
     for groups in _group_rows(requests, frame, consecutive=consecutive):
-        for each in collectors:
+        rank_check.add(groups)
+        document_check.add(groups)
+        for each in value_collectors:
             each.add(groups)
     rank_check.finish(are_all=is_whole_frame)
     result = pl.concat(each.finish() for each in value_collectors)
@@ -276,12 +271,11 @@ def measure_lazily(
     Only the measures that the caller selects are computed. A filter that uses only `ranking_keys`
     is applied before measuring.
     """
+    keys = {*requests[0].columns.ranking_keys}
 
     def read_values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
         rows = frame
-        if wanted is not None and {*wanted.meta.root_names()} <= {
-            *requests[0].columns.ranking_keys
-        }:
+        if wanted is not None and keys.issuperset(wanted.meta.root_names()):
             rows = frame.filter(wanted)
         selected = [_select_columns(each, columns) for each in requests]
         yield measure_frame(selected, rows, consecutive=consecutive, is_whole_frame=wanted is None)
@@ -305,8 +299,7 @@ def _select_columns(request: Request, columns: Collection[str]) -> Request:
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     if SETTINGS in columns:
         names = [*request.measures]
-    measures = {name: request.measures[name] for name in names}
+    selected = replace(request, measures={name: request.measures[name] for name in names})
     if {*request.record_columns}.isdisjoint(columns):
-        without_records = replace(request.columns, fingerprint=None)
-        return replace(request, measures=measures, columns=without_records)
-    return replace(request, measures=measures)
+        return replace(selected, columns=replace(request.columns, fingerprint=None))
+    return selected

@@ -15,12 +15,6 @@ BATCH_ROWS = 1 << 18
 """Number of rows of a batch. Larger batches are hardly faster, but need more memory."""
 
 
-def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Return nonempty batches of the rows, in their order."""
-    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
-    return (batch for batch in batches if batch.height)
-
-
 def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield batches that end where a query ends.
 
@@ -28,7 +22,8 @@ def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl
     two batches, so the caller must check the result.
     """
     held = [frame.head(0).collect()]
-    for batch in read_batches(frame):
+    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+    for batch in filter(len, batches):
         start = int(find_block_starts(batch.select(query))[-1])
         if start:
             yield pl.concat([*held, batch.slice(0, start)])

@@ -9,21 +9,11 @@ from typing import Any, Self
 import polars as pl
 
 from polars_graded._checks import check_flag
-from polars_graded._frames.arguments import (
-    By,
-    Column,
-    Columns,
-    Descending,
-    Grade,
-    Measures,
-    parse_graders,
-    parse_measures,
-)
+from polars_graded._frames.arguments import Descending, Measures, parse_graders, parse_measures
 from polars_graded._frames.columns import FrameColumns
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.tables import GRADER
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
-from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.measures import Measure, check_measures
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.scale import Scale, Undefined
@@ -61,32 +51,27 @@ class Request:
         *,
         among: Mapping[str, Definition] = DEFINITIONS,
         stacked_hint: str = STACKED_HINT,
-        query: Columns = "query",
-        grade: Grade = "grade",
-        by: By = "score",
         strategy: str | None = None,
         ties: TiesArgument = None,
         descending: Descending = None,
-        doc: str | None = DEFAULT_DOC,
         irrelevant: float = 0.0,
         max_grade: float | None = None,
         relevant_from: float | None = None,
         undefined_as: Undefined = "default",
         condensed: bool = False,
         fingerprint: str | bool | None = None,
-        **inputs: Column | None,
+        **column_arguments: Any,
     ) -> Self:
         """Check the arguments of `evaluate` for a frame, and return their request.
 
-        `among` contains the definitions of the measures that the call can request, and `inputs`
-        the columns of `DOCUMENT_INPUTS`. Columns that no argument names, such as that of documents,
-        are found in the frame. Raise if a column is missing or the frame does not fit.
+        `among` contains the definitions of the measures that the call can request, and
+        `column_arguments` the arguments of `FrameColumns.of`. Columns that no argument names, such
+        as that of documents, are found in the frame. Raise if a column is missing or the frame does
+        not fit.
         """
         __tracebackhide__ = True
         schema = frame.collect_schema()
-        columns = FrameColumns.of(
-            schema, query=query, grade=grade, by=by, strategy=strategy, doc=doc, **inputs
-        )
+        columns = FrameColumns.of(schema, strategy=strategy, **column_arguments)
         directions = Directions.of(descending, columns.by, strategy)
         scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
         request = cls(
@@ -194,16 +179,8 @@ class Request:
     def value_columns(self) -> list[str]:
         """The distinct columns of grades, scores, ties and inputs of measures."""
         columns = self.columns
-        return list(
-            dict.fromkeys(
-                [
-                    columns.grade,
-                    *columns.sort_columns,
-                    *self.ties.columns,
-                    *columns.inputs.values(),
-                ]
-            )
-        )
+        names = (*columns.sort_columns, *self.ties.columns, *columns.inputs.values())
+        return list(dict.fromkeys([columns.grade, *names]))
 
     @property
     def document_columns(self) -> list[str]:
@@ -261,9 +238,8 @@ class Request:
         """Return the schema of the result, given the schema of the frame."""
         keys: dict[str, Any] = {} if self.columns.grader is None else {GRADER: pl.String()}
         keys |= {name: schema.get(name, pl.String()) for name in self.columns.result_keys}
-        keys[self.columns.strategy_key] = (
-            pl.String() if self.columns.strategy is None else schema[self.columns.strategy]
-        )
+        if self.columns.strategy is None:
+            keys[self.columns.strategy_key] = pl.String()
         values = {name: measure.definition.dtype for name, measure in self.measures.items()}
         return pl.Schema(keys | values | dict.fromkeys(self.record_columns, pl.String()))
 

@@ -31,8 +31,7 @@ from polars_graded._measuring.chunks import map_chunks
 from polars_graded._measuring.column_checks import check_grades
 from polars_graded._measuring.computing import ChunkValues, Computation, MeasureValues
 from polars_graded._measuring.definitions import (
-    ALL_RANKS,
-    CURVE_TYPE,
+    CURVE,
     THRESHOLD,
     Definition,
     Option,
@@ -98,14 +97,14 @@ SIMILARITIES: Mapping[str, Definition] = {
     ),
     "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
     "max_displacement": _define_similarity(
-        list_similarity.max_displacement, IN_ORDER, depth=ALL_RANKS, is_bounded=False
+        list_similarity.max_displacement, IN_ORDER, needs_all_ranks=True, is_bounded=False
     ),
     "relevant_entered": _define_similarity(
         list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT
     ),
     "relevant_left": _define_similarity(list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT),
     "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **WITHOUT_CUTOFF),
-    "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=CURVE_TYPE),
+    "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, **CURVE),
 }
 """Measures of two rankings of the same query."""
 

@@ -27,6 +27,7 @@ from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.measures import Measure
+from polars_graded._measuring.ties import round_scores
 
 IS_JUDGED = TEMPORARY_NAME_TEMPLATE.format("judged")
 
@@ -91,16 +92,12 @@ class Part:
 
         All entries of `by` share these inputs.
         """
-        columns = self.columns
+        columns, groups = self.columns, self.groups
         document = self.request.ties.document or columns.document
         ranking = self.request.unsorted_ranking.with_inputs(**columns.inputs)
-        document_ids = None
-        if document is not None and columns.inputs:
-            document_ids = self.groups.frame.get_column(document)
+        document_ids = None if document is None else groups.frame.get_column(document)
         return {
-            name: read_input(
-                ranking.name_input(name), name, self.groups.lists(column), document_ids
-            )
+            name: read_input(ranking.name_input(name), name, groups.lists(column), document_ids)
             for name, column in columns.inputs.items()
         }
 
@@ -144,26 +141,21 @@ def list_documents(
         values = groups.lists(column)
         sort_columns.append(Lists(columns.as_text(column, values.flat), values.offsets))
     check_sort_columns(ranking.sort_names, sort_columns, grades, columns.unit)
+    if request.ties.bits is not None:
+        sort_columns[0] = round_scores(sort_columns[0], request.ties.bits)
     document = request.ties.document
     document_ids = None if document is None else groups.frame.get_column(document)
-    return DocumentLists.of(
-        ranking, grades, sort_columns, request.ties.bits, document_ids, inputs, len(by)
-    )
+    return DocumentLists.of(ranking, grades, sort_columns, document_ids, inputs, len(by))
 
 
 class ValueCollector:
     """Values and notes of a request, collected part by part."""
 
     def __init__(self, request: Request) -> None:
-        self.request = request
+        self.request, self.columns = request, request.columns
         self._values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.columns.by}
         self._notes: list[pl.DataFrame] = []
         self._grade_notes: list[pl.DataFrame] = []
-
-    @property
-    def columns(self) -> FrameColumns:
-        """The columns of the frame, by what they hold."""
-        return self.request.columns
 
     def add(self, groups: Groups) -> None:
         """Measure a part of whole queries."""

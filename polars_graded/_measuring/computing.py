@@ -41,14 +41,13 @@ class MeasureValues:
     measures: Sequence[Measure]
     chunks: Sequence[ChunkValues]
 
-    def column(self, number: int) -> pl.Series:
-        """Return the values of one of the measures; NaN becomes null."""
-        return _make_series(self.measures[number], [values[number] for values, _ in self.chunks])
-
     @property
     def columns(self) -> list[pl.Series]:
-        """Return the values of each measure."""
-        return [*map(self.column, range(len(self.measures)))]
+        """Return the values of each measure; NaN becomes null."""
+        return [
+            _make_series(measure, [values[number] for values, _ in self.chunks])
+            for number, measure in enumerate(self.measures)
+        ]
 
     @property
     def notes(self) -> dict[str, pl.Series]:
@@ -138,15 +137,16 @@ class Computation:
         """
         scale, judgments = self.scale, dict[Lists, Judgments]()
         for documents in self.strategies:
-            if documents.grades not in judgments:
-                judgments[documents.grades] = Judgments.of(
-                    columns[documents.grades],
-                    scale.irrelevant,
-                    scale.max_grade,
-                    scale.relevant_from,
-                    {name: columns[column] for name, column in documents.inputs.items()},
-                    documents.labels,
-                )
+            grades = documents.grades
+            if grades in judgments:
+                continue
+            inputs = {name: columns[column] for name, column in documents.inputs.items()}
+            judged = Judgments(
+                columns[grades], scale.irrelevant, scale.max_grade, inputs, documents.labels
+            )
+            if scale.relevant_from is not None:
+                judged = judged.with_relevant_from(scale.relevant_from)
+            judgments[grades] = judged
         return judgments
 
     def rank(
@@ -175,12 +175,12 @@ class Computation:
     @cached_property
     def value_functions(self) -> list[tuple[Measure, Compute]]:
         """Return each measure with the function that computes its values."""
-        undefined = [measure.find_undefined(self.scale) for measure in self.measures]
         return [
-            (measure, partial(_compute_values, measure, arguments, fill_value))
-            for measure, arguments, fill_value in zip(
-                self.measures, self.arguments, undefined, strict=True
+            (
+                measure,
+                partial(_compute_values, measure, arguments, measure.find_undefined(self.scale)),
             )
+            for measure, arguments in zip(self.measures, self.arguments, strict=True)
         ]
 
     def _measure(self, queries: Queries) -> list[Floats | Ragged]:
@@ -259,10 +259,8 @@ def _compute_values(
         return values
     defined = queries.is_relevant(queries.judgments.highest_relevant, arguments.get("threshold"))
     if isinstance(values, Ragged):
-        defined_per_value = np.repeat(defined, values.lengths)
-        return values.with_values(
-            _fill_undefined(measure, defined_per_value, values.values, fill_value)
-        )
+        defined = np.repeat(defined, values.lengths)
+        return values.with_values(_fill_undefined(measure, defined, values.values, fill_value))
     return _fill_undefined(measure, defined, values, fill_value)
 
 

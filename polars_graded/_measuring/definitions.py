@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -40,18 +39,6 @@ from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
 from polars_graded._measuring.kernels.queries import MAX_RELEVANCE, STRICT_TIE_RULES, TIE_RULES
 
 Best: TypeAlias = Literal["highest", "lowest", "none"]
-
-
-class Depth(Enum):
-    """Part of the ranked list that a measure needs."""
-
-    NOTHING = 0
-    CUTOFF = 1
-    ALL_RANKS = 2
-
-    def at(self, n: int | None) -> int | None:
-        """Return the number of ranks needed at cutoff `n`; None for all ranks."""
-        return {Depth.NOTHING: 0, Depth.CUTOFF: n, Depth.ALL_RANKS: None}[self]
 
 
 @dataclass(frozen=True)
@@ -104,8 +91,6 @@ def _check_recall_levels(name: str, value: Any) -> Any:
 ALL = "all"
 """Value of `levels` for all levels of a scale: 1, 2 and 3 for `irrelevant=0`, `max_grade=3`."""
 
-NOTHING, CUTOFF, ALL_RANKS = Depth.NOTHING, Depth.CUTOFF, Depth.ALL_RANKS
-
 THRESHOLD = {"threshold": Option(None, check_number, is_of_grades=True)}
 TIES = {"ties": Option("order", partial(check_choice, among=TIE_RULES))}
 TIE_ORDER = {"ties": Option("order", partial(check_choice, among=STRICT_TIE_RULES))}
@@ -130,11 +115,12 @@ class Definition:
 
     kernel: Callable[..., Any]
     options: Mapping[str, Option]
-    depth: Depth = CUTOFF
     depends_on_missed: bool = False
     """True if the value depends on judged documents that were not retrieved. False if only the
     highest grade of all judged documents matters, as for `err`."""
     has_cutoff: bool = True
+    needs_all_ranks: bool = False
+    """True if a measure with a cutoff needs the ranks below the cutoff, too."""
     dtype: pl.DataType = field(default_factory=pl.Float64)
     input_names: tuple[str, ...] = ()
     """Names of the columns of documents that the measure needs besides the grade, such as `known`.
@@ -189,93 +175,51 @@ class Definition:
         return "ties" in self.options and self.options["ties"] is not TIE_ORDER["ties"]
 
 
-def _define_count(kernel: Callable[..., Any], **properties: Any) -> Definition:
-    return Definition(
-        kernel, **properties, dtype=pl.UInt32(), needs_relevant=False, best="none", is_bounded=False
-    )
+# Properties that several measures share.
 
-
-def _define_curve(
-    kernel: Callable[..., Any], options: Mapping[str, Option], **properties: Any
-) -> Definition:
-    return Definition(kernel, options, **properties, dtype=CURVE_TYPE)
-
-
-def _define_without_cutoff(
-    kernel: Callable[..., Any], options: Mapping[str, Option], **properties: Any
-) -> Definition:
-    return Definition(
-        kernel, options, depth=ALL_RANKS, depends_on_missed=True, has_cutoff=False, **properties
-    )
-
-
-def _define_over_ideal(
-    kernel: Callable[..., Any], options: Mapping[str, Option], **properties: Any
-) -> Definition:
-    """Return the definition of a measure that is divided by an ideal value.
-
-    The measure is undefined if its ideal value is 0.
-    """
-    return Definition(kernel, options, depends_on_missed=True, can_be_undefined=True, **properties)
+COUNT: Mapping[str, Any] = {
+    "dtype": pl.UInt32(),
+    "needs_relevant": False,
+    "best": "none",
+    "is_bounded": False,
+}
+CURVE: Mapping[str, Any] = {"dtype": pl.List(pl.Float64)}
+COMPLEMENT_OF_F: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
+"""Properties of E, which is 1 - F: the lowest value is best, and fill values are 1 minus those of
+F."""
+OF_WHOLE_LIST: Mapping[str, Any] = {"depends_on_missed": True, "has_cutoff": False}
+OVER_IDEAL: Mapping[str, Any] = {"depends_on_missed": True, "can_be_undefined": True}
+"""Properties of a measure that is divided by an ideal value. It is undefined if this value is 0."""
+IDEAL: Mapping[str, Any] = {"depends_on_missed": True, "best": "none", "is_bounded": False}
+"""Properties of a measure of the ideal ranking."""
+OF_KNOWN_ITEMS: Mapping[str, Any] = {
+    **OF_WHOLE_LIST,
+    "input_names": ("known",),
+    "can_be_undefined": True,
+    "ignores_order": True,
+}
+OF_SUBTOPICS: Mapping[str, Any] = {
+    "depends_on_missed": True,
+    "input_names": ("subtopics",),
+    "can_be_undefined": True,
+}
+WITHOUT_GRADES: Mapping[str, Any] = {
+    "needs_relevant": False,
+    "needs_grades": False,
+    "ignores_order": True,
+}
+"""Properties of a measure that uses an input and no grades."""
 
 
 def _define_ndcng(kernel: Callable[..., Any], **properties: Any) -> Definition:
     """Return the definition of a measure with the gains of NDCNG."""
-    return _define_over_ideal(
+    return Definition(
         partial(kernel, gain_function=compute_normalised_gains),
         GAIN | DISCOUNT | TIES,
         normalises_grades=True,
+        **OVER_IDEAL,
         **properties,
     )
-
-
-def _define_ideal(
-    kernel: Callable[..., Any], options: Mapping[str, Option], **properties: Any
-) -> Definition:
-    """Return the definition of a measure of the ideal ranking."""
-    return Definition(
-        kernel,
-        options,
-        depth=NOTHING,
-        depends_on_missed=True,
-        best="none",
-        is_bounded=False,
-        **properties,
-    )
-
-
-def _define_for_known_items(kernel: Callable[..., Any], **properties: Any) -> Definition:
-    return _define_without_cutoff(
-        kernel,
-        THRESHOLD,
-        input_names=("known",),
-        can_be_undefined=True,
-        ignores_order=True,
-        **properties,
-    )
-
-
-def _define_for_subtopics(
-    kernel: Callable[..., Any], options: Mapping[str, Option] | None = None, **properties: Any
-) -> Definition:
-    return Definition(
-        kernel,
-        {**(options or {}), **THRESHOLD},
-        **properties,
-        depends_on_missed=True,
-        input_names=("subtopics",),
-        can_be_undefined=True,
-    )
-
-
-def _define_for_documents(kernel: Callable[..., Any], column: str, **properties: Any) -> Definition:
-    """Return the definition of a measure that uses one input and no grades."""
-    properties = {
-        "needs_relevant": False,
-        "needs_grades": False,
-        "ignores_order": True,
-    } | properties
-    return Definition(kernel, {}, input_names=(column,), **properties)
 
 
 def _make_over_option(*divisors: str) -> dict[str, Option]:
@@ -294,10 +238,6 @@ MAX_TARGET = 1e6
 """Maximum target of a user. Sums of inverse squares of much larger numbers lose their digits."""
 
 TARGET = {"target": make_number_option(1.0, at_least=1 / MAX_TARGET, at_most=MAX_TARGET)}
-CURVE_TYPE = pl.List(pl.Float64)
-COMPLEMENT_OF_F: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
-"""Properties of E, which is 1 - F: the lowest value is best, and fill values are 1 minus those of
-F."""
 UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
 B_OPTION = {"b": make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 
@@ -318,18 +258,23 @@ DEFINITIONS: Mapping[str, Definition] = {
     "max_f_measure": Definition(
         precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, depends_on_missed=True
     ),
-    "r_precision": _define_without_cutoff(precision.r_precision, THRESHOLD | TIES, is_sum=True),
+    "r_precision": Definition(
+        precision.r_precision, THRESHOLD | TIES, **OF_WHOLE_LIST, is_sum=True
+    ),
     "precision_at_hit": Definition(
         precision.precision_at_hit,
         {"k": Option(1, check_whole_number)} | THRESHOLD | TIE_ORDER,
-        depth=ALL_RANKS,
         has_cutoff=False,
     ),
     "reciprocal_rank": Definition(precision.reciprocal_rank, THRESHOLD | TIES, is_sum=True),
     "success": Definition(precision.success, THRESHOLD | TIES),
-    "bpref": _define_without_cutoff(precision.bpref, THRESHOLD | TIE_ORDER),
-    "roc_auc": _define_without_cutoff(
-        precision.roc_auc, THRESHOLD | TIED_PAIRS, can_be_undefined=True, needs_pairs=True
+    "bpref": Definition(precision.bpref, THRESHOLD | TIE_ORDER, **OF_WHOLE_LIST),
+    "roc_auc": Definition(
+        precision.roc_auc,
+        THRESHOLD | TIED_PAIRS,
+        **OF_WHOLE_LIST,
+        can_be_undefined=True,
+        needs_pairs=True,
     ),
     "pairwise_accuracy": Definition(
         precision.pairwise_accuracy,
@@ -349,20 +294,20 @@ DEFINITIONS: Mapping[str, Definition] = {
         depends_on_missed=True,
         is_sum=True,
     ),
-    "mu_ap": _define_over_ideal(average_precision.mu_ap, LEVELS | TIE_ORDER, is_sum=True),
-    "gap": _define_over_ideal(average_precision.gap, LEVELS | TIE_ORDER, is_sum=True),
+    "mu_ap": Definition(average_precision.mu_ap, LEVELS | TIE_ORDER, **OVER_IDEAL, is_sum=True),
+    "gap": Definition(average_precision.gap, LEVELS | TIE_ORDER, **OVER_IDEAL, is_sum=True),
     "infap": Definition(
         average_precision.infap, THRESHOLD | TIE_ORDER, depends_on_missed=True, may_fall=True
     ),
     # Cumulated gain.
     "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_bounded=False, is_sum=True),
     "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_bounded=False, is_sum=True),
-    "ideal_dcg": _define_ideal(ideal_dcg, GAIN | DISCOUNT),
-    "ndcg": _define_over_ideal(ndcg, GAIN | DISCOUNT | TIES, is_sum=True),
+    "ideal_dcg": Definition(ideal_dcg, GAIN | DISCOUNT, **IDEAL),
+    "ndcg": Definition(ndcg, GAIN | DISCOUNT | TIES, **OVER_IDEAL, is_sum=True),
     "ndcng": _define_ndcng(ndcg, is_sum=True),
-    "ncg": _define_over_ideal(partial(ndcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
-    "ideal_cg": _define_ideal(partial(ideal_dcg, **UNDISCOUNTED), GAIN),
-    "ndcg_area": _define_over_ideal(ndcg_area, GAIN | DISCOUNT | TIES),
+    "ncg": Definition(partial(ndcg, **UNDISCOUNTED), GAIN | TIES, **OVER_IDEAL, is_sum=True),
+    "ideal_cg": Definition(partial(ideal_dcg, **UNDISCOUNTED), GAIN, **IDEAL),
+    "ndcg_area": Definition(ndcg_area, GAIN | DISCOUNT | TIES, **OVER_IDEAL),
     "ndcng_area": _define_ndcng(ndcg_area),
     # Modelling the user.
     "err": Definition(user_models.err, TIE_ORDER, is_of_a_scale=True, is_sum=True),
@@ -416,79 +361,101 @@ DEFINITIONS: Mapping[str, Definition] = {
         may_fall=True,
     ),
     "nerr11": Definition(user_models.nerr11, TARGET | TIE_ORDER, is_of_a_scale=True, may_fall=True),
-    "compat": _define_without_cutoff(
+    "compat": Definition(
         user_models.compat,
         {
             "p": make_number_option(0.95, above=0, below=1),
             "normalised": Option(default=True, check=check_flag),
         }
         | TIE_ORDER,
+        **OF_WHOLE_LIST,
     ),
     # Documents that the user knew.
-    "coverage_ratio": _define_for_known_items(known_items.coverage_ratio),
-    "novelty_ratio": _define_for_known_items(known_items.novelty_ratio),
-    "relative_recall": _define_for_known_items(known_items.relative_recall, is_bounded=False),
-    "recall_effort": _define_for_known_items(known_items.recall_effort, is_bounded=False),
+    "coverage_ratio": Definition(known_items.coverage_ratio, THRESHOLD, **OF_KNOWN_ITEMS),
+    "novelty_ratio": Definition(known_items.novelty_ratio, THRESHOLD, **OF_KNOWN_ITEMS),
+    "relative_recall": Definition(
+        known_items.relative_recall, THRESHOLD, **OF_KNOWN_ITEMS, is_bounded=False
+    ),
+    "recall_effort": Definition(
+        known_items.recall_effort, THRESHOLD, **OF_KNOWN_ITEMS, is_bounded=False
+    ),
     # Subtopics of a query.
-    "alpha_dcg": _define_for_subtopics(subtopics.alpha_dcg, ALPHA, weighs_missing_ranks=True),
-    "alpha_ndcg": _define_for_subtopics(subtopics.alpha_ndcg, ALPHA),
-    "err_ia": _define_for_subtopics(subtopics.err_ia, ALPHA, weighs_missing_ranks=True),
-    "nerr_ia": _define_for_subtopics(subtopics.nerr_ia, ALPHA),
-    "nrbp": _define_for_subtopics(subtopics.nrbp, ALPHA | PATIENCE),
-    "nnrbp": _define_for_subtopics(subtopics.nnrbp, ALPHA | PATIENCE),
-    "subtopic_recall": _define_for_subtopics(subtopics.subtopic_recall, ignores_order=True),
-    "precision_ia": _define_for_subtopics(subtopics.precision_ia, ignores_order=True),
-    "ap_ia": _define_for_subtopics(subtopics.ap_ia),
+    "alpha_dcg": Definition(
+        subtopics.alpha_dcg, ALPHA | THRESHOLD, **OF_SUBTOPICS, weighs_missing_ranks=True
+    ),
+    "alpha_ndcg": Definition(subtopics.alpha_ndcg, ALPHA | THRESHOLD, **OF_SUBTOPICS),
+    "err_ia": Definition(
+        subtopics.err_ia, ALPHA | THRESHOLD, **OF_SUBTOPICS, weighs_missing_ranks=True
+    ),
+    "nerr_ia": Definition(subtopics.nerr_ia, ALPHA | THRESHOLD, **OF_SUBTOPICS),
+    "nrbp": Definition(subtopics.nrbp, ALPHA | PATIENCE | THRESHOLD, **OF_SUBTOPICS),
+    "nnrbp": Definition(subtopics.nnrbp, ALPHA | PATIENCE | THRESHOLD, **OF_SUBTOPICS),
+    "subtopic_recall": Definition(
+        subtopics.subtopic_recall, THRESHOLD, **OF_SUBTOPICS, ignores_order=True
+    ),
+    "precision_ia": Definition(
+        subtopics.precision_ia, THRESHOLD, **OF_SUBTOPICS, ignores_order=True
+    ),
+    "ap_ia": Definition(subtopics.ap_ia, THRESHOLD, **OF_SUBTOPICS),
     # Recommendations beyond accuracy.
-    "popularity": _define_for_documents(
+    "popularity": Definition(
         partial(recommendations.average_input, name="popularity"),
-        "popularity",
+        {},
+        input_names=("popularity",),
+        **WITHOUT_GRADES,
         best="none",
         is_bounded=False,
     ),
-    "novelty": _define_for_documents(recommendations.novelty, "popularity", is_bounded=False),
-    "diversity": _define_for_documents(recommendations.diversity, "features", is_bounded=False),
-    "unexpectedness": _define_for_documents(recommendations.unexpectedness, "reference"),
+    "novelty": Definition(
+        recommendations.novelty, {}, input_names=("popularity",), **WITHOUT_GRADES, is_bounded=False
+    ),
+    "diversity": Definition(
+        recommendations.diversity, {}, input_names=("features",), **WITHOUT_GRADES, is_bounded=False
+    ),
+    "unexpectedness": Definition(
+        recommendations.unexpectedness, {}, input_names=("reference",), **WITHOUT_GRADES
+    ),
     "serendipity": Definition(
         recommendations.serendipity, THRESHOLD, input_names=("reference",), ignores_order=True
     ),
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False, best="none"),
-    "n_retrieved": _define_count(
-        precision.n_retrieved, options={}, depth=ALL_RANKS, has_cutoff=False, needs_grades=False
+    "n_retrieved": Definition(
+        precision.n_retrieved, {}, **COUNT, has_cutoff=False, needs_grades=False
     ),
-    "n_relevant": _define_count(
-        precision.n_relevant,
-        options=THRESHOLD,
-        depth=NOTHING,
-        has_cutoff=False,
-        depends_on_missed=True,
+    "n_relevant": Definition(
+        precision.n_relevant, THRESHOLD, **COUNT, has_cutoff=False, depends_on_missed=True
     ),
-    "n_relevant_retrieved": _define_count(
-        precision.n_relevant_retrieved, options=THRESHOLD | TIE_ORDER
+    "n_relevant_retrieved": Definition(
+        precision.n_relevant_retrieved, THRESHOLD | TIE_ORDER, **COUNT
     ),
     # Curves.
-    "precision_curve": _define_curve(precision.precision_curve, THRESHOLD | TIES),
-    "recall_curve": _define_curve(precision.recall_curve, THRESHOLD | TIES, depends_on_missed=True),
-    "f_measure_curve": _define_curve(
-        precision.f_measure_curve, BETA | THRESHOLD | TIES, depends_on_missed=True
+    "precision_curve": Definition(precision.precision_curve, THRESHOLD | TIES, **CURVE),
+    "recall_curve": Definition(
+        precision.recall_curve, THRESHOLD | TIES, **CURVE, depends_on_missed=True
     ),
-    "e_measure_curve": _define_curve(
+    "f_measure_curve": Definition(
+        precision.f_measure_curve, BETA | THRESHOLD | TIES, **CURVE, depends_on_missed=True
+    ),
+    "e_measure_curve": Definition(
         precision.e_measure_curve,
         B_OPTION | THRESHOLD | TIES,
+        **CURVE,
         depends_on_missed=True,
         **COMPLEMENT_OF_F,
     ),
-    "interpolated_precision": _define_curve(
+    "interpolated_precision": Definition(
         precision.interpolated_precision,
         {"recall_levels": Option(11, _check_recall_levels)} | THRESHOLD | TIE_ORDER,
-        depth=ALL_RANKS,
+        **CURVE,
         has_cutoff=False,
         depends_on_missed=True,
     ),
-    "cg_curve": _define_curve(partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES, is_bounded=False),
-    "dcg_curve": _define_curve(dcg_curve, GAIN | DISCOUNT | TIES, is_bounded=False),
-    "ideal_dcg_curve": _define_ideal(ideal_dcg_curve, GAIN | DISCOUNT, dtype=CURVE_TYPE),
-    "ndcg_curve": _define_over_ideal(ndcg_curve, GAIN | DISCOUNT | TIES, dtype=CURVE_TYPE),
-    "ndcng_curve": _define_ndcng(ndcg_curve, dtype=CURVE_TYPE),
+    "cg_curve": Definition(
+        partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES, **CURVE, is_bounded=False
+    ),
+    "dcg_curve": Definition(dcg_curve, GAIN | DISCOUNT | TIES, **CURVE, is_bounded=False),
+    "ideal_dcg_curve": Definition(ideal_dcg_curve, GAIN | DISCOUNT, **IDEAL, **CURVE),
+    "ndcg_curve": Definition(ndcg_curve, GAIN | DISCOUNT | TIES, **OVER_IDEAL, **CURVE),
+    "ndcng_curve": _define_ndcng(ndcg_curve, **CURVE),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,6 @@ from polars_graded._measuring.kernels.labels import Labels, Vectors
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.ranking import Ranking
-from polars_graded._measuring.ties import round_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,45 +45,41 @@ class DocumentLists:
         ranking: Ranking,
         grades: Lists,
         sort_columns: Sequence[Lists],
-        bits: Literal[32, 64] | None = None,
         document_ids: pl.Series | None = None,
         inputs: Mapping[str, Lists] | None = None,
         n_tie_columns: int | None = None,
     ) -> DocumentLists:
         """Return documents made from checked grades, sort columns and inputs.
 
-        If `bits` is passed, scores are compared in this precision. Documents that are equal in all
-        columns are ordered by the text of `document_ids`, descending, if this column is passed.
-        Such documents still count as tied. With `n_tie_columns`, documents that are equal in this
-        number of first columns count as tied too; the other columns only order them.
+        Documents that are equal in all columns are ordered by the text of `document_ids`,
+        descending, if this column is passed. Such documents still count as tied. With
+        `n_tie_columns`, documents that are equal in this number of first columns count as tied too;
+        the other columns only order them.
         """
         inputs = inputs or {}
         if not sort_columns:
             return cls(grades, None, None, inputs=inputs)
-        scores, *further = sort_columns
-        scores = scores.as_numbers() if bits is None else round_scores(scores, bits)
+        scores, further = sort_columns[0].as_numbers(), sort_columns[1:]
+        descending, *directions = ranking.descending
         order = None
         if further or document_ids is not None:
-            directions = ranking.descending[1:]
-            order = _Order.of(scores, further, directions, document_ids, n_tie_columns)
+            order = _order_ties(scores, further, directions, document_ids, n_tie_columns)
         if order is None:
-            return cls(grades, scores, scores, None, ranking.descending[0], inputs)
+            return cls(grades, scores, scores, None, descending, inputs)
         # The order swaps only documents with equal scores, so the column of scores stays the same.
-        rows, tie_groups = order.original_rows, Lists(pl.Series(order.tie_groups), scores.offsets)
+        rows, tie_groups = order
         inputs = {name: each.at(rows) for name, each in inputs.items()}
-        return cls(grades.at(rows), scores, tie_groups, rows, ranking.descending[0], inputs)
+        return cls(grades.at(rows), scores, tie_groups, rows, descending, inputs)
 
     def select(self, indices: Integers) -> DocumentLists:
         """Return the documents of some queries; index -1 gives no documents."""
         lists: dict[Any, Any] = {each: each.select(indices) for each in self.lists}
         inputs = {name: lists[each] for name, each in self.inputs.items()}
-        scores, tie_groups = lists.get(self.scores), lists.get(self.tie_groups)
-        grades = lists[self.grades]
         return replace(
             self,
-            grades=grades,
-            scores=scores,
-            tie_groups=tie_groups,
+            grades=lists[self.grades],
+            scores=lists.get(self.scores),
+            tie_groups=lists.get(self.tie_groups),
             original_rows=None,
             inputs=inputs,
         )
@@ -101,57 +96,50 @@ class DocumentLists:
         return [each for each in dict.fromkeys(lists) if each is not None]
 
 
-@dataclass(frozen=True)
-class _Order:
-    """Order of documents after further columns have broken the ties of scores."""
+def _order_ties(
+    scores: Lists,
+    further: Sequence[Lists],
+    descending: Sequence[bool],
+    document_ids: pl.Series | None,
+    n_tie_columns: int | None,
+) -> tuple[Integers, Lists] | None:
+    """Return the order after further columns have broken ties, or None if no scores are tied.
 
-    original_rows: Integers
-    """For each new row: the old row of its document."""
-    tie_groups: Integers
-    """For each new row: the index of the tie group of its document."""
+    The order is the old row of the document in each new row. The column of lists contains the index
+    of the tie group of each of these documents.
 
-    @classmethod
-    def of(
-        cls,
-        scores: Lists,
-        further: Sequence[Lists],
-        descending: Sequence[bool],
-        document_ids: pl.Series | None,
-        n_tie_columns: int | None = None,
-    ) -> _Order | None:
-        """Return the order by further columns, or None if no scores are tied.
+    Nulls come last. If `document_ids` is passed, documents that are equal in all columns are
+    ordered by its text. These documents still count as tied. With `n_tie_columns`, documents count
+    as tied if they are equal in the score and the first `n_tie_columns` - 1 further columns.
+    """
+    ties_of_chunks, start = [], 0
 
-        Nulls come last. If `document_ids` is passed, documents that are equal in all columns are
-        ordered by its text. These documents still count as tied. With `n_tie_columns`, documents
-        count as tied if they are equal in the score and the first `n_tie_columns` - 1 further
-        columns.
-        """
-        ties_of_chunks, start = [], 0
-        for length, indices, groups in map_chunks([scores], Ragged.find_ties):
-            # Groups of a chunk are numbered from 1 to at most `length`. With `start` added, no two
-            # chunks share a number.
-            ties_of_chunks.append((indices + start, groups + start))
-            start += length
-        tied_rows, groups = (np.concatenate(each) for each in zip(*ties_of_chunks, strict=True))
-        if not len(tied_rows):
-            return None
-        columns = (each.flat.gather(tied_rows).alias(str(n)) for n, each in enumerate(further))
-        values = pl.DataFrame([pl.Series("equal scores", groups), *columns])
-        by, flags = values, [False, *descending]
-        if document_ids is not None:
-            ids = document_ids.gather(tied_rows).cast(pl.String)
-            by, flags = values.with_columns(ids.alias("document")), [*flags, True]
-        order = by.select(
-            pl.arg_sort_by(by.columns, descending=flags, nulls_last=True, maintain_order=True)
-        ).to_series()
-        # The tied documents fill the same rows as before, but in their new order.
-        rows, tie_groups = np.arange(len(scores.flat)), np.arange(len(scores.flat))
-        rows[tied_rows] = tied_rows[order.to_numpy()]
-        # Documents that are still tied are now neighbours. The first of them, by its new row, is
-        # the index of their tie group.
-        number = (
-            values.select(values.columns[:n_tie_columns])[order].to_struct().rle_id().to_numpy()
-        )
-        firsts = np.flatnonzero(np.diff(number, prepend=-1))
-        tie_groups[tied_rows] = tied_rows[firsts[number]]
-        return cls(rows, tie_groups)
+    def find_ties(chunk: Ragged) -> tuple[int, Integers, Integers]:
+        return len(chunk.values), *chunk.find_ties()
+
+    for length, indices, groups in map_chunks([scores], find_ties):
+        # Groups of a chunk are numbered from 1 to at most `length`. With `start` added, no two
+        # chunks share a number.
+        ties_of_chunks.append((indices + start, groups + start))
+        start += length
+    tied_rows, groups = (np.concatenate(each) for each in zip(*ties_of_chunks, strict=True))
+    if not len(tied_rows):
+        return None
+    columns = (each.flat.gather(tied_rows).alias(str(n)) for n, each in enumerate(further))
+    values = pl.DataFrame([pl.Series("equal scores", groups), *columns])
+    by, flags = values, [False, *descending]
+    if document_ids is not None:
+        ids = document_ids.gather(tied_rows).cast(pl.String)
+        by, flags = values.with_columns(ids.alias("document")), [*flags, True]
+    order = by.select(
+        pl.arg_sort_by(by.columns, descending=flags, nulls_last=True, maintain_order=True)
+    ).to_series()
+    # The tied documents fill the same rows as before, but in their new order.
+    rows, tie_groups = np.arange(len(scores.flat)), np.arange(len(scores.flat))
+    rows[tied_rows] = tied_rows[order.to_numpy()]
+    # Documents that are still tied are now neighbours. The first of them, by its new row, is
+    # the index of their tie group.
+    number = values.select(values.columns[:n_tie_columns])[order].to_struct().rle_id().to_numpy()
+    firsts = np.flatnonzero(np.diff(number, prepend=-1))
+    tie_groups[tied_rows] = tied_rows[firsts[number]]
+    return rows, Lists(pl.Series(tie_groups), scores.offsets)

@@ -32,8 +32,9 @@ def measure_one(measure: Measure, ranking: Ranking) -> pl.Expr:
     If the grades are several columns, there is one value per column, with the column's name.
     """
     dtype = measure.definition.dtype
-    values = _make_expression([measure], ranking, lambda values: values.column(0), dtype)
-    return values if ranking.grade.meta.has_multiple_outputs() else values.alias(measure.name)
+    return _make_expression(
+        [measure], ranking, lambda values: values.columns[0], dtype, measure.name
+    )
 
 
 def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
@@ -49,8 +50,7 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     def make_struct(values: MeasureValues) -> pl.Series:
         return pl.DataFrame(values.columns).to_struct().cast(dtype)
 
-    values = _make_expression(chosen, ranking, make_struct, dtype)
-    return values if ranking.grade.meta.has_multiple_outputs() else values.alias("measures")
+    return _make_expression(chosen, ranking, make_struct, dtype, "measures")
 
 
 def _make_expression(
@@ -58,6 +58,7 @@ def _make_expression(
     ranking: Ranking,
     make_series: Callable[[MeasureValues], pl.Series],
     dtype: pl.DataType,
+    name: str,
 ) -> pl.Expr:
     """Return an expression that calls the kernels once per batch of queries.
 
@@ -80,12 +81,10 @@ def _make_expression(
             raise ValueError(ranking.write_error(error, len(documents.grades))) from None
         return make_series(values)
 
-    return pl.map_batches(
-        _implode_columns(ranking),
-        compute_values,
-        is_elementwise=True,
-        return_dtype=return_dtype,
+    values = pl.map_batches(
+        _implode_columns(ranking), compute_values, is_elementwise=True, return_dtype=return_dtype
     )
+    return values if ranking.grade.meta.has_multiple_outputs() else values.alias(name)
 
 
 def _implode_columns(ranking: Ranking) -> list[pl.Expr]:

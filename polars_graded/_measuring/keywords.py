@@ -113,16 +113,11 @@ def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parame
             raise TypeError(msg)
 
 
-def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001, PLR0911
+def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
     """Return the hint for an unknown keyword, or an empty text."""
     own_name = find_own_argument(name)
     if own_name in keywords:
         return f"\n\nHint: did you mean {own_name!r}?"
-    if name == "trusted":
-        return (
-            "\n\nHint: trust.prediction_powered_means(..., trusted='people') corrects a model's "
-            "grades by people's; grader='people' uses only their grades"
-        )
     if name == "ascending" and "descending" in keywords:
         return "\n\nHint: descending=False means ascending"
     if name in COLUMNS_OF_RESULTS and "frame" in keywords and "weights" not in keywords:
@@ -143,16 +138,5 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
                 return f"\n\nHint: {hint}"
         option = nearest(own_name, OPTIONS)
         if option is not None and (option == own_name or nearest(name, keywords) is None):
-            return f"\n\nHint: write {option} in the name of a measure: {_write_example(option)!r}"
+            return f"\n\nHint: write {option} in the name of a measure, as in 'ap(threshold=2)'"
     return did_you_mean(name, keywords)
-
-
-def _write_example(option: str) -> str:
-    """Return an example of a measure with this option."""
-    if option == "threshold":
-        return "ap(threshold=2)"
-    functions = (name for name, definition in DEFINITIONS.items() if option in definition.options)
-    function = next(functions)
-    default = DEFINITIONS[function].options[option].default
-    value = f"{default:g}" if isinstance(default, float) else default or "..."
-    return f"{function}({option}={value})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,7 @@ def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
     return rows.list.eval(gather)
 
 
+@dataclass(frozen=True, eq=False)
 class Lists:
     """Column of lists, which lie end to end in `flat`.
 
@@ -36,12 +38,10 @@ class Lists:
     once.
     """
 
-    def __init__(
-        self, flat: pl.Series, offsets: Integers, labels: Labels | Vectors | None = None
-    ) -> None:
-        self.flat, self.offsets = flat, offsets
-        self.labels = labels
-        """Table of labels or vectors, if the values of the lists are indices into it."""
+    flat: pl.Series
+    offsets: Integers
+    labels: Labels | Vectors | None = None
+    """Table of labels or vectors, if the values of the lists are indices into it."""
 
     @classmethod
     def of(cls, column: pl.Series) -> Lists:

@@ -187,13 +187,13 @@ class Measure:
         A tie group can reach below the cutoff, so a measure that depends on ties needs all ranked
         documents.
         """
-        return None if self.needs_ties else self.definition.depth.at(self.n)
+        return None if self.needs_ties or self.definition.needs_all_ranks else self.n
 
 
 def check_distinct_names(names: list[str], among: Mapping[str, Definition] = DEFINITIONS) -> None:
     """Raise if no measure is named, or if one is named more than once."""
     if not names:
-        msg = f"name at least one measure; there are {_list_measures(among)}"
+        msg = f"name at least one measure; there are {', '.join(among)}"
         raise ValueError(msg)
     if repeated := {name for name in names if names.count(name) > 1}:
         msg = f"each measure must be named once, got {', '.join(sorted(repeated))} more than once"
@@ -265,20 +265,15 @@ def _make_unknown_error(
 ) -> ValueError:
     """Return the error for an unknown measure, with the nearest name if any."""
     if function in ALL_DEFINITIONS:
-        rankings, call = (
-            ("two rankings", "similarity")
-            if among is DEFINITIONS
-            else (
-                "one ranking",
-                "evaluate",
-            )
-        )
+        rankings, call = "one ranking", "evaluate"
+        if among is DEFINITIONS:
+            rankings, call = "two rankings", "similarity"
         return ValueError(
             f"{text!r} is a measure of {rankings}\n\nHint: pg.{call}(frame, {text!r}, ...)"
         )
     if among is not DEFINITIONS:
         hint = did_you_mean(function, among)
-        return ValueError(f"there is no measure {text!r}; there are {_list_measures(among)}{hint}")
+        return ValueError(f"there is no measure {text!r}; there are {', '.join(among)}{hint}")
     if definitions := find_own_measures(text, DEFINITIONS):
         choices = " or ".join(
             f"{each.measure!r}{f' ({each.difference})' if each.difference else ''}"
@@ -287,15 +282,10 @@ def _make_unknown_error(
         return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {choices}?")
     nearest_name = nearest(function, DEFINITIONS)
     if nearest_name is None:
-        return ValueError(f"there is no measure {text!r}; there are {_list_measures()}")
+        return ValueError(f"there is no measure {text!r}; there are {', '.join(among)}")
     corrected = text.strip().replace(function, nearest_name, 1)
     suggestion = corrected if Measure.try_parse(corrected) else nearest_name
     return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {suggestion!r}?")
-
-
-def _list_measures(among: Mapping[str, Definition] = DEFINITIONS) -> str:
-    """Return the names of the measures in `among`, joined by commas."""
-    return ", ".join(among)
 
 
 _PATTERN = re.compile(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*")

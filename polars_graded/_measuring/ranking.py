@@ -112,7 +112,7 @@ class Ranking:
         subject = (
             f"{self.grade_name}:" if error.input_name is None else self.name_input(error.input_name)
         )
-        msg = f"{subject} {rule}, in {error.n_queries} of {n} {unit}"
+        msg = f"{subject} {rule}, in {error.is_unusable.sum()} of {n} {unit}"
         return "\n\n".join([msg, *hint])
 
     def check_single(self) -> None:

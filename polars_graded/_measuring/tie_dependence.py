@@ -31,13 +31,7 @@ def find_dependence_on_ties(measures: Iterable[tuple[Measure, Compute]], queries
     for measure, compute in sorted(measures, key=lambda each: each[0].n is not None):
         definition = measure.definition
         if definition.input_names or measure.may_fall:
-            is_dependent |= _mask_differing(
-                queries,
-                definition.input_names,
-                measure.ranked_depth,
-                with_grades=definition.needs_grades,
-                ignores_order=definition.ignores_order,
-            )
+            is_dependent |= _mask_differing(queries, measure)
         elif undecided is not None:
             worst, is_unusable = _compute_usable(compute, undecided.pessimistic)
             best, is_unusable_too = _compute_usable(compute, undecided.optimistic)
@@ -102,31 +96,25 @@ def _select_differing(queries: Queries) -> Queries | None:
     return replace(full, judgments=queries.judgments, inputs={}).keep_queries(differ)
 
 
-def _mask_differing(
-    queries: Queries,
-    names: Iterable[str],
-    depth: int | None,
-    *,
-    with_grades: bool,
-    ignores_order: bool,
-) -> Mask:
-    """Return the mask of queries in which tied documents differ.
+def _mask_differing(queries: Queries, measure: Measure) -> Mask:
+    """Return the mask of queries in which tied documents differ for a measure.
 
-    Two documents differ if they have different values of an input in `names`, or, unless
-    `with_grades` is False, different relevance. Two nulls are equal.
+    Two documents differ if they have different values of an input that the measure needs, or, if it
+    needs grades, different relevance. Two nulls are equal.
 
-    With `depth`, tie groups whose first rank is greater than `depth` do not count. If a measure
-    `ignores_order`, it depends only on the set of the first `depth` documents. A tie group can
-    change this set only if its last rank is greater than `depth`. Without `depth`, no group can
-    change the set.
+    If the measure has a depth, tie groups whose first rank is greater than the depth do not count.
+    If a measure `ignores_order`, it depends only on the set of the first `depth` documents. A tie
+    group can change this set only if its last rank is greater than `depth`. Without a depth, no
+    group can change the set.
     """
-    full = queries.full
+    definition, depth, full = measure.definition, measure.ranked_depth, queries.full
+    ignores_order = definition.ignores_order
     if full is None or (ignores_order and depth is None):
         return np.zeros(len(queries.ranked.lengths), bool)
     tied = np.flatnonzero(full.is_tied_with_previous)
     relevance = full.relevance(full.ranked.values)
-    differs = (relevance[tied] != relevance[tied - 1]) & with_grades
-    for name in names:
+    differs = (relevance[tied] != relevance[tied - 1]) & definition.needs_grades
+    for name in definition.input_names:
         values = np.nan_to_num(full.inputs[name].values, nan=-np.inf)
         one, other = values[tied], values[tied - 1]
         if name in queries.judgments.labels:

@@ -62,10 +62,8 @@ class Ties:
         if isinstance(ties, str) and ties in BITS:
             return cls(are_passed=True, tool=next(tool for tool in BITS if tool == ties))
         is_order = isinstance(ties, str) and ties == "order"
-        return cls(
-            are_passed=True,
-            columns=() if is_order else tuple(check_column_names("ties", ties)),
-        )
+        columns = [] if is_order else check_column_names("ties", ties)
+        return cls(are_passed=True, columns=tuple(columns))
 
     @property
     def keep_row_order(self) -> bool:
@@ -92,30 +90,22 @@ class Ties:
         - `ties` is not passed, the values can be compared as text, and the column is not among the
           `others`, which are keys, grades and scores.
         """
-        if self.tool is None:
-            dtype = schema.get(document or "")
-            if document in self.columns and not can_be_text(dtype):
-                msg = (
-                    f"`ties` needs documents that are texts or numbers, got {dtype} in {document!r}"
-                )
-                raise TypeError(msg)
-            is_free = dtype is not None and can_be_text(dtype) and document not in others
-            return replace(self, document=document if is_free and not self.are_passed else None)
         column = self.document or document
         dtype = schema.get(column or "")
-        if dtype is None:
+        if self.tool is not None and dtype is None:
             msg = (
                 f"ties={self.tool!r} needs the column of documents, got no {column or 'doc'!r} "
                 f"among {first_few(list(schema))}\n\n"
                 f"Hint: ties={{{self.tool!r}: 'item'}} names the column"
             )
             raise ValueError(msg)
-        if not can_be_text(dtype):
-            msg = (
-                f"ties={self.tool!r} needs documents that are texts or numbers, got {dtype} in "
-                f"{column!r}"
-            )
+        if (self.tool is not None or column in self.columns) and not can_be_text(dtype):
+            argument = "`ties`" if self.tool is None else f"ties={self.tool!r}"
+            msg = f"{argument} needs documents that are texts or numbers, got {dtype} in {column!r}"
             raise TypeError(msg)
+        if self.tool is None:
+            is_free = dtype is not None and can_be_text(dtype) and column not in others
+            column = column if is_free and not self.are_passed else None
         return replace(self, document=column)
 
 

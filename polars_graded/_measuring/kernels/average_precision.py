@@ -53,7 +53,7 @@ def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
     """
     hits = queries.hits(n, threshold)
     pooled, relevant = queries.count_judged_so_far(hits) - 1, hits.position - 1
-    unjudged = queries.ranked.count_so_far(queries.ranked.values < queries.irrelevant)
+    unjudged = queries.ranked.count_so_far(queries.ranked.values < queries.judgments.irrelevant)
     starts = repeat_each(queries.ranked.offsets[:-1], hits.lengths)
     other = pooled - relevant - unjudged[starts + hits.rank - 1]
     share = (relevant + INFERRED_PRIOR) / (relevant + other + 2 * INFERRED_PRIOR)
@@ -100,10 +100,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
         def find_level(grades: Floats) -> Floats:
             return steps[np.searchsorted(steps, grades, side="right") - 1]
 
-        ranked, relevant = (
-            ranked.with_values(find_level(ranked.values)),
-            relevant.with_values(find_level(relevant.values)),
-        )
+        ranked = ranked.with_values(find_level(ranked.values))
+        relevant = relevant.with_values(find_level(relevant.values))
         highest = np.full_like(highest, steps[-1])
     return divide_by_ideal(sum_minima(ranked, relevant, divide_by_count=True), highest)
 
@@ -125,10 +123,8 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
         def count_levels(grades: Floats) -> Floats:
             return np.searchsorted(steps, grades, side="right").astype(np.float64)
 
-        ranked, relevant = (
-            ranked.with_values(count_levels(ranked.values)),
-            relevant.with_values(count_levels(relevant.values)),
-        )
+        ranked = ranked.with_values(count_levels(ranked.values))
+        relevant = relevant.with_values(count_levels(relevant.values))
     return divide_by_ideal(sum_minima(ranked, relevant, divide_by_count=False), relevant.sum())
 
 

@@ -21,13 +21,12 @@ from polars_graded._measuring.kernels.gains import (
 from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
 
-FINITE_GAIN_RULES = {
-    "exp2": f"`gain='exp2'` takes relevance up to {MAX_EXP2_RELEVANCE}, since sums of larger gains "
-    "may overflow, got more\n\n"
-    "Hint: phi_relevance converts popularity and other scores to grades from 0 to 1; "
-    "gain='linear' takes grades as they are"
-}
-"""Error text for relevance that is too high for a gain, by the name of the gain."""
+EXP2_RULE = (
+    f"`gain='exp2'` takes relevance up to {MAX_EXP2_RELEVANCE}, since sums of larger gains may "
+    "overflow, got more\n\nHint: phi_relevance converts popularity and other scores to grades from "
+    "0 to 1; gain='linear' takes grades as they are"
+)
+"""Error text for relevance that is too high for the gain "exp2". Linear gains are always finite."""
 
 GainFunction: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
 """Function that returns the gains of documents: `compute_gains` or `compute_normalised_gains`."""
@@ -37,7 +36,7 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """Return the gain of each document; 0 if the document is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
-        rule = FINITE_GAIN_RULES.get(gain, f"`gain={gain!r}` must be finite")
+        rule = EXP2_RULE
         grades_without_gain = np.empty(0)
     else:
         is_relevant = queries.is_relevant(documents.values, None)

@@ -32,11 +32,6 @@ class UnusableDataError(ValueError):
         self.grades = frozenset(grades)
         self.input_name = input_name
 
-    @property
-    def n_queries(self) -> int:
-        """Return the number of queries that break the rule."""
-        return int(self.is_unusable.sum())
-
     def __str__(self) -> str:
         """Return the rule, followed by the first of the grades."""
         grades = [f"{grade:g}" for grade in sorted(self.grades)]

@@ -133,12 +133,9 @@ def expect_at_first_hit(
     of_query = ranked.query_index[starts[groups_with_hit]]
     first_groups = groups_with_hit[np.diff(of_query, prepend=-1) > 0]
 
-    query, rank, relevant = (
-        ranked.query_index[starts[first_groups]],
-        ranked.position_as_float[starts[first_groups]],
-        hits_in_group[first_groups],
-    )
-    size = queries.tie_sizes[first_groups]
+    query = ranked.query_index[starts[first_groups]]
+    rank = ranked.position_as_float[starts[first_groups]]
+    relevant, size = hits_in_group[first_groups], queries.tie_sizes[first_groups]
     n_possible = size - relevant + 1
     if n is not None:
         # Only positions in the group down to rank n count.
@@ -147,10 +144,8 @@ def expect_at_first_hit(
     possible = Ragged(np.empty(offsets[-1]), offsets)
     # The first hit can be at `n_possible` positions of a group. `rank` and `n_left` have one
     # value per position: its rank, and the number of the group's documents from there to the end.
-    rank, n_left = (
-        repeat_each(rank, n_possible) + possible.position - 1,
-        repeat_each(size, n_possible) - possible.position + 1,
-    )
+    rank = repeat_each(rank, n_possible) + possible.position - 1
+    n_left = repeat_each(size, n_possible) - possible.position + 1
     chance = repeat_each(relevant, n_possible) / n_left
     chance_of_first = chance * possible.accumulate_before(np.multiply, 1 - chance, 1.0)
     expected = np.zeros(len(ranked.lengths))

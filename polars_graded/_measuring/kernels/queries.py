@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar, get_args, overload
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -70,27 +70,19 @@ class Judgments:
     labels: Mapping[str, Any] = field(default_factory=dict)
     """Tables of labels or vectors, by input name. The column of the same name in `inputs` contains
     indices into the table."""
-    _shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    _shared: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @classmethod
-    def of(
-        cls,
-        grades: Ragged,
-        irrelevant: float,
-        max_grade: float | None,
-        relevant_from: float | None,
-        inputs: Mapping[str, Ragged],
-        labels: Mapping[str, Any],
-    ) -> Judgments:
-        """Return the documents, with grades below `relevant_from` made irrelevant.
+    def with_relevant_from(self, lowest: float) -> Judgments:
+        """Return the judgments with grades below `lowest` made irrelevant.
 
         Grades below the irrelevant grade stay: for `infap`, such a grade marks a pooled document
         that nobody judged.
         """
-        if relevant_from is not None:
-            is_below = (grades.values < relevant_from) & (grades.values >= irrelevant)
-            grades = grades.with_values(np.where(is_below, irrelevant, grades.values))
-        return cls(grades, irrelevant, max_grade, inputs, labels)
+        values = self.grades.values
+        is_below = (values < lowest) & (values >= self.irrelevant)
+        return replace(
+            self, grades=self.grades.with_values(np.where(is_below, self.irrelevant, values))
+        )
 
     @cached_property
     def n_judged(self) -> Integers:
@@ -254,19 +246,8 @@ class Queries:
         """
         if len(self.ranked.values) < len(self.judgments.grades.values):
             return self
-        in_order = Judgments(
-            self.ranked,
-            self.judgments.irrelevant,
-            self.judgments.max_grade,
-            self.inputs,
-            self.judgments.labels,
-        )
+        in_order = replace(self.judgments, grades=self.ranked, inputs=self.inputs)
         return replace(self, judgments=in_order)
-
-    @property
-    def irrelevant(self) -> float:
-        """Return the grade that means not relevant."""
-        return self.judgments.irrelevant
 
     def relevance(self, grades: Floats) -> Floats:
         """Return grades minus the irrelevant grade; 0 if lower or unjudged."""
@@ -311,13 +292,9 @@ class Queries:
         hits = self.all_hits.head(n)
         return hits if threshold is None else hits.keep(self.is_relevant(hits.values, threshold))
 
-    @overload
-    def with_relevance(self, relevant: Documents) -> Documents: ...
-    @overload
-    def with_relevance(self, relevant: Ragged) -> Ragged: ...
-    def with_relevance(self, relevant: Ragged) -> Ragged:
+    def with_relevance(self, relevant: Documents) -> Documents:
         """Return the documents with their relevance in place of grades."""
-        if not self.irrelevant:
+        if not self.judgments.irrelevant:
             return relevant
         return relevant.with_values(self.relevance(relevant.values))
 
@@ -390,16 +367,12 @@ class Queries:
 
     def keep_queries(self, chosen: Mask) -> Queries:
         """Return the queries, with empty lists for queries that are not chosen."""
-        return self.keep(repeat_each(chosen, self.ranked.lengths))
-
-    def keep(self, chosen: Mask) -> Queries:
-        """Return the queries with only the chosen ranked documents."""
-        inputs = {name: column.keep(chosen) for name, column in self.inputs.items()}
+        is_kept = repeat_each(chosen, self.ranked.lengths)
+        inputs = {name: column.keep(is_kept) for name, column in self.inputs.items()}
         has_ties = len(self.tie_groups.values) > 0
-        tie_groups = self.tie_groups.keep(chosen) if has_ties else self.tie_groups
-        return replace(
-            self, ranked=self.ranked.keep(chosen), tie_groups=tie_groups, inputs=inputs, full=None
-        )
+        tie_groups = self.tie_groups.keep(is_kept) if has_ties else self.tie_groups
+        ranked = self.ranked.keep(is_kept)
+        return replace(self, ranked=ranked, tie_groups=tie_groups, inputs=inputs, full=None)
 
     @cached_property
     def tie_starts(self) -> Integers:

@@ -63,7 +63,12 @@ class Ragged:
         if n is None or self.lengths.max(initial=0) <= n:
             return self
         if n not in self._heads:
-            self._heads[n] = self.truncate(np.minimum(self.lengths, n))
+            lengths = np.minimum(self.lengths, n)
+            offsets = offsets_of(lengths)
+            # Lists lie end to end in the old and in the new array, so all values of a list shift by
+            # the same amount.
+            shift = repeat_each(self.offsets[:-1] - offsets[:-1], lengths)
+            self._heads[n] = Ragged(self.values[np.arange(offsets[-1]) + shift], offsets)
         head: Ragged = self._heads[n]
         return head
 
@@ -79,19 +84,6 @@ class Ragged:
         is_filled = self.lengths > 0
         last[is_filled] = self.values[self.offsets[1:][is_filled] - 1]
         return last
-
-    def truncate(self, lengths: Integers) -> Ragged:
-        """Return the first `lengths[i]` values of each list i.
-
-        A list must have at least that many values.
-        """
-        if np.array_equal(lengths, self.lengths):
-            return self
-        offsets = offsets_of(lengths)
-        # Lists lie end to end in the old and in the new array, so all values of a list shift by the
-        # same amount.
-        shift = repeat_each(self.offsets[:-1] - offsets[:-1], lengths)
-        return Ragged(self.values[np.arange(offsets[-1]) + shift], offsets)
 
     def find_true(self, mask: Mask) -> tuple[Integers, Integers]:
         """Return the indices of true values, and offsets in these indices.
@@ -218,11 +210,11 @@ class Ragged:
         NaN never counts as equal to another value.
         """
         is_tied = np.zeros(len(self.values), bool)
-        is_tied[self.find_ties()[1]] = True
+        is_tied[self.find_ties()[0]] = True
         return is_tied
 
-    def find_ties(self) -> tuple[int, Integers, Integers]:
-        """Return `len(values)`, and indices and tie groups of tied values.
+    def find_ties(self) -> tuple[Integers, Integers]:
+        """Return the indices and the tie groups of tied values.
 
         Indices are sorted by tie group, and ascend within a tie group. NaN never counts as equal to
         another value.
@@ -231,7 +223,7 @@ class Ragged:
         order, is_first = self.keep(is_number).argsort()
         is_tied = _mask_tie_groups(is_first)
         indices: Integers = np.flatnonzero(is_number)[order[is_tied]]
-        return len(self.values), indices, np.cumsum(is_first, dtype=np.int64)[is_tied]
+        return indices, np.cumsum(is_first, dtype=np.int64)[is_tied]
 
     def map_rows(
         self, function: Callable[..., npt.NDArray[Any]], numbers: npt.NDArray[Any], padding: float

@@ -74,7 +74,9 @@ class Subtopics:
     @cached_property
     def n_before(self) -> Integers:
         """Return, for each pair, the number of higher hits with its subtopic."""
-        return count_before_in_group(self.subtopic)
+        order = np.argsort(self.subtopic, kind="stable")
+        is_first = np.diff(self.subtopic[order], prepend=-1) != 0
+        return number_in_groups(order, is_first) - 1
 
     def sum_by_hit(self, values: Floats) -> Floats:
         """Return, for each hit, the sum of the values of its subtopics.
@@ -95,12 +97,6 @@ def find_relevant(queries: Queries, threshold: float | None) -> tuple[Ragged, In
     is_relevant = queries.is_relevant(documents.values, threshold)
     indices = queries.judgments.inputs["subtopics"].values[is_relevant]
     return documents.keep(is_relevant), indices.astype(np.int64)
-
-
-def count_before_in_group(groups: Integers) -> Integers:
-    """Return, for each value, the number of equal values before it."""
-    order = np.argsort(groups, kind="stable")
-    return number_in_groups(order, np.diff(groups[order], prepend=-1) != 0) - 1
 
 
 # Weights of ranks
