@@ -312,3 +312,44 @@ def test_one_query_suffices_for_a_column_that_is_called_rank(name):
     with pytest.raises(ValueError, match="`descending` must be passed"):
         evaluate(frame, "ndcg", by=name)
     evaluate(frame.rename({name: "score"}), "ndcg")
+
+
+STACKED_RANKS = pl.DataFrame(
+    {
+        "strategy": ["a"] * 3 + ["b"] * 3,
+        "query": 1,
+        "doc": [*"xyz"] * 2,
+        "grade": [2, 1, 0] * 2,
+        "rank": [1, 2, 3] * 2,
+    }
+)
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_the_hint_for_the_other_strategy_keeps_the_direction_of_the_first(flag):
+    """Ranks of b were read as scores if the direction of a alone was passed."""
+    options = {"by": "rank", "strategy": "strategy"}
+    sentence = rf"score 'rank' of strategy 'b', .*\n\nHint: descending={{'a': {flag}, 'b': False}} "
+    with pytest.raises(ValueError, match=sentence):
+        evaluate(STACKED_RANKS, "ndcg", descending={"a": flag}, **options)
+    values = evaluate(STACKED_RANKS, "ndcg", descending={"a": flag, "b": False}, **options)
+    assert values["ndcg"].to_list() == [pytest.approx(0.5868826714) if flag else 1, 1]
+
+
+@pytest.mark.parametrize("dtype", [pl.Enum(["1", "2", "3"]), pl.Date, pl.Decimal(3, 1), pl.UInt8])
+def test_scores_of_any_type_have_a_direction_for_each_strategy(dtype):
+    frame = STACKED_RANKS.rename({"rank": "value"}).with_columns(
+        pl.col("value").cast(pl.String if dtype == pl.Enum else pl.Int32).cast(dtype)
+    )
+    options = {"by": "value", "strategy": "strategy", "descending": {"a": True, "b": False}}
+    assert evaluate(frame, "reciprocal_rank(threshold=2)", **options).to_series(2).to_list() == [
+        pytest.approx(1 / 3),
+        1,
+    ]
+
+
+def test_texts_are_no_scores_in_any_direction():
+    frame = STACKED_RANKS.cast({"rank": pl.String})
+    for flag in (False, True):
+        with pytest.raises(TypeError, match="score 'rank' must be a number to rank by, got String"):
+            evaluate(frame, "ap", by="rank", strategy="strategy", descending={"a": flag, "b": flag})

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from polars_graded import agreement, evaluate
-from polars_graded._frames import lazy_rows
 from polars_graded._frames import rows as frame_rows
 from polars_graded._measuring import chunks
 
@@ -174,7 +173,7 @@ def test_errors_about_stacked_strategies_name_the_same_ones_in_each_run(end):
 @pytest.fixture
 def long(monkeypatch) -> pl.DataFrame:
     monkeypatch.setattr(chunks, "CHUNK_ROWS", chunks.CHUNK_ROWS // 100)
-    monkeypatch.setattr(lazy_rows, "BATCH_ROWS", lazy_rows.BATCH_ROWS // 10)
+    monkeypatch.setattr(frame_rows, "BATCH_ROWS", frame_rows.BATCH_ROWS // 10)
     monkeypatch.setattr(frame_rows, "FIRST_ROWS", frame_rows.FIRST_ROWS // 10)
     rows = 60_000
     rng = np.random.default_rng(3)

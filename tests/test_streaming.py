@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from registry import FURTHER_COLUMNS, ROWS
 
 from polars_graded import evaluate
-from polars_graded._frames import lazy_rows
+from polars_graded._frames import rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of queries that are odd
 
@@ -39,12 +39,12 @@ STACKED = pl.concat(
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(lazy_rows, "BATCH_ROWS", 200)
+    monkeypatch.setattr(rows, "BATCH_ROWS", 200)
 
 
 def test_every_row_is_in_one_batch_with_all_others_of_its_query():
     frame = QUERIES.with_row_index()
-    found = [*lazy_rows.read_whole_queries(frame.lazy(), ["query"])]
+    found = [*rows.read_whole_queries(frame.lazy(), ["query"])]
     assert len(found) >= 3
     queries = pl.concat(part.select("query").unique() for part in found)
     assert queries.height == queries.n_unique() == QUERIES["query"].n_unique()

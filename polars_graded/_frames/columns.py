@@ -37,6 +37,9 @@ Values = TypeVar("Values", pl.Expr, pl.Series)
 RANK = "rank"
 """Name of the column of ranks in runs that `read_run` and `join_judgments` return."""
 
+DIRECTION_SUFFIX = " (in the direction of its strategy)"
+"""End of the name of a computed score that is negated for some strategies."""
+
 
 @dataclass(frozen=True)
 class FrameColumns:
@@ -167,15 +170,18 @@ class FrameColumns:
         """Return the frame with computed columns, each evaluated within each ranking."""
         return add_computed_columns(frame, self.expressions, self.ranking_keys)
 
-    def negate_scores(self, strategies: Collection[str]) -> Self:
+    def negate_scores(self, strategies: Collection[str], schema: Mapping[str, pl.DataType]) -> Self:
         """Return the columns with scores that are negated for some stacked strategies."""
         if not strategies:
             return self
         [(name, (score, *others))] = self.by.items()
         expressions = {**self.expressions}
-        values = expressions.pop(score, pl.col(score)).cast(pl.Float64)
+        values = expressions.pop(score, pl.col(score))
+        if score in schema and not schema[score].is_decimal():
+            values = values.to_physical()  # dates, times and enums become numbers
+        values = values.cast(pl.Float64)
         is_negated = pl.col(self.strategy_key).cast(pl.String).is_in([*strategies])
-        alias = f"{score} (in the direction of its strategy)"
+        alias = score + DIRECTION_SUFFIX
         expressions[alias] = pl.when(is_negated).then(-values).otherwise(values)
         return replace(self, by={name: (alias, *others)}, expressions=expressions)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 from polars_graded._checks import check_flag, first_few
 from polars_graded._door import find_engine
 from polars_graded._frames.arguments import By, Column, Columns, Descending, Grade, Measures
-from polars_graded._frames.lazy_rows import read_whole_queries, scan_frames
+from polars_graded._frames.lazy_frames import scan_frames
 from polars_graded._frames.ranking_checks import DocumentCheck, RankCheck
 from polars_graded._frames.request import SETTINGS, Request
-from polars_graded._frames.rows import Groups, add_computed_columns
+from polars_graded._frames.rows import Groups, add_computed_columns, read_whole_queries
 from polars_graded._frames.tables import GRADER
 from polars_graded._frames.values import ValueCollector
 from polars_graded._measuring.document_columns import DEFAULT_DOC
@@ -192,6 +192,13 @@ def evaluate(
     return values
 
 
+class Collector(Protocol):
+    """Object that gets the parts of a frame one by one, to collect facts or values, or to raise."""
+
+    def add(self, groups: Groups) -> None:
+        """Add a part of whole queries."""
+
+
 def measure_frame(
     requests: Sequence[Request],
     frame: pl.DataFrame | pl.LazyFrame,
@@ -207,12 +214,10 @@ def measure_frame(
     """
     first = requests[0]
     rank_check = RankCheck(first.columns, first.directions, are_parts=consecutive)
-    document_check = DocumentCheck(requests)
     value_collectors = [ValueCollector(each) for each in requests]
+    collectors: list[Collector] = [rank_check, DocumentCheck(requests), *value_collectors]
     for groups in _group_rows(requests, frame, consecutive=consecutive):
-        rank_check.add(groups)
-        document_check.add(groups)
-        for each in value_collectors:
+        for each in collectors:
             each.add(groups)
     rank_check.finish(are_all=is_whole_frame)
     result = pl.concat(each.finish() for each in value_collectors)
@@ -231,7 +236,7 @@ def _group_rows(
     one part, unless the rows of each query of a LazyFrame are `consecutive`.
     """
     first = requests[0]
-    columns = [*dict.fromkeys(name for each in requests for name in each.document_columns)]
+    columns = [*dict.fromkeys(name for each in requests for name in each.row_columns)]
     expressions = {
         name: expr for each in requests for name, expr in each.columns.expressions.items()
     }

@@ -22,7 +22,7 @@ from polars_graded._checks import (
     first_few,
     pack_query,
 )
-from polars_graded._frames.lazy_rows import scan_frames
+from polars_graded._frames.lazy_frames import scan_frames
 from polars_graded._frames.tables import (
     Frame,
     build_judgment_table,

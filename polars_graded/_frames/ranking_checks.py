@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import did_you_mean, first_few
-from polars_graded._frames.columns import RANK, FrameColumns
+from polars_graded._frames.columns import DIRECTION_SUFFIX, RANK, FrameColumns
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
@@ -39,7 +39,7 @@ def group_rankings(request: Request, rows: pl.DataFrame) -> Groups:
 
     Raise if `descending` does not fit columns that look like ranks.
     """
-    groups = Groups.of(rows, request.columns.ranking_keys, request.document_columns)
+    groups = Groups.of(rows, request.columns.ranking_keys, request.row_columns)
     check = RankCheck(request.columns, request.directions)
     check.add(groups)
     check.finish()
@@ -112,7 +112,8 @@ class RankCheck:
                 self._write_flags(strategy, name, column, flag=flag) for flag in (False, True)
             )
             msg = (
-                f"`descending` must be passed for score {column!r}{of_strategy}, which {clause}\n\n"
+                f"`descending` must be passed for score {column.removesuffix(DIRECTION_SUFFIX)!r}"
+                f"{of_strategy}, which {clause}\n\n"
                 f"Hint: {write_directions(lowest, highest)}"
             )
             raise ValueError(msg)
@@ -136,7 +137,9 @@ class RankCheck:
         """
         clauses = {}
         for (name, column), facts in self.facts.items():
-            is_named_rank = normalise_name(column) == RANK and column == self.columns.by[name][0]
+            passed_name = column.removesuffix(DIRECTION_SUFFIX)
+            is_score = column == self.columns.by[name][0]
+            is_named_rank = is_score and normalise_name(passed_name) == RANK
             clause_by_strategy = find_rank_strategies(facts, is_named_rank=is_named_rank)
             for stacked in sorted(clause_by_strategy, key=str):
                 strategy = name if self.columns.strategy is None else str(stacked)
@@ -164,7 +167,7 @@ class RankCheck:
         """Return the value of `descending` that gives one column a direction."""
         columns = self.columns.by[name]
         if len(self.strategies) > 1 and column == columns[0]:
-            return f"{{{strategy!r}: {flag}}}"
+            return repr({**self.directions.of_stacked, strategy: flag})
         flags = [flag if each == column else True for each in columns]
         value = str(flags if len(columns) > 1 else flag)
         return value if len(self.columns.by) == len(columns) == 1 else f"{{{name!r}: {value}}}"

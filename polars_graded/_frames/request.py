@@ -76,7 +76,7 @@ class Request:
         scale = Scale().with_grades(irrelevant, max_grade, relevant_from)
         request = cls(
             measures=parse_measures(measures, among),
-            columns=columns.negate_scores(directions.ascending_strategies),
+            columns=columns,
             directions=directions,
             scale=scale.with_undefined(undefined_as),
             ties=Ties.of(ties),
@@ -109,6 +109,7 @@ class Request:
         self.columns.check_schema(schema, self.ties.columns)
         columns = self.columns.resolve(schema, self.ties.columns, fingerprint=fingerprint)
         ties = self.ties.resolve(schema, columns.document, columns.other_than_documents)
+        columns = columns.negate_scores(self.directions.ascending_strategies, schema)
         return replace(self, columns=columns, ties=ties)
 
     def check_names(self) -> None:
@@ -183,7 +184,7 @@ class Request:
         return list(dict.fromkeys([columns.grade, *names]))
 
     @property
-    def document_columns(self) -> list[str]:
+    def row_columns(self) -> list[str]:
         """The distinct columns that describe a document, including its name."""
         columns = self.columns
         others = (columns.document, self.ties.document, columns.rank, columns.fingerprint)
@@ -192,7 +193,7 @@ class Request:
     @property
     def used_columns(self) -> list[str]:
         """The distinct columns that are used, including computed columns."""
-        return list(dict.fromkeys([*self.columns.ranking_keys, *self.document_columns]))
+        return list(dict.fromkeys([*self.columns.ranking_keys, *self.row_columns]))
 
     @property
     def needed_columns(self) -> list[str]:

@@ -1,8 +1,8 @@
-"""Rows of a frame, grouped by ranking."""
+"""Rows of a frame, read in batches and grouped by ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -24,6 +24,9 @@ MAX_BLOCKS_PER_ROW = 0.5
 
 Below the limit, blocks are grouped by their keys, and not rows.
 """
+
+BATCH_ROWS = 1 << 18
+"""Number of rows of a batch. Larger batches are hardly faster, but need more memory."""
 
 FIRST_ROWS = 1 << 16
 """Number of rows at the beginning of a frame that show whether it may be unsorted."""
@@ -182,3 +185,20 @@ def find_block_starts(frame: pl.DataFrame) -> Integers:
         ).arg_true()
     )
     return np.append(0, changes.to_series().to_numpy().astype(np.int64) + 1)
+
+
+def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield batches that end where a query ends.
+
+    The rows of a query must be consecutive. This function does not notice a query whose rows are in
+    two batches, so the caller must check the result.
+    """
+    held = [frame.head(0).collect()]
+    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+    for batch in filter(len, batches):
+        start = int(find_block_starts(batch.select(query))[-1])
+        if start:
+            yield pl.concat([*held, batch.slice(0, start)])
+            held = []
+        held.append(batch.slice(start))
+    yield pl.concat(held)

@@ -1,36 +1,13 @@
-"""Rows of lazy frames: read in batches, or generated when a frame is collected."""
+"""Lazy frames whose rows are computed when the frame is collected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 from polars.io.plugins import register_io_source
-
-from polars_graded._frames.rows import find_block_starts
-
-BATCH_ROWS = 1 << 18
-"""Number of rows of a batch. Larger batches are hardly faster, but need more memory."""
-
-
-def read_whole_queries(frame: pl.LazyFrame, query: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield batches that end where a query ends.
-
-    The rows of a query must be consecutive. This function does not notice a query whose rows are in
-    two batches, so the caller must check the result.
-    """
-    held = [frame.head(0).collect()]
-    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
-    for batch in filter(len, batches):
-        start = int(find_block_starts(batch.select(query))[-1])
-        if start:
-            yield pl.concat([*held, batch.slice(0, start)])
-            held = []
-        held.append(batch.slice(start))
-    yield pl.concat(held)
-
 
 ReadParts: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
 
