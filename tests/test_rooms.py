@@ -362,3 +362,16 @@ def test_contributors_read_the_calls_that_are_made():
             else:
                 pytest.fail(f"{name} is not called in {callers} at this place")
             callers.append(name)
+
+
+def test_contributors_know_how_much_they_read():
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    modules, _, rest = text.partition("Read the modules in this order")[2].partition(
+        "These modules"
+    )
+    stated = int(re.search(r"and ([\d,]+) lines with", rest)[1].replace(",", ""))
+    names = {Path(name).name for name in re.findall(r"`([\w/]+\.py)`", modules)}
+    paths = [path for path in FILES.values() if path.name in names - {"namespace.py"}]
+    assert len(paths) == len(names) - 1
+    n_lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+    assert abs(n_lines - stated) < 0.03 * stated
