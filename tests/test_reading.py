@@ -493,7 +493,7 @@ def test_mutated_files_are_read_as_a_slow_parser_reads_them(monkeypatch, read, t
     outcomes = Counter()
     for _ in range(120):
         data = mutated(base.replace(b" ", rng.choice([b" ", b"\t"])), rng)
-        monkeypatch.setattr(file_formats, "BLOCK_LINES", rng.choice([1, 2, 1 << 12]))
+        monkeypatch.setattr(file_formats, "SLICE_LINES", rng.choice([1, 2, 1 << 12]))
         rows, wrong = parsed(read, data)
         source = rng.choice([bytes, gzip.compress, io.BytesIO])(data)
         if wrong:
