@@ -67,8 +67,8 @@ def test_only_needed_columns_are_read(tmp_path, monkeypatch):
     wide.write_parquet(tmp_path / "run.parquet")
     read = []
 
-    def collect(frame, *, engine="auto"):
-        collected = collect_frame(frame, engine=engine)
+    def collect(frame, **options):
+        collected = collect_frame(frame, **options)
         read.append(collected.columns)
         return collected
 

@@ -11,6 +11,7 @@ from polars_graded._checks import check_choice, check_column_name, check_number,
 from polars_graded._frames.arguments import NO_GRADE, By, Columns, Descending
 from polars_graded._frames.evaluating import measure_frame
 from polars_graded._frames.request import Request
+from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
@@ -54,6 +55,9 @@ NORMALISATIONS: Mapping[str | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "rank": lambda _, rank: 1 - (rank - 1) / rank.count(),
 }
 """Functions that turn the scores and ranks of a strategy for one query into normalised values."""
+
+RANK_COLUMN_TEMPLATE = TEMPORARY_NAME_TEMPLATE.format("rank of {}")
+"""Pattern of the names of temporary columns with the ranks of strategies."""
 
 COMBINATIONS: Mapping[str, Callable[[Sequence[pl.Expr]], pl.Expr]] = {
     "comb_sum": pl.sum_horizontal,
@@ -215,6 +219,15 @@ def fuse(
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
         measure_frame([request], rows)  # checks the rankings
         columns = request.columns.add_computed_columns(rows)
+        # Polars 1.38 counts ranks wrongly in an expression that also computes them.
+        columns = columns.with_columns(
+            rank_rows(request.build_document_ranking(each))
+            .over(request.columns.query)
+            .struct.field("rank")
+            .cast(pl.Float64)
+            .alias(RANK_COLUMN_TEMPLATE.format(each))
+            for each in names
+        )
         fused = _build_fusion(request, columns.schema, method, normalise, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())
         if not result[name].is_finite().all():
@@ -273,8 +286,7 @@ def _build_fusion(
     scores = {name: _get_score(request, schema, name) for name in request.columns.by}
     retrieved = pl.any_horizontal(score.is_not_null() for score in scores.values())
     for name, score in scores.items():
-        ranks = rank_rows(request.build_document_ranking(name)).over(query)
-        rank = ranks.struct.field("rank").cast(pl.Float64)
+        rank = pl.col(RANK_COLUMN_TEMPLATE.format(name))
         if method == "rrf":
             part = 1 / (k + rank)
         elif method == "borda":
