@@ -341,11 +341,10 @@ def test_scores_of_any_type_have_a_direction_for_each_strategy(dtype):
     frame = STACKED_RANKS.rename({"rank": "value"}).with_columns(
         pl.col("value").cast(pl.String if dtype == pl.Enum else pl.Int32).cast(dtype)
     )
-    options = {"by": "value", "strategy": "strategy", "descending": {"a": True, "b": False}}
-    assert evaluate(frame, "reciprocal_rank(threshold=2)", **options).to_series(2).to_list() == [
-        pytest.approx(1 / 3),
-        1,
-    ]
+    options = {"strategy": "strategy", "descending": {"a": True, "b": False}}
+    for by in ("value", {"computed": pl.col("value")}):
+        values = evaluate(frame, "reciprocal_rank(threshold=2)", by=by, **options)
+        assert values.to_series(2).to_list() == [pytest.approx(1 / 3), 1]
 
 
 def test_texts_are_no_scores_in_any_direction():

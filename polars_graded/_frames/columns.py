@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeVar
+from typing import Self
 
 import polars as pl
 
@@ -31,8 +31,7 @@ from polars_graded._frames.rows import FrameT, add_computed_columns
 from polars_graded._measuring.column_checks import check_grade, check_score
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.document_inputs import check_input_type
-
-Values = TypeVar("Values", pl.Expr, pl.Series)
+from polars_graded._measuring.list_columns import Values, convert_to_physical
 
 RANK = "rank"
 """Name of the column of ranks in runs that `read_run` and `join_judgments` return."""
@@ -171,15 +170,16 @@ class FrameColumns:
         return add_computed_columns(frame, self.expressions, self.ranking_keys)
 
     def negate_scores(self, strategies: Collection[str], schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the columns with scores that are negated for some stacked strategies."""
+        """Return the columns with scores that are negated for some stacked strategies.
+
+        `schema` is the result of `check_schema`.
+        """
         if not strategies:
             return self
         [(name, (score, *others))] = self.by.items()
         expressions = {**self.expressions}
         values = expressions.pop(score, pl.col(score))
-        if score in schema and not schema[score].is_decimal():
-            values = values.to_physical()  # dates, times and enums become numbers
-        values = values.cast(pl.Float64)
+        values = convert_to_physical(values, schema[score]).cast(pl.Float64)
         is_negated = pl.col(self.strategy_key).cast(pl.String).is_in([*strategies])
         alias = score + DIRECTION_SUFFIX
         expressions[alias] = pl.when(is_negated).then(-values).otherwise(values)
@@ -221,8 +221,13 @@ class FrameColumns:
         is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
         return columns[-1] if is_text and columns[-1] not in self.ranking_keys else None
 
-    def check_schema(self, schema: Mapping[str, pl.DataType], tie_columns: Collection[str]) -> None:
-        """Raise if a column is missing or of the wrong type."""
+    def check_schema(
+        self, schema: Mapping[str, pl.DataType], tie_columns: Collection[str]
+    ) -> pl.Schema:
+        """Return the types of all columns, also of computed ones.
+
+        Raise if a column is missing or of the wrong type.
+        """
         __tracebackhide__ = True
         strategies = [] if self.strategy is None else [self.strategy]
         documents = [] if self.document is None else [self.document]
@@ -236,13 +241,13 @@ class FrameColumns:
             *((argument, [column]) for argument, column in self.inputs.items()),
         ):
             check_columns("frame", self.find_sources(names), schema, argument=argument)
-        schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
-        check_comparable([*self.ranking_keys, *tie_columns, *documents], schema)
-        check_grade(f"grade {self.grade!r}", schema[self.grade])
+        types = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
+        check_comparable([*self.ranking_keys, *tie_columns, *documents], types)
+        check_grade(f"grade {self.grade!r}", types[self.grade])
         for name, column in self.inputs.items():
-            check_input_type(f"{name} {column!r}", name, schema[column])
+            check_input_type(f"{name} {column!r}", name, types[column])
         for score in self.scores:
-            if schema[score] == pl.String:
+            if types[score] == pl.String:
                 msg = (
                     f"score {score!r} must be a number to rank by, got String\n\n"
                     f"Hint: if the texts are numbers, cast them: pl.col({score!r}).cast(pl.Float64)"
@@ -253,7 +258,8 @@ class FrameColumns:
                         "`by`: by=[['score', 'doc']]"
                     )
                 raise TypeError(msg)
-            check_score(f"score {score!r}", schema[score])
+            check_score(f"score {score!r}", types[score])
+        return types
 
     def choose_document(self, doc: str, schema: Mapping[str, pl.DataType]) -> str:
         """Return the column to show for a document: `doc`, by default that of documents."""

@@ -15,6 +15,7 @@ from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE
 from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_call, returns_lazy_for_lazy
+from polars_graded._measuring.list_columns import convert_to_physical
 from polars_graded._measuring.ties import TiesArgument
 
 Method: TypeAlias = Literal[
@@ -305,7 +306,5 @@ def _build_fusion(
 def _get_score(request: Request, schema: Mapping[str, pl.DataType], name: str) -> pl.Expr:
     """Return a strategy's score as a number that is highest for the first document."""
     column = request.columns.by[name][0]
-    dtype = schema[column]
-    score = pl.col(column)
-    score = score.to_physical() if dtype.is_temporal() or dtype == pl.Enum else score
+    score = convert_to_physical(pl.col(column), schema[column])
     return score.cast(pl.Float64) * (1 if request.find_directions(name)[0] else -1)

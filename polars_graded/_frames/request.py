@@ -106,10 +106,10 @@ class Request:
         Raise if a column is missing or of the wrong type.
         """
         __tracebackhide__ = True
-        self.columns.check_schema(schema, self.ties.columns)
+        types = self.columns.check_schema(schema, self.ties.columns)
         columns = self.columns.resolve(schema, self.ties.columns, fingerprint=fingerprint)
         ties = self.ties.resolve(schema, columns.document, columns.other_than_documents)
-        columns = columns.negate_scores(self.directions.ascending_strategies, schema)
+        columns = columns.negate_scores(self.directions.ascending_strategies, types)
         return replace(self, columns=columns, ties=ties)
 
     def check_names(self) -> None:

@@ -193,7 +193,7 @@ class Computation:
     ) -> ChunkNotes:
         """Return the facts about the rankings of one strategy that warnings need."""
         if not self.takes_notes or documents.scores is None:
-            return {}  # strategies of frames have scores
+            return {}
         judgments, grades = queries.judgments, columns[documents.grades]
         is_retrieved = ~np.isnan(columns[documents.scores].values)
         is_judged, first = ~np.isnan(grades.values), queries.ranked.head(N_FIRST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,16 @@ from polars_graded._measuring.kernels.ragged import (
     list_rows,
     offsets_of,
 )
+
+Values = TypeVar("Values", pl.Expr, pl.Series)
+
+
+def convert_to_physical(values: Values, dtype: pl.DataType) -> Values:
+    """Return dates, times and enums as the integers that represent them, and numbers as they are.
+
+    A decimal stays a decimal, because its integer lacks the decimal point.
+    """
+    return values if dtype.is_decimal() else values.to_physical()
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
@@ -84,7 +95,7 @@ class Lists:
         exactly, as for decimals and very large integers, all values become dense ranks. The order
         of the values is the same.
         """
-        flat = self.flat if self.flat.dtype.is_decimal() else self.flat.to_physical()
+        flat = convert_to_physical(self.flat, self.flat.dtype)
         if flat.dtype.is_integer():
             is_exact = are_exact(flat)
         else:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_column_names, first_few
-from polars_graded._measuring.list_columns import Lists
+from polars_graded._measuring.list_columns import Lists, convert_to_physical
 
 Tool: TypeAlias = Literal["trec_eval", "pytrec_eval"]
 """Name of a tool whose order of tied documents can be chosen."""
@@ -24,8 +24,7 @@ descending. trec_eval is version 10; pytrec_eval and trec_eval 9 store scores as
 
 def round_scores(scores: Lists, bits: Literal[32, 64]) -> Lists:
     """Return the scores rounded to 32 or 64 bits."""
-    numbers = scores.flat if scores.flat.dtype.is_decimal() else scores.flat.to_physical()
-    rounded = numbers.cast(pl.Float64)
+    rounded = convert_to_physical(scores.flat, scores.flat.dtype).cast(pl.Float64)
     if bits == 32:  # noqa: PLR2004
         # pytrec_eval rounds doubles, so a direct cast from Decimal or Int64 would differ.
         rounded = rounded.cast(pl.Float32).cast(pl.Float64)
