@@ -61,7 +61,7 @@ def collect_rank_facts(
         chunks = map_chunks([column.select(numbers) for column in columns], _find_facts)
         return pl.concat(chunks).with_columns(queries.get_column(STRATEGY))
 
-    if are_all:
+    if are_all and queries.height:
         sample = find_facts(queries.gather_every(SAMPLE_STEP))
         repeating = sample.filter(pl.col("queries") & ~pl.col("different"))
         counts = repeating.group_by(STRATEGY).agg(pl.len().alias("repeating"))
