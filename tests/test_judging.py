@@ -397,6 +397,34 @@ def test_what_cannot_be_joined_is_refused_in_a_sentence(arguments, sentence):
         join_judgments(**{"run": SMALL_RUN, "judgments": SMALL_JUDGMENTS} | arguments)
 
 
+@pytest.mark.parametrize("column", ["query", "doc", "grade"])
+@pytest.mark.parametrize(
+    ("name", "arrange"),
+    [
+        ("judgments", lambda rows: rows),
+        ("judgments", lambda rows: rows.with_columns(grader=pl.lit("people"))),
+        ("judgments['people']", lambda rows: {"people": rows}),
+    ],
+    ids=["one grader", "column of graders", "mapping of graders"],
+)
+def test_a_missing_column_of_judgments_is_named(column, name, arrange):
+    judgments = arrange(SMALL_JUDGMENTS.rename({column: "x"}))
+    with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
+        join_judgments(SMALL_RUN, judgments)
+    assert str(error.value).startswith(f"`{name}` has no column {column!r}; it has ")
+    assert str(error.value).endswith(f"{column}= names the column")
+    named = {column: "x"} | ({"run": SMALL_RUN.rename({column: "x"})} if column != "grade" else {})
+    join_judgments(**{"run": SMALL_RUN, "judgments": judgments} | named)
+
+
+@pytest.mark.parametrize("name", ["run", "judgments"])
+def test_lists_of_documents_need_the_column_of_queries(name):
+    lists = pl.DataFrame({"topic": ["1"], "doc": [["a", "b"]]})
+    tables = {"run": SMALL_RUN, "judgments": SMALL_JUDGMENTS} | {name: lists}
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match=f"`{name}` has no column 'query'"):
+        join_judgments(**tables)
+
+
 def test_runs_may_have_different_categories():
     runs = {
         name: SMALL_RUN.with_columns(pl.col("doc").cast(pl.Enum([*categories])))

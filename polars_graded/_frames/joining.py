@@ -27,6 +27,7 @@ from polars_graded._frames.tables import (
     Frame,
     build_judgment_table,
     build_run_table,
+    check_judgment_columns,
     check_key_columns,
     gather_subtopics,
 )
@@ -307,11 +308,11 @@ def check_schemas(
     strategies = [] if strategy is None else [strategy]
     for argument, names in (("strategy", strategies), ("query", [query]), ("doc", [doc])):
         check_columns("run", names, run, argument=argument)
-    for argument, names in (("query", [query]), ("doc", [doc]), ("grade", grades)):
-        if argument == "grade" and grades[0] in run and grades[0] not in judgments:
-            msg = f"`judgments` has no column {grades[0]!r}, but `run` has: are the two swapped?"
-            raise pl.exceptions.ColumnNotFoundError(msg)
-        check_columns("judgments", names, judgments, argument=argument)
+    grade, *_ = grades
+    if grade in run and grade not in judgments:
+        msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
+        raise pl.exceptions.ColumnNotFoundError(msg)
+    check_judgment_columns("judgments", judgments, query, doc, grade)
     for grade in grades:
         check_grade(f"grade {grade!r}", judgments[grade])
     pair = [query, doc]

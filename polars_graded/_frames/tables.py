@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -62,14 +62,16 @@ def build_judgment_table(
         table = build_table("judgments", judgments, query, doc, grade, is_run=False)
         if not {GRADER, grade} <= {*table.collect_schema()}:
             return table, [grade]
+        check_judgment_columns("judgments", table.collect_schema(), query, doc, grade)
         rows = table.lazy().collect()
     else:
-        tables = [
-            build_table("judgments", each, query, doc, grade, is_run=False)
-            .lazy()
-            .select(query, doc, grade, pl.lit(str(name)).alias(GRADER))
-            for name, each in judgments.items()
-        ]
+        tables = []
+        for grader, each in judgments.items():
+            name = f"judgments[{grader!r}]"
+            table = build_table(name, each, query, doc, grade, is_run=False)
+            check_judgment_columns(name, table.collect_schema(), query, doc, grade)
+            named = pl.lit(str(grader)).alias(GRADER)
+            tables.append(table.lazy().select(query, doc, grade, named))
         rows = pl.concat(tables, how="vertical_relaxed").collect()
     check_graders_named(rows)
     check_key_columns(rows, "judgments", [query, doc, GRADER])
@@ -92,7 +94,7 @@ def gather_subtopics(
     """
     rows = check_frame("judgments", judgments).lazy().collect()
     check_columns("judgments", [subtopic], rows.schema, argument="subtopic")
-    check_columns("judgments", [query, doc, grade], rows.schema)
+    check_judgment_columns("judgments", rows.columns, query, doc, grade)
     check_grade(f"grade {grade!r}", rows.schema[grade])
     for name in (GRADER, SUBTOPICS):
         if name in rows.schema:
@@ -141,6 +143,7 @@ def build_table(
             f"Hint: .explode({', '.join(map(repr, together))}) gives one row per document"
         )
         raise ValueError(msg)
+    check_columns(name, [query], schema, argument="query")
     kept = [each for each in (strategy or "strategy",) if is_run and each in schema]
     dtype = schema[lists].inner  # type: ignore[attr-defined]
     documents = pl.col(lists).cast(pl.List(dtype))
@@ -225,6 +228,14 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
 
 
 # Checks
+
+
+def check_judgment_columns(
+    name: str, columns: Iterable[str], query: str, doc: str, grade: str
+) -> None:
+    """Raise if judgments with these columns lack one that is needed."""
+    for argument, column in (("query", query), ("doc", doc), ("grade", grade)):
+        check_columns(name, [column], columns, argument=argument)
 
 
 def check_graders_named(judgments: pl.DataFrame) -> None:

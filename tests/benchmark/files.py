@@ -59,7 +59,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
         yield from compared(
             [
                 Case("read_csv, single blanks", timed(partial(read_csv, single))),
-                Case("read_run, single blanks", timed(partial(read_run, single)), at_most(1.5)),
+                Case("read_run, single blanks", timed(partial(read_run, single)), at_most(5)),
                 Case("read_run, three blanks", timed(partial(read_run, aligned))),
             ],
             sizes.repeat,
