@@ -40,7 +40,7 @@ class Row:
     never_falls: bool = True
     """True if the value never gets worse when two documents change places and the better one moves
     up. If it is False, a test must find a counterexample."""
-    needs_pairs: bool = False
+    is_null_by_default: bool = False
     """True if a query without a relevant or without an irrelevant document is null, unless
     `undefined_as` is a number."""
     is_null_without_documents: bool = False
@@ -200,8 +200,8 @@ _OF_FEATURES: dict[str, Any] = {
 _OF_REFERENCE: dict[str, Any] = {"columns": {"reference": "expected"}, **_BY_N}
 _LEVELS: dict[str, Any] = {"dtype": pl.List(pl.Float64)}
 
-_PAIRS: dict[str, Any] = {"skips_unjudged": True, "needs_pairs": True}
-_PAIRS_OF_FIRST: dict[str, Any] = {"needs_pairs": True, "never_falls": False}
+_PAIRS: dict[str, Any] = {"skips_unjudged": True, "is_null_by_default": True}
+_PAIRS_OF_FIRST: dict[str, Any] = {"is_null_by_default": True, "never_falls": False}
 
 AVERAGE = {"ties": "average"}
 ZIPF = {"discount": "zipf"}
@@ -250,7 +250,7 @@ _ROWS = (
     Row("roc_auc", **_PAIRS),
     Row("roc_auc(threshold=2)", {"threshold": 2}, **_PAIRS),
     Row("roc_auc(ties=order)", {"ties": "order"}, **_PAIRS),
-    Row("pairwise_accuracy", needs_pairs=True),
+    Row("pairwise_accuracy", is_null_by_default=True),
     # A hit that moves up into the first ranks makes pairs with others above it.
     Row("pairwise_accuracy(threshold=2)@3", {"threshold": 2}, ideal=None, **_PAIRS_OF_FIRST),
     Row("generalized_precision", ideal=None, **_BY_N),

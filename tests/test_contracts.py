@@ -120,7 +120,7 @@ def assert_within_bounds(rows, found, queries):
         f"{row.name}: {value} of {query}"
         for row in rows
         for value, query in zip(found[row.name], queries, strict=True)
-        if not (value is None and (row.needs_pairs or row.is_null_without_documents))
+        if not (value is None and (row.is_null_by_default or row.is_null_without_documents))
         and not all(row.bounds[0] <= number <= row.bounds[1] for number in numbers(value))
     )
 
@@ -170,7 +170,7 @@ def test_the_ideal_order_has_its_stated_value():
         f"{row.name}: {value} of {grades}"
         for row in ROWS
         for value, grades in zip(found[row.name], best_first, strict=True)
-        if row.ideal is not None and not (value is None and row.needs_pairs)
+        if row.ideal is not None and not (value is None and row.is_null_by_default)
         if not all(alike(number, row.ideal) for number in numbers(value))
     )
     assert sum(row.ideal is not None for row in ROWS) > len(ROWS) / 3
@@ -207,7 +207,7 @@ def test_a_better_document_further_up_never_makes_it_worse(judged):
             for (query, swapped), value, other in zip(
                 pairs, before[row.name], after[row.name], strict=True
             )
-            if not (row.needs_pairs and None in (value, other))
+            if not (row.is_null_by_default and None in (value, other))
             and any(
                 sign * (new - old) < -1e-12
                 for old, new in zip(numbers(value), numbers(other), strict=True)

@@ -222,6 +222,7 @@ def measure_frame(
     rank_check.finish(are_all=is_whole_frame)
     result = pl.concat(each.finish() for each in value_collectors)
     if isinstance(frame, pl.LazyFrame):
+        # `consecutive`, or a flag of `set_sorted`, may be wrong for these rows.
         keys = [*([] if first.columns.grader is None else [GRADER]), *first.columns.result_keys]
         _check_queries_are_together(result, keys)
     return result

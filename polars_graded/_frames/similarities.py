@@ -467,7 +467,9 @@ def _compare_in_chunk(
     columns = dict(zip(computation.lists, chunk, strict=True))
     judgments = computation.find_judgments(columns)
     first, n = find_span([each.inputs["number"] for each in judgments.values()])
-    ranked = [RankedLists.of(each, first, n) for each in computation.rank(columns, judgments)]
+    ranked = [
+        RankedLists.of(each, first, n) for each in computation.rank_queries(columns, judgments)
+    ]
     values_of_pairs: list[ChunkValues] = []
     for a, b in pairs.T:
         pair = ListPair(ranked[a], ranked[b])

@@ -93,6 +93,7 @@ class Part:
         All entries of `by` share these inputs.
         """
         columns, groups = self.columns, self.groups
+        # In an ideal ranking of subtopics, documents of equal gains are in the order of their ids.
         document = self.request.ties.document or columns.document
         ranking = self.request.unsorted_ranking.with_inputs(**columns.inputs)
         document_ids = None if document is None else groups.frame.get_column(document)

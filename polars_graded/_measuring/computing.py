@@ -112,9 +112,12 @@ class Computation:
         return [MeasureValues(self.measures, each) for each in zip(*chunks, strict=True)]
 
     def compute_chunk(self, *chunk: Ragged) -> list[ChunkValues]:
-        """Return the values and the notes of each strategy for the queries of a chunk."""
+        """Return the values and the notes of each strategy for the queries of a chunk.
+
+        `chunk` has one `Ragged` for each column in `lists`.
+        """
         columns = dict(zip(self.lists, chunk, strict=True))
-        ranked = self.rank(columns, self.find_judgments(columns))
+        ranked = self.rank_queries(columns, self.find_judgments(columns))
         return [
             (self._measure(queries), self._take_notes(documents, columns, queries))
             for documents, queries in zip(self.strategies, ranked, strict=True)
@@ -149,7 +152,7 @@ class Computation:
             judgments[grades] = judged
         return judgments
 
-    def rank(
+    def rank_queries(
         self, columns: Mapping[Lists, Ragged], judgments: Mapping[Lists, Judgments]
     ) -> Iterator[Queries]:
         """Yield the ranked queries of each strategy, so that only one is in memory at a time."""
@@ -257,6 +260,7 @@ def _compute_values(
     values: Floats | Ragged = definition.kernel(queries, **options)
     if not definition.needs_relevant:
         return values
+    # Without a relevant document, the highest is NaN, which is not relevant.
     defined = queries.is_relevant(queries.judgments.highest_relevant, arguments.get("threshold"))
     if isinstance(values, Ragged):
         defined = np.repeat(defined, values.lengths)

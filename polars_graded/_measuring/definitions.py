@@ -129,15 +129,16 @@ class Definition:
     """True if the measure is undefined for a query without a relevant document."""
     needs_grades: bool = True
     """False if the measure uses no grades."""
-    needs_pairs: bool = False
-    """True if the measure is a share of pairs of documents. By default, an undefined value of such
-    a measure is null, not 0, because a random order already has the expected value 1/2."""
+    is_null_by_default: bool = False
+    """True if an undefined value is null, not 0, unless `undefined_as` is passed. A share of pairs,
+    for example, has the expected value 1/2 in a random order, so 0 would be worse."""
     can_be_undefined: bool = False
     """True if the measure can also be undefined for a query with a relevant document. Its kernel
     then returns NaN. For example, the query has no pairs to order, no known documents, no retrieved
     documents or no subtopics, or its ideal value is 0 because all gains are 0."""
     if_undefined: Callable[[float], float] = lambda value: value
-    """Function that converts the value of `undefined_as` to the fill value of the measure."""
+    """Function that converts the result of `Measure.find_undefined` to the fill value of the
+    measure."""
     best: Best = "highest"
     """Best value: "highest", "lowest" or "none"."""
     is_of_a_scale: bool = False
@@ -274,13 +275,13 @@ DEFINITIONS: Mapping[str, Definition] = {
         THRESHOLD | TIED_PAIRS,
         **OF_WHOLE_LIST,
         can_be_undefined=True,
-        needs_pairs=True,
+        is_null_by_default=True,
     ),
     "pairwise_accuracy": Definition(
         precision.pairwise_accuracy,
         THRESHOLD | TIE_ORDER,
         can_be_undefined=True,
-        needs_pairs=True,
+        is_null_by_default=True,
         may_fall=True,
     ),
     "generalized_precision": Definition(precision.generalized_precision, TIES, is_of_a_scale=True),

@@ -30,7 +30,7 @@ class DocumentLists:
     """Scores, null for a document that was not retrieved. None if rows are in rank order."""
     tie_groups: Lists | None
     """A score or an index for each document. Documents of a query are tied if their numbers are
-    equal. None if rows are in rank order, or if no measure needs ties."""
+    equal. None if rows are in rank order, or after `Computation.of`, if no measure needs ties."""
     original_rows: Integers | None = None
     """Original row of each document. None if rows were not reordered, and in the result of
     `select`."""
@@ -63,6 +63,7 @@ class DocumentLists:
         descending, *directions = ranking.descending
         order = None
         if further or document_ids is not None:
+            # None if no scores are tied.
             order = _order_ties(scores, further, directions, document_ids, n_tie_columns)
         if order is None:
             return cls(grades, scores, scores, None, descending, inputs)

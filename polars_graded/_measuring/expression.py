@@ -64,11 +64,11 @@ def _make_expression(
 
     Two expressions share no work, because Polars shares none between Python functions, and this
     package stores no data between calls. The expression is elementwise, because the value of a
-    query depends only on the lists of this query.
+    query depends only on the lists of this query: a row of its input is a query.
     """
     ranking.check_single()
-    return_dtype = ranking.make_planned_dtype(dtype)
-    ranking = ranking.keep_rows()
+    return_dtype = ranking.make_planned_dtype(dtype)  # also refuses columns of unsuitable types
+    ranking = ranking.keep_rows()  # those of `Graded.where`
     check_measures(measures, ranking.scale, ranking.inputs)
 
     def compute_values(columns: Sequence[pl.Series]) -> pl.Series:

@@ -103,7 +103,7 @@ class Lists:
         return Lists(flat if is_exact else flat.rank("dense"), self.offsets)
 
     def between(self, first: int, last: int) -> Ragged:
-        """Return the lists of the queries `first` to `last - 1`."""
+        """Return the lists of the queries `first` to `last - 1`; null becomes NaN."""
         start, stop = self.offsets[first], self.offsets[last]
         values = self.flat.slice(start, stop - start).cast(pl.Float64).to_numpy()
         offsets = self.offsets[first : last + 1] - start

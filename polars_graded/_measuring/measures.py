@@ -177,7 +177,7 @@ class Measure:
     def find_undefined(self, scale: Scale) -> float | None:
         """Return the value of `undefined_as` for the measure, by default null or 0."""
         if scale.undefined == "default":
-            return None if self.definition.needs_pairs else 0.0
+            return None if self.definition.is_null_by_default else 0.0
         return scale.undefined
 
     @property

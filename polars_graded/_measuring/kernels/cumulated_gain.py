@@ -50,7 +50,7 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
 
 
 def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """Return the gains of NDCNG: 2^ngain - 1 with ngain = rel / rel(m_q).
+    """Return the gains of NDCNG, by default 2^ngain - 1 with ngain = rel / rel(m_q).
 
     (Scheel et al. 2011, equation 5.) m_q is `max_grade`, or without it the highest judged grade of
     the query. rel is the grade minus the irrelevant grade. With `"linear"`, the gain is ngain

@@ -71,6 +71,7 @@ class Judgments:
     """Tables of labels or vectors, by input name. The column of the same name in `inputs` contains
     indices into the table."""
     _shared: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The results of `compute_once` by their keys."""
 
     def with_relevant_from(self, lowest: float) -> Judgments:
         """Return the judgments with grades below `lowest` made irrelevant.
@@ -102,7 +103,10 @@ class Judgments:
 
     @cached_property
     def relevant(self) -> Documents:
-        """Return the relevant documents; their ranks have no meaning if grades are unordered."""
+        """Return the relevant documents.
+
+        Their ranks have a meaning only if these are judgments in rank order.
+        """
         return self.grades.select_documents(self.grades.values > self.irrelevant)
 
     def n_relevant(self, threshold: float | None) -> Integers:
@@ -191,8 +195,8 @@ class Queries:
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the ranked documents, by input name, such as `popularity`."""
     full: Queries | None = None
-    """The same queries at full depth; None if no documents are tied, or if ties do not matter.
-    In the queries at full depth, this attribute is None."""
+    """The same queries at full depth, for similarities and `find_dependence_on_ties`. None if no
+    documents are tied, if ties do not matter, or if these are the queries at full depth."""
 
     @classmethod
     def in_row_order(cls, judgments: Judgments, depth: int | None, *, condensed: bool) -> Queries:
@@ -232,6 +236,7 @@ class Queries:
             inputs = {name: rank(column) for name, column in judgments.inputs.items()}
             return cls(rank(judgments.grades), judgments, tie_groups, inputs, full)
 
+        # Tied documents always have equal scores, so if no scores are equal, there are no ties.
         if tie_groups is None or is_first.all():
             return make_queries(full_order.head(depth), EMPTY)
         ranked_groups = full_order.with_values(tie_groups.values[full_order.values])
