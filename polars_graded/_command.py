@@ -95,6 +95,11 @@ HELP_OF_COLUMNS = (
     "subtopics are the second field of its lines. "
     + " ".join(map(_describe_input, DOCUMENT_INPUTS))
 )
+HELP_OF_UNDEFINED_AS = (
+    "The value of a query without a relevant document; by default 0, but 1 for e_measure, and none "
+    f"for {' and '.join(name for name in DEFINITIONS if DEFINITIONS[name].is_null_by_default)}. "
+    "With none, means leave the query out."
+)
 
 # Options
 
@@ -333,9 +338,9 @@ class MeasuredRankingOptions(JudgedRankingOptions):
 
     max_grade: float | None = None
     """The highest grade of the scale; by default the highest judged grade of each query."""
-    undefined_as: float | Literal["none"] | None = None
-    """The value of a query without a relevant document; by default 0, but 1 for e_measure, and none
-    for roc_auc and pairwise_accuracy. With none, means leave the query out."""
+    undefined_as: Annotated[
+        float | Literal["none"] | None, Parameter(help=HELP_OF_UNDEFINED_AS)
+    ] = None
     condensed: bool | None = None
     """Drop unjudged documents from the rankings."""
     columns: Annotated[Texts, Parameter(help=HELP_OF_COLUMNS)] = None

@@ -243,6 +243,7 @@ def _group_rows(
     }
     parts: Iterable[Any] = [frame]
     if isinstance(frame, pl.LazyFrame):
+        # The columns from which expressions compute others.
         needed = dict.fromkeys(name for each in requests for name in each.needed_columns)
         parts = [frame.select(*needed)]
         if consecutive:

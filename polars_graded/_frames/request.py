@@ -83,7 +83,7 @@ class Request:
             condensed=check_flag("condensed", condensed),
         )
         check_measures([*request.measures.values()], scale, columns.inputs)
-        # The columns of documents and of ties, which may be found by name.
+        # Among these columns is the default one of documents, which also orders tied documents.
         request = request.resolve(schema, fingerprint=fingerprint)
         request.check_names()
         request.check_not_stacked(frame, stacked_hint)

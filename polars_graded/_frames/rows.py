@@ -72,6 +72,7 @@ class Groups:
             if starts is not None:
                 offsets = np.append(starts, frame.height)
                 return cls(frame.select(columns), keyed[starts], offsets).merge_equal_keys()
+            # Polars would group rows wrongly by a flag that is wrong.
             frame = frame.with_columns(_drop_sorted_flags(keyed))
         key_names = [TEMPORARY_NAME_TEMPLATE.format(key) for key in keys]
         groups = (
@@ -155,7 +156,7 @@ def _find_long_blocks(keys: pl.DataFrame) -> Integers | None:
 def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
     """Return the same keys without the flags of `set_sorted`.
 
-    A user may have set such a flag on unsorted keys. Polars would then group them wrongly.
+    A user may have set such a flag on unsorted keys.
     """
     has_flag = any(
         column.flags.get(f"SORTED_{direction}") for column in keys for direction in ("ASC", "DESC")

@@ -161,6 +161,7 @@ class ValueCollector:
     def add(self, groups: Groups) -> None:
         """Measure a part of whole queries."""
         part, names = Part(self.request, groups), [*self.columns.by]
+        # Strategies that share work are in memory together.
         size = max(1, MAX_SHARED_ROWS // max(1, groups.frame.height))
         for first in range(0, len(names), size):
             together = names[first : first + size]
@@ -188,15 +189,17 @@ class ValueCollector:
         )
 
     def finish(self) -> pl.DataFrame:
-        """Return the result of the request, and warn of what the notes show.
-
-        Values of queries that the grader did not judge become null.
-        """
-        columns, notes, values = self.columns, self.notes, self.sort_values()
-        if columns.grader is None:
-            warn_of_notes(notes)
+        """Return the result of the request, and warn of what the notes show."""
+        values = self.sort_values()
+        if self.columns.grader is None:
+            warn_of_notes(self.notes)
             return values
-        warn_of_notes(notes.of_judged_queries)
+        warn_of_notes(self.notes.of_judged_queries)
+        return self._keep_judged_queries(values)
+
+    def _keep_judged_queries(self, values: pl.DataFrame) -> pl.DataFrame:
+        """Return the values of the grader; null for queries that the grader did not judge."""
+        columns, notes = self.columns, self.notes
         judged = notes.of_judged_queries.of_queries.select(
             pl.col(column).alias(name)
             for column, name in zip(notes.query, columns.query, strict=True)

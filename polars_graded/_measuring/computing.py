@@ -173,6 +173,7 @@ class Computation:
                 descending=documents.descending,
                 condensed=self.condensed,
             )
+            # Judgments that strategies share stay unsorted, so that they are looked at only once.
             yield queries if n_sharing[grades] > 1 else queries.with_judgments_in_rank_order()
 
     @cached_property
@@ -260,7 +261,7 @@ def _compute_values(
     values: Floats | Ragged = definition.kernel(queries, **options)
     if not definition.needs_relevant:
         return values
-    # Without a relevant document, the highest is NaN, which is not relevant.
+    # Without a relevant document, the highest relevant grade is NaN, and NaN is not relevant.
     defined = queries.is_relevant(queries.judgments.highest_relevant, arguments.get("threshold"))
     if isinstance(values, Ragged):
         defined = np.repeat(defined, values.lengths)

@@ -138,7 +138,7 @@ class Definition:
     documents or no subtopics, or its ideal value is 0 because all gains are 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function that converts the result of `Measure.find_undefined` to the fill value of the
-    measure."""
+    measure, for example to 1 minus it for E."""
     best: Best = "highest"
     """Best value: "highest", "lowest" or "none"."""
     is_of_a_scale: bool = False

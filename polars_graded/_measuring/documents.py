@@ -68,6 +68,7 @@ class DocumentLists:
         if order is None:
             return cls(grades, scores, scores, None, descending, inputs)
         # The order swaps only documents with equal scores, so the column of scores stays the same.
+        # The other columns are new, so a strategy with tied scores shares no work with others.
         rows, tie_groups = order
         inputs = {name: each.at(rows) for name, each in inputs.items()}
         return cls(grades.at(rows), scores, tie_groups, rows, descending, inputs)

@@ -195,8 +195,9 @@ class Queries:
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the ranked documents, by input name, such as `popularity`."""
     full: Queries | None = None
-    """The same queries at full depth, for similarities and `find_dependence_on_ties`. None if no
-    documents are tied, if ties do not matter, or if these are the queries at full depth."""
+    """The same queries at full depth, for `find_dependence_on_ties` and for similarities, which
+    look at whole tie groups. None if no documents are tied, if ties do not matter, and in `full`
+    itself."""
 
     @classmethod
     def in_row_order(cls, judgments: Judgments, depth: int | None, *, condensed: bool) -> Queries:
@@ -337,8 +338,9 @@ class Queries:
         The pessimistic and the optimistic rule reorder the ties here. The kernel's rule is
         `"average"` if it must average over tied documents, otherwise `"order"`.
         """
+        # Each document is a tie group if no two are tied.
         if ties != "order" and len(self.tie_starts) == len(self.ranked.values):
-            return self, "order"  # no two documents are tied
+            return self, "order"
         if ties == "pessimistic":
             return self.pessimistic, "order"
         if ties == "optimistic":
@@ -402,8 +404,8 @@ def sort_ranked(
 ) -> tuple[Ragged, Mask]:
     """Return the indices of the ranked documents in rank order, and a mask.
 
-    Documents of equal scores keep their order. The mask is in rank order, and true for the first
-    document of each tie group.
+    Documents of equal scores keep their order. The mask is in rank order, and true for the first of
+    the documents that have equal scores.
     """
     is_ranked = ~np.isnan(scores.values)
     if condensed:
