@@ -145,7 +145,7 @@ def _find_long_blocks(keys: pl.DataFrame) -> Integers | None:
 
     The first rows are looked at before the others, since most unsorted frames are unsorted there.
     """
-    for rows in (keys.head(FIRST_ROWS), keys):
+    for rows in (keys.head(FIRST_ROWS), keys) if keys.height > FIRST_ROWS else (keys,):
         starts = find_block_starts(rows)
         has_long_blocks = len(starts) < MAX_BLOCKS_PER_ROW * rows.height
         if not (has_long_blocks or are_sorted(rows[starts])):
