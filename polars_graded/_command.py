@@ -149,8 +149,8 @@ class RankingOptions:
 
     files: list[Path] | None = None
     """Rankings, plain or gzip; built-in ones by default. Rows: .csv, .tsv and .parquet files with
-    one row per query and document; whole numbers with leading zeros, such as 001, are texts. LETOR
-    (SVMlight): each feature is a score. Runs: TREC, MS MARCO, BEIR or JSON."""
+    one row per query and document; ids such as 001, 1.10 or 1e5 are texts. LETOR (SVMlight): each
+    feature is a score. Runs: TREC, MS MARCO, BEIR or JSON."""
     _: KW_ONLY
     named_by: Literal["tag", "file"] | None = None
     """The source of the name of a run's strategy; its tag by default."""
@@ -175,6 +175,11 @@ class RankingOptions:
     def keys(self) -> dict[str, Any]:
         """Return the keywords for the keys of results."""
         return {"query": self.query or ["query"], "strategy": self.strategy or "strategy"}
+
+    @property
+    def id_columns(self) -> list[str]:
+        """Return the columns of tables whose values are ids, even if they look like numbers."""
+        return [*filter(None, [*(self.query or ["query"]), self.doc, self.strategy])]
 
     @property
     def sources(self) -> dict[str, list[Path]]:
@@ -219,11 +224,21 @@ class RankingOptions:
         if not self.files:
             return pg.datasets.example(), {"by": ["strong", "fair", "weak"]}
         if self.have_columns:
-            return pl.concat(map(_read_rows, self.files), how="vertical_relaxed"), {}
+            return self.read_tables(), {}
         if _has_features(self.files[0]):
             frame = pg.read_letor(self.files)
             return frame, {"by": frame.columns[3:]}
         return self.read_runs()
+
+    def read_tables(self, *, are_runs: bool = False) -> pl.DataFrame:
+        """Return the rows of tables. A run without a column `strategy` is named after its file."""
+        tables = []
+        for file in self.files or ():
+            rows = _read_rows(file, self.id_columns)
+            if are_runs and "strategy" not in rows.columns:
+                rows = rows.with_columns(strategy=pl.lit(file.name))
+            tables.append(rows)
+        return pl.concat(tables, how="vertical_relaxed")
 
     def read_runs(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows of runs, and keywords for stacked strategies."""
@@ -279,6 +294,18 @@ class JudgedRankingOptions(RankingOptions):
         files = [text if Path(text).exists() else text.partition("=")[2] for text in texts]
         return super().sources | {"judgments": [*map(Path, files)]}
 
+    @property
+    def scores_are_default(self) -> bool:
+        """Return whether the scores are those of a run."""
+        return self.by in (None, ["score"])
+
+    @property
+    def names_columns(self) -> bool:
+        """Return whether an option names a column that a run lacks; judgments have subtopics."""
+        columns = (self.query, self.doc, self.strategy, self.segments, self.cluster, self.weights)
+        inputs = {*self.inputs} - {"subtopics"}
+        return not self.scores_are_default or any(columns) or bool(inputs)
+
     def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, joined with judgments, and keywords for what no option specifies."""
         if self.qrels is None:
@@ -292,15 +319,18 @@ class JudgedRankingOptions(RankingOptions):
         if not self.files:
             msg = "--qrels needs files of runs"
             raise ValueError(msg)
-        if self.by not in (None, ["score"]) and self.have_columns:
-            runs, keywords = super().read_files()
+        if self.have_columns and self.names_columns:
+            are_runs = self.strategy is None and self.scores_are_default
+            runs = self.read_tables(are_runs=are_runs)
+            strategy = "strategy" if are_runs else self.strategy
+            keywords = {"strategy": "strategy", "descending": True} if are_runs else {}
             if len(self.query or ()) > 1:
                 msg = f"--query must name one column with --qrels, got {' '.join(self.query or ())}"
                 raise ValueError(msg)
             query = (self.query or ["query"])[0]
             doc = self.doc or find_document_column(runs.schema, [query]) or "doc"
             check_columns("frame", [query, doc], runs.columns)
-            runs, strategy = runs.with_columns(pl.col(query, doc).cast(pl.String)), self.strategy
+            runs = runs.with_columns(pl.col(query, doc).cast(pl.String))
         else:
             runs, keywords = self.read_runs()
             runs, query, doc, strategy = runs.drop("rank"), "query", "doc", "strategy"
@@ -314,6 +344,9 @@ class JudgedRankingOptions(RankingOptions):
             judgments[name] = rows.rename({"query": query, "doc": doc})
         if len(judgments) > 1:
             keywords["grade"] = [*judgments]
+        elif self.grade not in (None, "grade"):
+            msg = f"--grade must name one of several graders with --qrels, got {self.grade}"
+            raise ValueError(msg)
         joined = pg.join_judgments(
             runs,
             judgments if len(judgments) > 1 else next(iter(judgments.values())),
@@ -408,10 +441,11 @@ def _open_file(file: Path) -> Any:
     return (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb")
 
 
-def _read_rows(file: Path) -> pl.DataFrame:
+def _read_rows(file: Path, id_columns: Sequence[str]) -> pl.DataFrame:
     """Return the rows of a CSV, TSV or Parquet file. Types are inferred from all rows.
 
-    Ids such as 001 stay as they are written: a column of whole numbers with leading zeros is text.
+    Ids stay as they are written: a column of whole numbers with leading zeros is text, and so are
+    `id_columns`, and the column of documents, if their numbers are not whole.
     """
     suffix = _find_suffix(file)
     if suffix not in (*SEPARATORS, ".parquet"):
@@ -427,7 +461,10 @@ def _read_rows(file: Path) -> pl.DataFrame:
         texts = read(infer_schema=False)
         zeros = texts.select(pl.all().str.contains(r"^\s*0\d+\s*$").any()).row(0, named=True)
         types = {name: pl.String for name, has_zeros in zeros.items() if has_zeros}
-        return read(infer_schema_length=None, schema_overrides=types)
+        rows = read(infer_schema_length=None, schema_overrides=types)
+        ids = {*id_columns, find_document_column(texts.schema, id_columns)}
+        floats = [name for name in rows.select(cs.float()).columns if name in ids]
+        return rows.with_columns(texts.select(floats))
     except pl.exceptions.PolarsError as error:
         msg = f"{file} cannot be read: {format_on_one_line(error)}"
         raise ValueError(msg) from None
@@ -459,7 +496,7 @@ def add_query_columns(
     for option in ("cluster", "weights", "segments"):
         names = rankings.keys[option] or ()
         columns = [names] if isinstance(names, str) else names
-        lacking += [name for name in columns if name not in values.columns]
+        lacking += [name for name in columns if name not in (*values.columns, *lacking)]
         check_columns("frame", lacking, frame.columns, argument=option)
     rows = frame.select(*key, *lacking).unique(maintain_order=True)
     unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)

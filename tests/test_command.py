@@ -293,6 +293,43 @@ def test_columns_of_queries_hold_for_judged_documents_that_a_table_lacks(command
     assert "scores.csv" in err  # a run, which has no column of scores
 
 
+def test_a_table_with_a_column_of_scores_keeps_its_other_columns_beside_judgments(command):
+    """A table whose scores are in `score` could be read as a run, which has no further columns."""
+    run = pg.read_run("main.run").select("query", "doc", "score")
+    land = pl.when(pl.col("query") == "q1").then(pl.lit("de")).otherwise(pl.lit("at"))
+    run.with_columns(land=land).write_csv("scored.csv")
+    call = "evaluate --qrels qrels.txt scored.csv --measure ap --ties doc"
+    expected = column(command(call)[0], "ap")
+    assert column(command(f"{call} --query query --doc doc")[0], "ap") == expected
+    for option in ("--segments land", "--segments land --cluster land", "--by score"):
+        out, _ = command(f"{call} {option}")
+        first = ["at", "de"] if "land" in option else ["scored.csv"]
+        assert [row[0] for row in cells(out)[1:]] == first
+    run.with_columns(score=-pl.col("score"), land=land).write_csv("reversed.csv")
+    out, _ = command(call.replace("scored.csv", "scored.csv reversed.csv") + " --segments land")
+    assert {row[1] for row in cells(out)[1:]} == {"scored.csv", "reversed.csv"}
+    renamed = run.rename({"query": "topic"}).with_columns(model=pl.lit("m"))
+    renamed.write_csv("stacked.csv")
+    out, _ = command(f"{call.replace('scored', 'stacked')} --query topic --strategy model")
+    assert column(out, "ap") == expected
+
+
+@pytest.mark.parametrize("name", ["doc", "product_id"])
+def test_ids_that_look_like_numbers_stay_as_they_are_written(name, command):
+    rows = ["1.1,1e5,1,3", "1.1,100000,0,2", "1.10,2.50,0,2", "1.10,2.5,1,1"]
+    Path("ids.csv").write_text("\n".join([f"query,{name},grade,score", *rows]))
+    command("evaluate ids.csv --measure ap -o values.parquet")
+    values = pg.read_results("values.parquet")
+    assert values.select("query", "ap").rows() == [("1.1", 1.0), ("1.10", 0.5)]
+
+
+def test_a_null_query_is_a_query_by_itself(command):
+    Path("nulls.csv").write_text("query,doc,grade,score\na,a,1,3\n,c,0,3\n,d,1,2\n")
+    out, err = command("evaluate nulls.csv --measure ap")
+    assert column(out, "ap") == [0.75]
+    assert "measured as one separate query" in err
+
+
 def test_curves_alone_are_written_and_drawn(command):
     command("evaluate rows.csv --by main --measure dcg_curve@3", status=2)
     out, _ = command("evaluate rows.csv --by main --measure dcg_curve@3 -o curves.parquet")
@@ -553,6 +590,9 @@ WRONG = {
     "did you mean 'query'?": f"{OF_ROWS} --cluster quer",
     "'grade' must have one value per query": f"{OF_ROWS} --weights grade",
     "fuse needs a file to write: --output": "fuse rows.csv --by main loss",
+    "--grade must name one of several graders with --qrels, got relevance": (
+        "evaluate --qrels qrels.txt main.run --grade relevance"
+    ),
     "--query must name one column with --qrels": (
         "evaluate --qrels qrels.txt rows.csv --by main --query query doc"
     ),

@@ -68,10 +68,48 @@ def test_a_run_of_ms_marco_is_ordered_by_its_ranks(tmp_path):
     assert both["strategy"].unique(maintain_order=True).to_list() == ["msmarco.tsv", "bm25"]
 
 
+def test_a_run_of_colbert_has_ranks_and_scores():
+    text = b"q1\td2\t2\t-7\nq1\td1\t1\t23.5\nq2\td1\t1\t1e-3\n"
+    expected = [("q1", "d2", -7.0, 2), ("q1", "d1", 23.5, 1), ("q2", "d1", 0.001, 1)]
+    assert read_run(text).drop("strategy").rows() == expected
+
+
+WITHOUT_RANKS = (
+    r"must have a document in its second column and its rank in the third, from 1 or 0 on"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (b"q1\t0\td7\t1\n", r"read_qrels\(paths\) reads such lines"),
+        (b"1102432\t0\t2026790\t1\n", r"read_qrels\(paths\) reads such lines"),
+        (b"q1\t1\t1\t1\nq1\t1\t2\t0\n", WITHOUT_RANKS),  # subtopic 1
+        (b"q1\td1\t5\t2.5\nq1\td2\t6\t2.0\n", WITHOUT_RANKS),
+        (b"q1\td1\t1\t2.5\nq2\td2\t1.5\t2.0\n", WITHOUT_RANKS),
+    ],
+)
+def test_judgments_are_no_run_of_colbert(text, error):
+    with pytest.raises(ValueError, match=error):
+        read_run(text)
+
+
+def test_a_run_of_colbert_is_not_called_judgments():
+    with pytest.raises(ValueError, match="a line has 6 fields") as error:
+        read_run(b"q1 d7 1 23.5\n")  # with blanks
+    assert "read_qrels" not in str(error.value)
+
+
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_tables_may_have_quotes(separator):
+    text = '"query","doc","rating"\n"new ""york""","d1",3\n'.replace(",", separator)
+    assert read_qrels(text.encode()).rows() == [('new "york"', "d1", 3)]
+
+
 @pytest.mark.parametrize("numbers", [[12, 11, 10], [5, 5, 4], [1, 1, 2]])
 def test_scores_in_place_of_ranks_are_refused(numbers):
     text = "".join(f"q\td{n}\t{number}\n" for n, number in enumerate(numbers))
-    with pytest.raises(ValueError, match="must have a rank in its last column, from 1 or 0 on"):
+    with pytest.raises(ValueError, match=WITHOUT_RANKS):
         read_run(text.encode())
     header = f"query\tdoc\tscore\n{text}"
     assert read_run(header.encode())["score"].to_list() == numbers

@@ -48,7 +48,7 @@ NAMES = {
     ),
     "doc": DOCUMENT_NAMES,
     "score": ("score",),
-    "grade": ("grade", "relevance", "rel", "label", "score"),
+    "grade": ("grade", "relevance", "rel", "label", "rating", "score"),
     "rank": ("rank",),
     "tag": ("strategy", "tag"),
 }
@@ -168,13 +168,20 @@ class LineFormat(NamedTuple):
 JUDGMENT_LINES = LineFormat("read_qrels", ("query", "iteration", "doc", "grade"), "grade")
 RUN_LINES = LineFormat("read_run", ("query", "Q0", "doc", "rank", "score", "tag"), "score")
 MS_MARCO_LINES = LineFormat("read_run", ("query", "doc", "rank"), "rank")
+COLBERT_LINES = LineFormat("read_run", ("query", "doc", "rank", "score"), "score")
 
-MS_MARCO_LINE = r"[^\t]*\t[^\t]*\t *[0-9]+"
-"""Pattern of a first line that is read by `MS_MARCO_LINES`, and not by `RUN_LINES`."""
+LINES_WITH_TABS = {
+    r"[^\t]*\t[^\t]*\t *[0-9]+": MS_MARCO_LINES,
+    r"[^\t]*\t(?!Q?0\t)[^\t]*\t *[0-9]+\t *[-+0-9.eE]+": COLBERT_LINES,
+}
+"""Formats of runs other than `RUN_LINES`, by the pattern of their first line.
+
+The second field of judgments is usually 0.
+"""
 
 LINE_PATTERNS = {
     "read_letor": ("LETOR", r"\S+[ \t]+qid:.*"),
-    "read_qrels": ("judgments", r"(?:\S+[ \t]+){3}-?[0-9.]+"),
+    "read_qrels": ("judgments", r"\S+[ \t]+(?:Q?[0-9]+)[ \t]+\S+[ \t]+-?[0-9]+"),
     "read_run": ("a run", r"(?:\S+[ \t]+){4}-?[0-9.e-]+[ \t]+.*"),
 }
 """Names and patterns of lines by the function that reads them, for hints."""
@@ -232,7 +239,7 @@ def _read_table(content: bytes, separator: str) -> pl.DataFrame:
         content = re.sub(rb"\r+(?=\n|$)", b"", content)
     if separator == " ":  # any number of blanks and tabs
         content = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", content))
-    quote = '"' if separator in ",;" else None
+    quote = '"' if separator in ",;" or content.startswith(b'"') else None
     table = pl.read_csv(content, separator=separator, quote_char=quote, infer_schema=False)
     texts = pl.all().str.strip_chars(" ")
     table = table.rename(str.strip).with_columns(pl.when(texts != "").then(texts))
@@ -396,8 +403,11 @@ def _parse_lines(
 
     If tabs separate all fields of all lines, ids may contain blanks.
     """
-    if line_format is RUN_LINES and re.fullmatch(MS_MARCO_LINE, first_line):
-        line_format = MS_MARCO_LINES
+    if line_format is RUN_LINES:
+        with_tabs = (
+            LINES_WITH_TABS[each] for each in LINES_WITH_TABS if re.fullmatch(each, first_line)
+        )
+        line_format = next(with_tabs, RUN_LINES)
     number = line_format.number
     lines, line = scan_lines(file, content), pl.col("line")
     may_have_blanks = "\t" in first_line and b" " in content
@@ -410,7 +420,7 @@ def _parse_lines(
         # The streaming engine parses batches of lines, so there is no column of all lines.
         rows = parts.select(line_format.fields).with_columns(numbers).collect(engine="streaming")
         if rows.select(is_valid(number).all()).item():
-            _check_last_field(file, rows, number)
+            _check_numbers(file, rows, line_format)
             return rows
         malformed = parts.filter(~is_valid(number)).head(1).collect().row(0, named=True)
         malformed_lines.append((malformed, separators))
@@ -427,19 +437,26 @@ def is_valid(number: str) -> pl.Expr:
     return (values.abs() < limit).fill_null(value=False)
 
 
-def _check_last_field(file: str, rows: pl.DataFrame, number: str) -> None:
-    """Raise if scores stand in place of ranks, or times in place of grades."""
-    if number == "rank":
-        ranks = rows.filter(pl.col("query") == pl.col("query").first())["rank"]
-        if ranks.min() not in (0, 1) or ranks.is_duplicated().any() or (rows["rank"] % 1 > 0).any():
-            numbers = first_few([f"{rank:g}" for rank in ranks]).replace("'", "")
+def _check_numbers(file: str, rows: pl.DataFrame, line_format: LineFormat) -> None:
+    """Raise if other numbers stand in place of ranks, or times in place of grades."""
+    if line_format in (MS_MARCO_LINES, COLBERT_LINES):
+        first = rows.filter(pl.col("query") == pl.col("query").first())
+        ranks = first["rank"].cast(pl.Float64, strict=False)
+        is_whole = rows["rank"].cast(pl.Float64, strict=False) % 1 == 0
+        if (
+            ranks.min() not in (0, 1)
+            or ranks.is_duplicated().any()
+            or first["doc"].is_duplicated().any()
+            or not is_whole.fill_null(value=False).all()
+        ):
             msg = (
-                f"{file} must have a rank in its last column, from 1 or 0 on in each query, got "
-                f"{numbers} for query {rows['query'][0]!r}\n\n"
-                "Hint: a first line 'query\\tdoc\\tscore' makes the last column a score"
+                f"{file} must have a document in its second column and its rank in the third, from "
+                f"1 or 0 on in each query, got {first_few(first.select('doc', 'rank').rows())} for "
+                f"query {rows['query'][0]!r}\n\n"
+                "Hint: a first line 'query\\tdoc\\tscore' makes the third column a score"
             )
             raise ValueError(msg)
-    if number == "grade" and rows.height and rows["grade"].is_between(*TIMES).all():
+    if line_format is JUDGMENT_LINES and rows.height and rows["grade"].is_between(*TIMES).all():
         msg = (
             f"{file} must have a grade as the last field, got times such as "
             f"{rows['grade'][0]:.0f}\n\n"

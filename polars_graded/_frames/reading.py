@@ -147,13 +147,14 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
 
 @checks_call
 def read_run(paths: RunPaths, *, named_by: NamedBy = "tag") -> pl.DataFrame:
-    r"""Read runs of TREC, MS MARCO or BEIR, or from JSON.
+    r"""Read runs of TREC, MS MARCO, ColBERT or BEIR, or from JSON.
 
     A row is a document that a strategy retrieved for a query, in the order of the lines, one file
     after the other. The format of each file is recognised by its first line:
 
     - TREC: lines of ``query Q0 doc rank score tag``. Text after the tag is ignored.
-    - MS MARCO: lines of ``query doc rank``, with tabs. The ranks of a query begin at 1 or 0.
+    - MS MARCO and ColBERT: lines of ``query doc rank`` or ``query doc rank score``, with tabs. The
+      ranks of a query begin at 1 or 0.
     - Parquet, and columns below a header, with names such as ``query-id corpus-id score``, as in
       BEIR. The columns of a text file are separated by tabs, commas, semicolons or blanks.
     - JSON: ``{query: {doc: score}}``, ``{query: [doc, ...]}`` in rank order, or objects with fields

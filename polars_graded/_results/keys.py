@@ -287,7 +287,7 @@ def read_units(rows: pl.DataFrame, keys: Keys) -> pl.DataFrame:
                 "Hint: query=[...] distinguishes queries of several segments that have one name"
             )
             raise ValueError(msg)
-    if clusters:
+    if {*clusters} - {*keys.query_columns}:  # a query that is null is a query by itself
         is_null = pl.all_horizontal(pl.col(CLUSTER).struct.field(clusters).is_null())
         if n_nulls := units.filter(is_null).height:
             msg = (
