@@ -75,6 +75,7 @@ def test_a_description_counts_what_is_wrong():
         "lists_without_click": 2,
         "duplicate_rows": 1,
         "gap_lists": 1,
+        "repeated_ranks": 0,
         "invalid_ranks": 2,
         "hidden_clicks": 1,
         "invalid_clicks": 1,
@@ -100,8 +101,11 @@ def test_a_description_equals_a_slow_count(lists):
     assert row["lists_without_click"] == sum(not any(each) for each in shown)
     assert row["max_session_clicks"] == max(map(sum, shown))
     assert row["movable_share"] == sum(len(each) > 1 for each in places.values()) / len(places)
-    wrong = ["duplicate_rows", "gap_lists", "invalid_ranks", "hidden_clicks", "invalid_clicks"]
-    assert not any(row[name] for name in wrong)
+    wrong = ["duplicate_rows", "gap_lists", "repeated_ranks", "invalid_ranks", "hidden_clicks"]
+    assert not any(row[name] for name in (*wrong, "invalid_clicks"))
+    twice = pl.concat([log, log.filter(pl.col("rank") == 1).with_columns(doc=pl.lit("z"))])
+    with warnings.catch_warnings(action="ignore", category=DataWarning.positions):
+        assert clicks.describe_log(twice)["repeated_ranks"].item() == len(lists)
 
 
 def test_one_rank_per_document_and_bots_are_warned_of():
@@ -517,6 +521,26 @@ def test_ranks_with_gaps_are_refused(call):
     """A log of clicked documents alone has gaps."""
     text = "ranks must have no gaps, got 2 impressions at rank 3 and 0 at rank 2"
     refused(call, GOOD.with_columns(rank=pl.col("rank") * 2 - 1), text)
+
+
+def test_a_sample_of_impressions_has_a_click_rate_at_each_rank():
+    """As in the Open Bandit Dataset, in which each row is one impression of one of three places."""
+    shown = {1: 3284, 2: 3388, 3: 3328}
+    log = pl.DataFrame({"rank": [rank for rank, n in shown.items() for _ in range(n)]})
+    log = log.with_columns(
+        session=pl.int_range(pl.len()),
+        query=pl.lit("q"),
+        doc=pl.int_range(pl.len()) % 7,
+        clicked=pl.int_range(pl.len()) % (pl.col("rank") * 5) == 0,
+    )
+    rates = clicks.count_clicks(log)
+    assert dict(rates.select("rank", "impressions").rows()) == shown
+    expected = [n // (rank * 5) / n for rank, n in shown.items()]
+    assert rates["click_rate"].to_list() == pytest.approx(expected, abs=1 / 3000)
+    propensities = clicks.estimate_propensities(log)
+    assert propensities["propensity"].to_list() == pytest.approx([1, 1 / 2, 1 / 3], abs=0.02)
+    estimates = clicks.estimate_pbm(log, propensities={1: 1, 2: 1 / 2, 3: 1 / 3})
+    assert estimates["impressions"].sum() == 10_000
 
 
 def test_gaps_and_duplicates_above_the_last_click_are_refused():

@@ -311,6 +311,12 @@ GOOD = log_of([("q", "abc", [True, False, True]), ("r", "bca", [True, False, Tru
             "'p' of `log` must be above 0 and at most 1, got another value in 3 rows",
         ),
         (GOOD.with_columns(rank=pl.col("rank") + 1), NEW, {}, "ranks must have no gaps"),
+        (
+            GOOD.filter(~((pl.col("rank") == 1) & (pl.col("query") == "q"))),
+            NEW,
+            {},
+            "ranks must have no gaps",
+        ),
     ],
 )  # fmt: skip
 def test_bad_data_are_refused(log, ranking, options, text):

@@ -430,3 +430,43 @@ def test_queries_that_are_measured_by_scales_of_their_own_are_told(lazily, measu
 
 def test_the_docstring_describes_each_kind():
     assert re.findall(r"^    - `(\w+)`:", DataWarning.__doc__, re.MULTILINE) == [*KINDS]
+
+
+def pooled(*measures, **options) -> tuple[pl.DataFrame, list[str]]:
+    """Values with grades of -1, and the warnings."""
+    rng = random.Random(6)
+    grades = [rng.choice([-1, -1, 0, 1, 2]) for _ in range(40 * 8)]
+    frame = pl.DataFrame({"query": pl.int_range(40 * 8, eager=True) // 8, "grade": grades})
+    frame = frame.with_columns(score=pl.Series(rng.sample(range(1000), 40 * 8)))
+    if options.pop("are_unjudged", False):
+        frame = frame.with_columns(pl.when(pl.col("grade") >= 0).then("grade"))
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        values = evaluate(frame, *measures, max_grade=2, descending=True, **options)
+    return values, [str(each.message) for each in caught if "below 0" in str(each.message)]
+
+
+@pytest.mark.parametrize("condensed", [False, True])
+def test_grades_below_zero_are_warned_of_if_they_change_a_value(condensed):
+    """Without `condensed`, exactly then; with it, also for measures that look at all judgments."""
+    names = [name for name, each in DEFINITIONS.items() if not each.input_names]
+    names.remove("ideal_dcg_curve")  # longer, by ranks that add nothing
+    values, _ = pooled(*names, condensed=condensed)
+    unjudged, _ = pooled(*names, condensed=condensed, are_unjudged=True)
+    wrong = []
+    for name in names:
+        is_changed = not values[name].equals(unjudged[name])
+        _, warned = pooled(name, condensed=condensed)
+        if name == "infap":
+            assert is_changed
+            assert not warned
+        elif bool(warned) < is_changed or (not condensed and bool(warned) > is_changed):
+            wrong.append(name)
+        for sentence in warned:
+            assert f"matters for '{name}'" in sentence
+    assert not wrong
+
+
+def test_infap_keeps_the_grades_that_other_measures_ignore():
+    _, [warned] = pooled("bpref", "infap")
+    assert "matters for 'bpref'" in warned
+    assert warned.endswith("infap needs these grades, so it belongs in another call")

@@ -99,7 +99,7 @@ CASES = {
         lambda: mean(STARS.with_columns(pl.col("grade") - 1)),
     ),
     "grades below 0": Case(
-        evaluated(BELOW),
+        lambda: evaluate(BELOW, "judged"),
         r"so does (pl\.when.*?); relevant_from=",
         lambda code: mean(BELOW.with_columns(eval(code).alias("grade")), "judged"),
         lambda: mean(

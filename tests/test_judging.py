@@ -351,7 +351,7 @@ def test_grades_below_the_least_are_no_judgments():
     with pytest.warns(
         UserWarning, match=r"(?s)^1 grade below 0 counts .*join_judgments\(\.\.\., unj"
     ):
-        evaluate(judged, "ap")
+        evaluate(judged, "bpref")
     assert join_judgments(run, POOLED, unjudged_below=0)["grade"].to_list() == [None, 1, 0, 1]
     assert join_judgments(run, POOLED, unjudged_below=1)["grade"].to_list() == [None, 1, None, 1]
     few = join_judgments(run.head(2), POOLED, unjudged_below=0)

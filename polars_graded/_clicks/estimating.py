@@ -269,7 +269,7 @@ def estimate_sdbn(
         msg = (
             f"a list must have ranks {rule}, got {examined} documents at the {expected} ranks "
             "at or above the last click, summed over all lists\n\n"
-            "Hint: describe_log(log) counts gaps and duplicates; session= distinguishes lists"
+            "Hint: describe_log(log) counts gaps and repeated ranks; session= distinguishes lists"
         )
         raise ValueError(msg)
     models = table.with_columns(

@@ -155,14 +155,15 @@ class Log:
                 refuse(self.names[each.column], each.rule, got, each.hint)
         return table
 
-    def count(self, *keys: str) -> pl.DataFrame:
+    def count(self, *keys: str, are_lists_whole: bool = False) -> pl.DataFrame:
         """Return the impressions and clicks of each group of rows with equal keys.
 
         Raise if a key, impressions or clicks are invalid, or if ranks have gaps.
+        `are_lists_whole` is explained in `_check_no_gaps`.
         """
         table = self.collect(self.rows.group_by(keys).agg(self.impressions, self.clicks), *keys)
         if "rank" in keys:
-            _check_no_gaps(table)
+            _check_no_gaps(table, are_lists_whole=are_lists_whole)
         return table
 
     def count_lists(self, constant_columns: Sequence[str] = ()) -> pl.DataFrame:
@@ -187,7 +188,7 @@ class Log:
                 refuse(column, "have one value in each list", f"several in {n} lists")
         if repeated:
             rule = f"have each rank once in a list, got {repeated} rows of repeated ranks"
-            hint = "describe_log(log) counts repeated documents; session= distinguishes lists"
+            hint = "describe_log(log) counts repeated ranks; session= distinguishes lists"
             msg = f"column {self.names['rank']!r} of `log` must {rule}\n\nHint: {hint}"
             raise ValueError(msg)
         if table.is_empty():
@@ -285,15 +286,17 @@ def find_z(confidence: float) -> float:
     return float(-ndtri(check_confidence(confidence) / 2))
 
 
-def _check_no_gaps(table: pl.DataFrame) -> None:
-    """Raise if rank r has more impressions than rank r - 1.
+def _check_no_gaps(table: pl.DataFrame, *, are_lists_whole: bool) -> None:
+    """Raise if rank r has impressions, but rank r - 1 has none.
 
-    If lists have no gaps, a list with a document at rank 3 also has a document at rank 2. So rank 3
-    cannot have more impressions than rank 2.
+    If `are_lists_whole`, a list with a document at rank 3 also has a document at rank 2. So rank 3
+    must not have more impressions than rank 2. A sample of impressions need not have whole lists.
     """
     by_rank = dict(table.group_by("rank").agg(pl.col("impressions").sum()).sort("rank").rows())
     for rank, shown in by_rank.items():
-        if rank > 1 and shown > (shown_above := by_rank.get(rank - 1, 0)):
+        shown_above = by_rank.get(rank - 1, 0)
+        is_gap = shown > shown_above and (are_lists_whole or not shown_above)
+        if rank > 1 and is_gap:
             msg = (
                 f"ranks must have no gaps, got {shown} impressions at rank {rank} and "
                 f"{shown_above} at rank {rank - 1}\n\n"
@@ -354,6 +357,7 @@ def describe_log(
         - `lists_without_click`;
         - `duplicate_rows`: rows that repeat a document of a list;
         - `gap_lists`: lists in which some rank from 1 to the last rank has no document;
+        - `repeated_ranks`: rows that repeat a rank of a list;
         - `invalid_ranks`: rows whose rank is null or below 1;
         - `hidden_clicks`: clicks in rows with an invalid rank. Example: after a full join of clicks
           and shown documents, a click on a document that was not shown has no rank;
@@ -425,6 +429,7 @@ def describe_log(
             (pl.len() - pl.col("doc").n_unique()).alias("duplicate_rows"),
             valid_rank.null_count().alias("invalid_ranks"),
             (valid_rank.max() > n_valid_ranks).alias("gap_lists"),
+            (valid_rank.count() - n_valid_ranks).alias("repeated_ranks"),
             pl.col("hidden_clicks").sum(),
         )
     )
@@ -449,8 +454,8 @@ def describe_log(
         (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
         "movable_share",
         pl.col(
-            *("lists_without_click", "duplicate_rows", "gap_lists", "invalid_ranks"),
-            *("hidden_clicks", "invalid_clicks", "max_session_clicks"),
+            *("lists_without_click", "duplicate_rows", "gap_lists", "repeated_ranks"),
+            *("invalid_ranks", "hidden_clicks", "invalid_clicks", "max_session_clicks"),
         ).cast(pl.Int64),
     )
 
@@ -515,7 +520,7 @@ def count_clicks(
     Raises
     ------
     ValueError
-        If a rank is null or below 1, or if rank r > 1 has more impressions than rank r - 1. Without
+        If a rank is null or below 1, or if a rank above the last one has no impressions. Without
         `impressions`, if `clicked` is null or neither 0 nor 1. With `impressions`, if a row has
         null or fewer than 0 impressions; or if the row has null clicks, fewer than 0 clicks, or
         more clicks than impressions.

@@ -313,7 +313,7 @@ def estimate_clicks(
         if not (dtype := log.rows.collect_schema()[propensity]).is_numeric():
             refuse(log.names.get(propensity, propensity), "contain numbers", dtype, "", TypeError)
     frame = check_collected("ranking", ranking)
-    counts = log.count("query", "rank")
+    counts = log.count("query", "rank", are_lists_whole=True)
     lists = log.count_lists()
     total = int(lists["lists"].sum())
     results = []

@@ -185,6 +185,8 @@ def draw_forest(
         letters = width // style.LETTER_WIDTH
         texts = [x["title"], *mark_notes]
         x["title"] = [line for text in texts for line in style.wrap_text(text, letters)]
+        # In a narrow chart, the title is longer than the axis, and there is room below the names.
+        x["axis"]["titleAnchor"] = "end"
     size: dict[str, Any] = {"width": width, "height": height}
     chart = draw_panels(layers, table, panel, headline, notes, sharing, encoding=encoding, **size)
     if n > 1:

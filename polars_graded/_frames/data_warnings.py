@@ -253,20 +253,28 @@ class Notes:
 
     def find_grades_below_zero(self) -> Iterator[str]:
         """Yield a sentence about grades below 0, which may mean unjudged."""
-        scale = self.request.scale
-        if all(each.function == "infap" for each in self.request.measures.values()):
-            return  # for `infap`, such grades mark pooled documents that nobody judged
+        scale, measures = self.request.scale, self.request.measures
+        # For `infap`, such grades mark pooled documents that nobody judged.
+        has_infap = any(each.function == "infap" for each in measures.values())
+        names = [
+            name
+            for name, each in measures.items()
+            if (self.request.condensed or each.definition.distinguishes_unjudged)
+            and each.function != "infap"
+        ]
         n, low = self.grade_notes[BELOW_ZERO], self.grade_notes[LOWEST]
-        if n and not scale.irrelevant and scale.relevant_from is None:
+        if n and names and not scale.irrelevant and scale.relevant_from is None:
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             grade = self.columns.grade
             code = f"pl.when(pl.col({grade!r}) >= 0).then({grade!r})"
             if grade in self.columns.expressions:
                 code = "pl.when(grades >= 0).then(grades), with your expression `grades`"
             yield (
-                f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
+                f"{subject} as judged and irrelevant, which matters for {first_few(names)}; the "
+                f"lowest is {low:g}\n\n"
                 "Hint: join_judgments(..., unjudged_below=0) leaves these documents unjudged, as "
                 f"trec_eval does; so does {code}; relevant_from=1 states that they were judged"
+                f"{'; infap needs these grades, so it belongs in another call' * has_infap}"
             )
 
     def find_ties_by_grade(self) -> Iterator[str]:

@@ -420,7 +420,7 @@ def _parse_lines(
         # The streaming engine parses batches of lines, so there is no column of all lines.
         rows = parts.select(line_format.fields).with_columns(numbers).collect(engine="streaming")
         if rows.select(is_valid(number).all()).item():
-            _check_numbers(file, rows, line_format)
+            _check_ranks_and_times(file, rows, line_format)
             return rows
         malformed = parts.filter(~is_valid(number)).head(1).collect().row(0, named=True)
         malformed_lines.append((malformed, separators))
@@ -437,7 +437,7 @@ def is_valid(number: str) -> pl.Expr:
     return (values.abs() < limit).fill_null(value=False)
 
 
-def _check_numbers(file: str, rows: pl.DataFrame, line_format: LineFormat) -> None:
+def _check_ranks_and_times(file: str, rows: pl.DataFrame, line_format: LineFormat) -> None:
     """Raise if other numbers stand in place of ranks, or times in place of grades."""
     if line_format in (MS_MARCO_LINES, COLBERT_LINES):
         first = rows.filter(pl.col("query") == pl.col("query").first())

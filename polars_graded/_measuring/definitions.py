@@ -129,6 +129,8 @@ class Definition:
     """True if the measure is undefined for a query without a relevant document."""
     needs_grades: bool = True
     """False if the measure uses no grades."""
+    distinguishes_unjudged: bool = False
+    """True if an unjudged document can give another value than one that was judged irrelevant."""
     is_null_by_default: bool = False
     """True if an undefined value is null, not 0, unless `undefined_as` is passed. A share of pairs,
     for example, has the expected value 1/2 in a random order, so 0 would be worse."""
@@ -269,11 +271,14 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "reciprocal_rank": Definition(precision.reciprocal_rank, THRESHOLD | TIES, is_sum=True),
     "success": Definition(precision.success, THRESHOLD | TIES),
-    "bpref": Definition(precision.bpref, THRESHOLD | TIE_ORDER, **OF_WHOLE_LIST),
+    "bpref": Definition(
+        precision.bpref, THRESHOLD | TIE_ORDER, **OF_WHOLE_LIST, distinguishes_unjudged=True
+    ),
     "roc_auc": Definition(
         precision.roc_auc,
         THRESHOLD | TIED_PAIRS,
         **OF_WHOLE_LIST,
+        distinguishes_unjudged=True,
         can_be_undefined=True,
         is_null_by_default=True,
     ),
@@ -298,7 +303,11 @@ DEFINITIONS: Mapping[str, Definition] = {
     "mu_ap": Definition(average_precision.mu_ap, LEVELS | TIE_ORDER, **OVER_IDEAL, is_sum=True),
     "gap": Definition(average_precision.gap, LEVELS | TIE_ORDER, **OVER_IDEAL, is_sum=True),
     "infap": Definition(
-        average_precision.infap, THRESHOLD | TIE_ORDER, depends_on_missed=True, may_fall=True
+        average_precision.infap,
+        THRESHOLD | TIE_ORDER,
+        depends_on_missed=True,
+        distinguishes_unjudged=True,
+        may_fall=True,
     ),
     # Cumulated gain.
     "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_bounded=False, is_sum=True),
@@ -420,7 +429,9 @@ DEFINITIONS: Mapping[str, Definition] = {
         recommendations.serendipity, THRESHOLD, input_names=("reference",), ignores_order=True
     ),
     # Counts.
-    "judged": Definition(precision.judged, TIES, needs_relevant=False, best="none"),
+    "judged": Definition(
+        precision.judged, TIES, needs_relevant=False, distinguishes_unjudged=True, best="none"
+    ),
     "n_retrieved": Definition(
         precision.n_retrieved, {}, **COUNT, has_cutoff=False, needs_grades=False
     ),

@@ -246,6 +246,10 @@ are compared with the best one."""
 MAX_HISTOGRAMS = 24
 """Maximum number of histograms of all measures. Each measure has at least one."""
 
+FOREST_PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}
+"""Padding of a forest in pixels. A page clips a chart at its edge, and if all differences are below
+0, the word "better" is to the right of the plot."""
+
 MAX_SEGMENT_PAIRS = 100
 """Maximum number of differences in segments that are drawn."""
 
@@ -437,7 +441,8 @@ class Contents:
             count = f"All {format_count(all_pairs.height, 'pairs')} were compared"
             section["notes"].append(f"{count}; those of {self.short_names[focus]} are shown.")
         height = _choose_height(pairs.height)
-        section["forest"] = self.figures.draw(charts.comparison_forest(pairs), height)
+        forest = charts.comparison_forest(pairs).properties(padding=FOREST_PADDING)
+        section["forest"] = self.figures.draw(forest, height)
         shown = tables.list_pairs(pairs, self.results.strategies)
         section["tables"].append(tables.build_differences(facts, shown, self.names))
 

@@ -192,18 +192,14 @@ def build_means(
 ) -> Table:
     """Return the means of one measure, in its order, and of other measures.
 
-    `summary` is the table of `summarise`. If a measure has no best value, as a count, its means
-    have one decimal.
+    `summary` is the table of `summarise`.
     """
     name = facts.name
     ends = summary.filter(measure=name).select("ci_low", "ci_high").rows()
 
     def build_mean(facts: Facts, index: int) -> Cell:
         """Return the cell of the mean of a strategy."""
-        mean = facts.means[index]
-        if facts.best == "none" and mean is not None:
-            return Cell(f"{mean:,.1f}", "number")
-        return build_cell(mean, is_best=index in facts.leaders and len(names) > 1)
+        return build_cell(facts.means[index], is_best=index in facts.leaders and len(names) > 1)
 
     heads = ["strategy", f"mean {name}", "95 % interval"]
     heads += [f"mean {other.name}" for other in others]

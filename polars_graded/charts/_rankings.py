@@ -20,7 +20,7 @@ from polars_graded._measuring.document_columns import DEFAULT_DOC
 from polars_graded._measuring.keywords import checks_call
 from polars_graded._measuring.scale import Undefined
 from polars_graded._measuring.ties import TiesArgument
-from polars_graded._sentences import format_count, shorten_names
+from polars_graded._sentences import MAX_NAME_LETTERS, format_count, shorten_names
 from polars_graded._sentences.titles import name_measure
 
 TILE_WIDTH, TEXT_END, COLUMN_WIDTH = 0.5, 0.72, 0.8
@@ -401,13 +401,15 @@ def _encode_places(
 ) -> alt.Encoding:
     """Return the axes: names of strategies above their columns, and ranks beside the tiles."""
     is_narrow = width < MIN_VALUE_WIDTH
+    limit = 300 if is_narrow else int(0.95 * width)
+    short_names = shorten_names(names, min(MAX_NAME_LETTERS, limit // style.LETTER_WIDTH))
     column_axis: dict[str, Any] = {
         "values": [*range(len(names))],
-        "labelExpr": f"{json.dumps(shorten_names(names))}[datum.value]",
+        "labelExpr": f"{json.dumps(short_names)}[datum.value]",
         "labelAngle": -90 if is_narrow else 0,
         "labelAlign": "left",
         "labelFontWeight": "bold",
-        "labelLimit": 300 if is_narrow else 0.95 * width,
+        "labelLimit": limit,
         "labelOverlap": False,
         "orient": "top",
     }
