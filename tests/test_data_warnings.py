@@ -272,6 +272,8 @@ def test_a_join_that_starts_from_the_run_is_told(lazily):
     run = pl.concat([run, run.with_columns(doc=pl.lit("b"), score=1.0)])
     judgments = pl.DataFrame({"query": range(20), "doc": ["a"] * 20, "grade": [1] * 20})
     judgments = pl.concat([judgments, judgments.with_columns(doc=pl.lit("c"))])
+    of_both = judgments.head(1).with_columns(doc=pl.lit("b"), grade=0)
+    judgments = pl.concat([judgments, of_both], how="vertical_relaxed")
     left = run.join(judgments, on=["query", "doc"], how="left")
     with assert_warned("every judged document was retrieved in all 20 queries, although"):
         assert measured(left, "ap", lazily=lazily)["ap"].unique().to_list() == [1]
@@ -279,6 +281,17 @@ def test_a_join_that_starts_from_the_run_is_told(lazily):
     assert whole["ap"].unique().to_list() == [0.5]
     measured(left, "precision@1", lazily=lazily)  # looks at what was retrieved alone
     measured(left.filter(pl.col("query") < 9), "ap", lazily=lazily)  # too few to say
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore:the judged share of the first ten")
+def test_candidates_with_one_judged_document_per_query_lack_none(lazily):
+    """As if one item of each user is left out, and ranked among others that nobody judged."""
+    run = {f"u{user}": {f"i{n}": -n for n in range(10)} for user in range(30)}
+    left_out = {f"u{user}": {f"i{user % 10}": 1} for user in range(30)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning.join)
+        measured(join_judgments(run, left_out), "ndcg@10", lazily=lazily)
 
 
 def test_a_warning_shows_the_name_that_silences_it():

@@ -314,6 +314,14 @@ def test_lists_of_ids_are_in_rank_order(run, judgments):
     assert_frame_equal(join_judgments(run, judgments), ANSWERED)
 
 
+@pytest.mark.parametrize("form", [np.array, pl.Series, tuple])
+def test_documents_of_a_query_may_be_an_array_or_a_series(form):
+    run = {1: form(["c", "a"]), 2: form(["b"])}
+    assert_frame_equal(join_judgments(run, {1: form(["a", "b"]), 2: form(["b"])}), ANSWERED)
+    named = join_judgments({"x": run, "y": run}, ANSWERS, strategy="strategy")
+    assert named.filter(strategy="x").drop("strategy").height == ANSWERED.height
+
+
 def test_rows_of_an_array_are_lists_of_ids():
     """As an index of vectors returns the nearest documents of each query."""
     arrays = pl.DataFrame({"query": [1, 2], "doc": np.array([[3, 1], [2, 4]])})

@@ -342,12 +342,15 @@ class Notes:
             and any(each["some_retrieved_are_unjudged"] for each in self.strategies)
             and self.holds_for_all("all_judged_are_retrieved")
             and not self.unjudged
+            # If a join loses the only judged document of a query, the query is unjudged.
+            and self.of_queries.get_column("judged").max() != 1
         ):
             yield (
                 f"every judged document was retrieved in all {self.n_queries} queries, although "
                 "not every retrieved document is judged. This is normal for a log of what users "
-                "saw. After a left join of a run with judgments, however, judged documents that "
-                "were not retrieved are lost, and recall, ap and ndcg are too high\n\n"
+                "saw, and for candidates that contain all judged documents. After a left join of a "
+                "run with judgments, however, judged documents that were not retrieved are lost, "
+                "and recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) adds the judged documents that were not "
                 "retrieved; overview(frame) counts judged and retrieved documents"
             )

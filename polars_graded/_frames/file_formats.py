@@ -24,10 +24,10 @@ import polars.selectors as cs
 
 from polars_graded._checks import TEXT_TYPES, first_few
 from polars_graded._frames.tables import (
-    COLLECTIONS,
     Frame,
     build_run_table,
     build_table,
+    is_collection,
     maps_queries,
 )
 from polars_graded._measuring.document_columns import DOCUMENT_NAMES, normalise_name
@@ -261,7 +261,7 @@ def _read_mapping(mapping: Any, line_format: LineFormat) -> pl.DataFrame:
     Documents that all have the names of fields are the fields of one document.
     """
     for documents in mapping.values():
-        if documents is not None and not isinstance(documents, COLLECTIONS):
+        if documents is not None and not is_collection(documents):
             msg = f"a query must have a list or a mapping of documents, got {documents!r}"
             raise TypeError(msg)
     table: Frame
@@ -547,7 +547,10 @@ def _parse_slice(file: str, lines: pl.DataFrame, lines_before: int) -> pl.DataFr
     )
     if wrong_rows.height:
         row = wrong_rows.row(0, named=True)
-        refuse_line(file, row["number"], _explain_features(row), row["line"])
+        hint = ""
+        if row["feature"] is not None and row["feature"].startswith("0:"):
+            hint = "\n\nHint: dump_svmlight_file(..., zero_based=False) numbers features from 1"
+        refuse_line(file, row["number"], _explain_features(row), row["line"], hint)
     numbers = (pl.col("number") + lines_before).cast(pl.String)
     doc = pl.coalesce(pl.col("comment").str.extract(DOCUMENT_ID), numbers)
     documents = rows.select("query", doc.alias("doc"), pl.col("grade").cast(pl.Float64))

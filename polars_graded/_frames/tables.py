@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import TEXT_TYPES, check_columns, check_frame, first_few
@@ -19,8 +20,8 @@ GRADER = "grader"
 SUBTOPICS = "subtopics"
 """Name of the column of subtopics in joined judgments."""
 
-COLLECTIONS = (list, tuple, set, frozenset, Mapping)
-"""Types of the documents of a query in a mapping."""
+COLLECTIONS = (list, tuple, set, frozenset, Mapping, np.ndarray)
+"""Types of the documents of a query in a mapping; they may also be a Series."""
 
 
 def build_run_table(
@@ -171,13 +172,19 @@ def maps_queries(given: Mapping[Any, Any], *, default: bool = True) -> bool:
     if first is None:
         return default
     if isinstance(first, Mapping):
-        return not isinstance(next(iter(first.values())), COLLECTIONS)
-    return isinstance(first, COLLECTIONS)
+        return not is_collection(next(iter(first.values())))
+    return is_collection(first)
+
+
+def is_collection(value: Any) -> bool:
+    """Return whether a value may hold the documents of a query."""
+    is_series = hasattr(value, "to_list")  # of Polars or pandas
+    return is_series or isinstance(value, COLLECTIONS)
 
 
 def _is_empty(documents: Any) -> bool:
     """Return whether a query has no documents: an empty mapping or collection, or None."""
-    return documents is None or (isinstance(documents, COLLECTIONS) and not documents)
+    return documents is None or (is_collection(documents) and not len(documents))
 
 
 def _unpack_mapping(
