@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from book_numbers import not_printed
 from execute_notebooks import FOLDER, METADATA, execute, needs_data
-from helpers import needed, simulated
+from helpers import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,9 +27,7 @@ for package in ("altair", "ipykernel", "nbclient", "nbformat", "PIL", "vl_conver
 
 pytestmark = pytest.mark.slow
 
-FIRST, *OTHERS = sorted(FOLDER.glob("*.ipynb"))
-NOTEBOOKS = [FIRST, *simulated(*OTHERS)]
-"""One notebook runs before each change, and all run each week."""
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 MAX_BYTES = 700_000
 
