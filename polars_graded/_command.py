@@ -232,12 +232,19 @@ class RankingOptions:
 
     def read_tables(self, *, are_runs: bool = False) -> pl.DataFrame:
         """Return the rows of tables. A run without a column `strategy` is named after its file."""
-        tables = []
+        tables: list[pl.DataFrame] = []
         for file in self.files or ():
             rows = _read_rows(file, self.id_columns)
             if are_runs and "strategy" not in rows.columns:
                 rows = rows.with_columns(strategy=pl.lit(file.name))
-            tables.append(rows)
+            columns = tables[0].columns if tables else rows.columns
+            if {*columns} != {*rows.columns}:
+                msg = (
+                    f"{file} must have the columns of {(self.files or [])[0]}, which are "
+                    f"{', '.join(columns)}, got {', '.join(rows.columns)}"
+                )
+                raise ValueError(msg)
+            tables.append(rows.select(columns))
         return pl.concat(tables, how="vertical_relaxed")
 
     def read_runs(self) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -565,7 +572,7 @@ def measure_rankings(rankings: MeasuredRankingOptions, measures: Sequence[str]) 
 # Texts and files
 
 
-VALUE = r"'[^']*'|\[[^\]]*\]|\{[^}\[]*\}|-?\d+(?:\.\d+)?|True|False|None"
+VALUE = r"'[^']*'|\[[^\[\]]*\]|\{[^}\[]*\}|-?\d+(?:\.\d+)?|True|False|None"
 ARGUMENT = re.compile(
     rf"(?P<call>[\w.]+\([\w.]+, )?\b(?P<name>\w+)=(?P<value>{VALUE}|(?=[\s,;]))(?(call)\))"
 )
@@ -781,7 +788,8 @@ def format_means(summary: pl.DataFrame, key_columns: list[str]) -> str:
     `queries` is the lowest number of queries with a value, if it varies between measures.
     """
     means = summary.group_by(key_columns).agg(pl.col("queries").min())
-    means = means.join(summary.pivot("measure", index=key_columns, values="mean"), on=key_columns)
+    pivoted = summary.pivot("measure", index=key_columns, values="mean")
+    means = means.join(pivoted, on=key_columns, nulls_equal=True)
     first, is_falling = summary["measure"][0], summary["best"][0] != "lowest"
     order = [*key_columns[:-1], first, key_columns[-1]]
     descending = [name == first and is_falling for name in order]
@@ -977,9 +985,14 @@ def fuse(
         check_columns("frame", [doc], frame.columns, argument="doc")
     if is_stacked:
         check_columns("frame", [strategy], frame.columns, argument="strategy")
-        scores = [*keywords.get("by", {"score": "score"}).values()]
-        frame = frame.pivot(strategy, index=[*query, doc], values=scores)
-        keywords["by"] = [name for name in frame.columns if name not in (*query, doc)]
+        key, scores = [*query, doc], [*keywords.get("by", {"score": "score"}).values()]
+        documents = frame.group_by(key, maintain_order=True)
+        n_values = documents.agg(pl.exclude(strategy, "rank", *scores).n_unique())
+        shared = [name for name in n_values.columns if name in key or n_values[name].max() == 1]
+        rows = frame.pivot(strategy, index=key, values=scores)
+        keywords["by"] = [name for name in rows.columns if name not in key]
+        of_documents = documents.first().select(shared)
+        frame = of_documents.join(rows, on=key, nulls_equal=True, maintain_order="left")
     if "by" not in keywords:
         msg = "fuse needs columns of scores, --by old new, or stacked strategies, --strategy NAME"
         raise ValueError(msg)
@@ -993,6 +1006,14 @@ def fuse(
         rank = pl.int_range(1, pl.len() + 1).over(query).alias("rank")
         name = pl.concat_str(query, separator=", ")
         run = rows.select(name, pl.lit("Q0"), doc, rank, "fused", pl.lit("fused").alias("tag"))
+        broken = run.filter(pl.any_horizontal(cs.string().str.contains(r"[\t\r\n]")))
+        if broken.height:
+            pairs = broken.select(name, doc).head(MAX_SHOWN_VALUES + 1).rows()
+            msg = (
+                "a run must have ids without tabs and ends of lines, got "
+                f"{first_few(pairs)}; a .csv or .parquet file may have them"
+            )
+            raise ValueError(msg)
         return run.write_csv(include_header=False, separator="\t", quote_style="never").rstrip()
 
     write_outputs(output, fused, write_run)

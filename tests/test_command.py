@@ -330,6 +330,25 @@ def test_a_null_query_is_a_query_by_itself(command):
     assert "measured as one separate query" in err
 
 
+def test_a_null_segment_has_means(command):
+    Path("lands.csv").write_text("query,doc,grade,score,land\na,a,1,3,DE\nb,c,0,3,\nb,d,1,2,\n")
+    out, _ = command("evaluate lands.csv --measure ap --segments land")
+    assert [row[0] for row in cells(out)[1:]] == ["null", "DE"]
+    assert column(out, "ap") == [0.5, 1]
+
+
+def test_tables_of_several_files_have_the_same_columns_in_any_order(command):
+    rows = pl.read_csv("rows.csv")
+    first, others = rows.filter(pl.col("query") < 2), rows.filter(pl.col("query") >= 2)
+    first.write_csv("first.csv")
+    others.select(reversed(rows.columns)).write_csv("others.csv")
+    call = "--by main loss --measure ap --ties doc"
+    assert command(f"evaluate first.csv others.csv {call}") == command(f"evaluate rows.csv {call}")
+    others.drop("noise").write_csv("others.csv")
+    _, err = command(f"evaluate first.csv others.csv {call}", status=2)
+    assert "others.csv must have the columns of first.csv, which are query, doc, " in err
+
+
 def test_curves_alone_are_written_and_drawn(command):
     command("evaluate rows.csv --by main --measure dcg_curve@3", status=2)
     out, _ = command("evaluate rows.csv --by main --measure dcg_curve@3 -o curves.parquet")
@@ -639,6 +658,36 @@ def test_hints_are_options_of_the_subcommand(hint):
     sentence = "`margin` must be 'ap(ties=optimistic)'"
     message = ValueError(f"{sentence}\n\nHint: {hint}")
     assert write_message(message, "evaluate") == f"{sentence}{clause}"
+
+
+def test_a_run_has_no_ids_with_tabs(command):
+    rows = pl.DataFrame({"query": "q", "doc": ["a\tb", "c"], "s": [1, 2], "t": [2, 1]})
+    rows.write_csv("tabs.csv")
+    _, err = command("fuse tabs.csv --by s t -o tabs.run", status=2)
+    assert "ids without tabs and ends of lines, got ('q', 'a\\tb')" in err
+    assert not Path("tabs.run").exists()
+    command("fuse tabs.csv --by s t -o fused.csv")
+
+
+def test_fused_rows_of_stacked_strategies_keep_the_columns_of_documents(command):
+    rows = pl.read_parquet("rows.parquet").head(500)
+    stacked = rows.unpivot(
+        ["main", "loss"], index=["query", "doc", "grade"], variable_name="system"
+    )
+    stacked.rename({"value": "score"}).with_columns(n=pl.int_range(pl.len())).write_csv("st.csv")
+    command("fuse st.csv --strategy system -o fused.csv")
+    rows.drop("noise").write_csv("wide.csv")
+    command("fuse wide.csv --by main loss -o expected.csv")
+    assert_frame_equal(
+        pl.read_csv("fused.csv"), pl.read_csv("expected.csv"), check_column_order=False
+    )
+
+
+def test_a_decimal_comma_has_no_hint_for_python(command):
+    Path("comma.csv").write_text('query,doc,grade,old,new\nq,a,1,"1,5",1\nq,b,0,"0,5",2\n')
+    _, err = command("evaluate comma.csv --by old new", status=2)
+    assert "score 'old' must be a number to rank by, got String" in err
+    assert "]" not in err
 
 
 def test_a_hint_about_grades_below_zero_is_an_option_that_works(command):

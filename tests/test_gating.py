@@ -234,6 +234,19 @@ def measured(rows, *measures, **options):
 OLD = {"by": {"main": "fair"}}
 
 
+def test_strategies_with_long_names_are_told_apart_in_sentences():
+    names = [f"msmarco-distilbert-base-v4-lr{n}e-5-final-model-epoch3-step10000" for n in (1, 2, 5)]
+    values = np.random.default_rng(1).random((3, 30))
+    results = pl.concat(
+        pl.DataFrame({"strategy": name, "query": range(30), "ap": row})
+        for name, row in zip(names, values, strict=True)
+    )
+    sentences = gate(results, "ap", baseline=names[0])["sentence"]
+    assert "-lr2e" in sentences[0]
+    assert "-lr5e" in sentences[1]
+    assert all("-lr1e" in each for each in sentences)
+
+
 def test_other_judgments_are_refused():
     rng = np.random.default_rng(1)
     rows = rankings(rng)

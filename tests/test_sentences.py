@@ -48,6 +48,14 @@ def test_what_is_said(said, expected):
     assert said == expected
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.12345, "0.1235"), (0, "0.0000"), (0.001, "0.0010"), (-4.3321e-6, "−4.33e−06")],
+)
+def test_small_numbers_are_not_written_as_zero(value, text):
+    assert _sentences.format_number(value) == text
+
+
 def test_names_that_differ_in_the_middle_keep_this_part():
     model = "cross-encoder/ms-marco-MiniLM-L-{}-v2 reranked top-100 with query expansion"
     short = _sentences.shorten_names([model.format(1), model.format(10), "bm25"], 20)

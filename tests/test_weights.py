@@ -264,6 +264,18 @@ def test_fewer_than_two_effective_queries_have_neither_interval_nor_p():
     assert "interval" not in json.dumps(chart.to_dict()["title"])
 
 
+@every_function
+def test_one_weighted_cluster_has_neither_interval_nor_p(name):
+    """As if a column is the segment and the cluster."""
+    results = world(5).with_columns(place=pl.lit("here"))
+    table = FUNCTIONS[name](results, "ap", cluster="place", weights="searches")
+    if isinstance(table, str):
+        assert "has no p value" in table or "cannot be tested" in table
+        return
+    for column in {"ci_low", "p_value"} & {*table.columns}:
+        assert table[column].null_count() == table.height
+
+
 def test_the_gate_of_weighted_queries_is_as_precise_as_that_of_as_many_equal_ones():
     """The differences are 0.3 up to a little noise."""
     rng = np.random.default_rng(0)

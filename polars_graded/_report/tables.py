@@ -11,7 +11,7 @@ import polars as pl
 from polars_graded._results.findings import find_undefeated, is_significant
 from polars_graded._results.measure_values import check_best, find_best_indices
 from polars_graded._results.results import Results
-from polars_graded._sentences import format_number, format_p, format_percent
+from polars_graded._sentences import format_key, format_number, format_p, format_percent
 from polars_graded._sentences.titles import name_measure
 from polars_graded._sentences.verdicts import MAX_P, Facts, Tested
 
@@ -264,7 +264,7 @@ def build_segments(means: pl.DataFrame, segments: Sequence[str]) -> Table:
     n_keys = len(segments)
     rows = [
         [
-            Cell(", ".join(map(str, row[:n_keys]))),
+            Cell(", ".join(map(format_key, row[:n_keys]))),
             Cell(f"{row[n_keys]:,}", "number"),
             *map(build_cell, row[n_keys + 1 :]),
         ]

@@ -31,6 +31,7 @@ from polars_graded._results.measure_values import (
 )
 from polars_graded._results.results import EFFECTIVE, Missing, make_measure_table, open_results
 from polars_graded._results.significance import estimate_differences
+from polars_graded._sentences import shorten_names
 from polars_graded._sentences.gates import (
     BEYOND,
     EFFECTIVE_CHANGED,
@@ -193,7 +194,10 @@ def decide_verdicts(
         pl.lit(matched.notes).alias("notes"),
     )
     strategy, segments = matched.pair_columns[0].name, results.keys.segments
-    sentences = [write_sentence(row, strategy, segments) for row in table.rows(named=True)]
+    rows = table.rows(named=True)
+    names = sorted({str(row[column]) for row in rows for column in (strategy, "baseline")})
+    short_names = dict(zip(names, shorten_names(names), strict=True))
+    sentences = [write_sentence(row, strategy, segments, short_names) for row in rows]
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -23,9 +24,9 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.measures import ALL_DEFINITIONS, Measure
 from polars_graded._results.keys import CLUSTER, WEIGHT, check_named_once
 
-MeasureColumns: TypeAlias = "str | Mapping[str, str]"
-"""The name of a column, or a mapping with the measure or the best value of each column. An example
-of a mapping is `{"E": "e_measure@10", "seconds": "lowest"}`."""
+MeasureColumns: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
+"""The name of a column, a list of names, or a mapping with the measure or the best value of each
+column. An example of a mapping is `{"E": "e_measure@10", "seconds": "lowest"}`."""
 
 ROUNDING = 1e-12
 """Maximum relative distance of two values that count as equal."""
@@ -320,9 +321,12 @@ def compute_deviation_factor(shares: Floats) -> float:
     The variance of a weighted mean of values of equal variance is :math:`\sigma^2 \sum p^2`. The
     expected value of its linearised estimate :math:`\sum p^2 e^2`, with the deviations e from the
     mean, is smaller by the factor :math:`1 - 2 \sum p^3 / \sum p^2 + \sum p^2`. The standard error
-    of a mean of G plain values contains the factor G / (G - 1), which the result takes off.
+    of a mean of G plain values contains the factor G / (G - 1), which the result takes off. A
+    single value has no variance, and no factor.
     """
     squares, n = float((shares**2).sum()), len(shares)
+    if n < MIN_VALUES:
+        return 1.0
     expected = 1 - 2 * float((shares**3).sum()) / squares + squares
     return math.sqrt((n - 1) / n / expected)
 
@@ -559,7 +563,10 @@ def find_best_of_rows(rows: pl.DataFrame) -> Best:
 
 def collect_measures(measures: Sequence[MeasureColumns]) -> dict[str, str | None]:
     """Return the columns that the caller named, each with its measure or best value, if passed."""
-    mappings = [each if isinstance(each, Mapping) else {each: None} for each in measures]
+    lists = [each if isinstance(each, list | tuple) else [each] for each in measures]
+    mappings = [
+        each if isinstance(each, Mapping) else {each: None} for each in chain.from_iterable(lists)
+    ]
     names = [check_column_name("measures", name) for each in mappings for name in each]
     check_named_once(names)
     return {name: text for each in mappings for name, text in each.items()}

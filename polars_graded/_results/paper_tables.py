@@ -25,7 +25,7 @@ from polars_graded._results.significance import (
     Options,
     TestName,
 )
-from polars_graded._sentences import escape_markdown, format_range
+from polars_graded._sentences import escape_markdown, format_key, format_range
 
 __all__ = ["paper_table"]
 
@@ -137,7 +137,7 @@ def paper_table(
     lines = [[*([letters[name]] if letters else []), writer.plain(str(name))] for name in names]
     for part, table in means.group_by(part_columns, maintain_order=True):
         best_indices = find_best_indices(table["mean"], check_best(str(part[0]), table["best"][0]))
-        head.append(", ".join(map(str, part)))
+        head.append(", ".join(map(format_key, part)))
         for index, (name, mean) in enumerate(table.select(strategy, "mean").rows()):
             text = "–" if mean is None else f"{mean:.{digits}f}"
             signs = "".join(sorted(superscripts[(*part, name)]))
@@ -248,6 +248,9 @@ def _escape_latex(text: str) -> str:
 
 
 LATEX_ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",

@@ -16,6 +16,9 @@ MAX_NAME_LETTERS = 40
 """Maximum number of letters of a shortened name, unless a caller passes another."""
 
 
+MIN_WITH_DECIMALS = 0.001
+"""Lowest number above 0 that is written with four decimals."""
+
 BOTH = 2
 """Number of things for which sentences say "both"."""
 
@@ -74,8 +77,17 @@ def escape_markdown(text: Any) -> str:
 
 
 def format_number(value: float) -> str:
-    """Format a number with four decimals, as the tables of the report do."""
-    return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")
+    """Format a number with four decimals, as the tables of the report do.
+
+    A number that these decimals would not show has three significant digits.
+    """
+    is_small = 0 < abs(value) < MIN_WITH_DECIMALS
+    return f"{value:{'.3g' if is_small else '.4f'}}".replace("-", "\N{MINUS SIGN}")
+
+
+def format_key(value: Any) -> str:
+    """Format a value of a key column; a missing value is "null"."""
+    return "null" if value is None else str(value)
 
 
 def capitalise(text: str) -> str:

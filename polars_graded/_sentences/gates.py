@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from polars_graded._sentences import conjugate, format_count, format_short, shorten_name
+from polars_graded._sentences import conjugate, format_count, format_key, format_short
 
 UNCHANGED = "unchanged"
 WITHIN = "worse, by less than the margin"
@@ -21,24 +21,28 @@ MIN_CHANGED_QUERIES = 25
 used."""
 
 
-def write_sentence(row: Mapping[str, Any], strategy: str, segments: Sequence[str]) -> str:
+def write_sentence(
+    row: Mapping[str, Any],
+    strategy: str,
+    segments: Sequence[str],
+    short_names: Mapping[str, str],
+) -> str:
     """Return a verdict in words, with the numbers that support it.
+
+    `short_names` has the short name of each strategy and baseline.
 
     If fewer than `MIN_CHANGED_QUERIES` changed, the interval also allows for changes of queries
     that were not given. Otherwise it does not allow for rare large changes that are missing from
     the given queries. The sentence says which, unless the verdict is "unchanged".
     """
-    subject = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
-    new, old = distinguish_names(row[strategy], row["baseline"])
+    texts = (f"{key} {format_key(row[key])}" for key in segments)
+    subject = ", ".join([row["measure"], *texts])
+    new, old = (short_names[str(row[name])] for name in (strategy, "baseline"))
+    if new == old:  # an earlier version of the same strategy
+        new, old = f"{new} (new)", f"{old} (baseline)"
     units = Units.of(row)
     verdict = f"{subject}: {_write_verdict(row, units, new, old)}"
     return "; ".join([verdict, *_write_counts(row, units), *filter(None, [row["notes"]])])
-
-
-def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
-    """Return names of a strategy and its baseline, changed if they are equal."""
-    new, old = shorten_name(new), shorten_name(old)
-    return (f"{new} (new)", f"{old} (baseline)") if new == old else (new, old)
 
 
 def find_unseen_percentage(error_rate: float, n: int) -> float:

@@ -325,7 +325,11 @@ def _compare_queries(
     queries = rows.select(pl.col(query).alias("key"), **columns_by_name).unique("key")
     table = table.join(queries, on="key", how="left", nulls_equal=True, maintain_order="left")
     if panel_columns:
-        table = table.sort("panel", maintain_order=True)
+        names = rows.select(panel=panel).unique(maintain_order=True)
+        in_order_of_rows = names.join(
+            table, on="panel", nulls_equal=True, maintain_order="left_right"
+        )
+        table = in_order_of_rows.select(table.columns)
         table = table.with_columns(chart_rows.build_name_column("panel"))
     return table.drop("key")
 
