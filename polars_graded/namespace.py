@@ -140,9 +140,9 @@ class Graded:
         ------
         ValueError
             If `descending` is not passed and a column looks like ranks, as for `evaluate`. Without
-            `group_by` or `over`, ranks are not recognised, since one query is too few. A column
-            that breaks ties is not checked if it is called `"doc"` or computed by an
-            expression.
+            `group_by` or `over`, only a column `rank` is recognised, since one query is too few. A
+            column that breaks ties is not checked if it has a usual name of documents, such as
+            `"doc"`, or is computed by an expression.
 
         Notes
         -----
@@ -194,7 +194,7 @@ class Graded:
         relevant_from
             The lowest relevant grade, above `irrelevant` and at most `max_grade`; by default any
             grade above `irrelevant`. Documents of lower grades are judged but gain nothing; other
-            gains stay the same. If a measure has a `threshold`, the higher of the two applies.
+            gains stay the same. The `threshold` of a measure must not be lower.
 
         Examples
         --------

@@ -312,6 +312,14 @@ def test_one_query_suffices_for_a_column_that_is_called_rank(name):
     with pytest.raises(ValueError, match="`descending` must be passed"):
         evaluate(frame, "ndcg", by=name)
     evaluate(frame.rename({name: "score"}), "ndcg")
+    groups, by_score = frame.group_by("query"), graded("grade").ranked_by(pl.col(name) * 1)
+    with pytest.raises(COLLECTED, match="`descending` must be passed for score"):
+        groups.agg(graded("grade").ranked_by(name).ndcg())
+    ascending = groups.agg(graded("grade").ranked_by(name, descending=False).ndcg())
+    assert ascending["ndcg"].to_list() == [1]
+    groups.agg(by_score.ndcg())
+    frame = frame.with_columns(score=1.0)
+    frame.group_by("query").agg(graded("grade").ranked_by("score", name).ndcg())
 
 
 STACKED_RANKS = pl.DataFrame(

@@ -32,9 +32,7 @@ from polars_graded._measuring.column_checks import check_grade, check_score
 from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._measuring.document_inputs import check_input_type
 from polars_graded._measuring.list_columns import Values, convert_to_physical
-
-RANK = "rank"
-"""Name of the column of ranks in runs that `read_run` and `join_judgments` return."""
+from polars_graded._measuring.rank_columns import RANK
 
 DIRECTION_SUFFIX = " (in the direction of its strategy)"
 """End of the name of a computed score that is negated for some strategies."""

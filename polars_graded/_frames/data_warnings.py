@@ -247,7 +247,7 @@ class Notes:
                 f"which is about 10^{exponent * math.log10(2):.0f} for the highest grade, "
                 f"{highest:g}: lower grades hardly count\n\n"
                 "Hint: counts, such as clicks, have linear gains in 'ndcg(gain=linear)@10'; "
-                "phi_relevance() or cut() makes grades of a few levels from counts; "
+                "phi_relevance() makes grades from 0 to 1 from counts; "
                 "'ndcg(gain=exp2)@10' confirms these gains"
             )
 

@@ -102,7 +102,8 @@ def evaluate(
     Returns
     -------
     DataFrame, or a frame of the same kind for lazy frames, Spark and Ray
-        The strategy, the query and one column per measure, sorted by strategy and query.
+        The strategy, the query and one column per measure. Strategies are in the order of `by`, or
+        sorted if they are stacked, and the queries of a strategy are sorted.
 
     Raises
     ------

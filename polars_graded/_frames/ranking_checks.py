@@ -13,23 +13,20 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import did_you_mean, first_few
-from polars_graded._frames.columns import DIRECTION_SUFFIX, RANK, FrameColumns
+from polars_graded._frames.columns import DIRECTION_SUFFIX, FrameColumns
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.request import Request
 from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import describe_nulls, hash_keys
 from polars_graded._measuring.chunks import map_chunks
-from polars_graded._measuring.document_columns import (
-    may_identify_documents,
-    may_identify_queries,
-    normalise_name,
-)
+from polars_graded._measuring.document_columns import may_identify_documents, may_identify_queries
 from polars_graded._measuring.kernels.ragged import Ragged
 from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,
     find_rank_strategies,
+    is_called_rank,
     write_directions,
 )
 
@@ -139,7 +136,7 @@ class RankCheck:
         for (name, column), facts in self.facts.items():
             passed_name = column.removesuffix(DIRECTION_SUFFIX)
             is_score = column == self.columns.by[name][0]
-            is_named_rank = is_score and normalise_name(passed_name) == RANK
+            is_named_rank = is_score and is_called_rank(passed_name)
             clause_by_strategy = find_rank_strategies(facts, is_named_rank=is_named_rank)
             for stacked in sorted(clause_by_strategy, key=str):
                 strategy = name if self.columns.strategy is None else str(stacked)

@@ -21,6 +21,7 @@ from polars_graded._measuring.measures import Measure, check_distinct_names, che
 from polars_graded._measuring.rank_columns import (
     collect_rank_facts,
     find_rank_strategies,
+    is_called_rank,
     write_directions,
 )
 from polars_graded._measuring.ranking import Ranking
@@ -161,7 +162,12 @@ def _check_directions(ranking: Ranking, sort_columns: Sequence[Lists]) -> None:
     for position, column in enumerate(sort_columns):
         if position and _may_number_documents(ranking.by[position]):
             continue
-        for clause in find_rank_strategies([collect_rank_facts(column)]).values():
+        by = ranking.by[position]
+        is_named_rank = (
+            not position and by.meta.is_column() and is_called_rank(by.meta.output_name())
+        )
+        facts = [collect_rank_facts(column)]
+        for clause in find_rank_strategies(facts, is_named_rank=is_named_rank).values():
             flags = [True] * len(sort_columns)
             highest = str(flags if len(sort_columns) > 1 else True)
             flags[position] = False

@@ -15,8 +15,12 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.chunks import map_chunks
+from polars_graded._measuring.document_columns import normalise_name
 from polars_graded._measuring.kernels.ragged import MAX_EXACT_INTEGER, Ragged
 from polars_graded._measuring.list_columns import Lists
+
+RANK = "rank"
+"""Name of the column of ranks in runs that `read_run` and `join_judgments` return."""
 
 MIN_QUERIES = 10
 """Minimum number of queries with several values; fewer queries show nothing."""
@@ -104,6 +108,11 @@ def _combine(facts: pl.DataFrame) -> pl.DataFrame:
         pl.col("highest", "longest").max(),
         pl.col("queries", "different", "neighbours", "falls", "below_one").sum(),
     )
+
+
+def is_called_rank(column: str) -> bool:
+    """Return whether a column has the name of ranks, in upper or lower case."""
+    return normalise_name(column) == RANK
 
 
 def find_rank_strategies(

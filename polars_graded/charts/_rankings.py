@@ -85,8 +85,8 @@ def rankings(
     As text: ``M = m_1 + … + m_n``, where m_i is what the i-th document adds to M.
 
     Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`, `err`,
-    `nerr`, `rbp`, `sdcg`, `insq`, `recall`, `generalized_recall` and `reciprocal_rank`, with or
-    without a cutoff, and `r_precision`. Other measures raise an error. So does
+    `nerr`, `rbp`, `insq`, `recall`, `generalized_recall` and `reciprocal_rank`, with or without a
+    cutoff, `sdcg` with a cutoff, and `r_precision`. Other measures raise an error. So does
     `ap(over=retrieved)`, because it divides by the number of relevant documents retrieved, and a
     measure with an option `ties` other than `order`, because it ignores the order of tied
     documents.
@@ -118,11 +118,11 @@ def rankings(
     LayerChart
         In the data of the chart, the column `part` names what a row of the `query` draws: a
         `document`, a `line` or a `strategy`. A `document` has `strategy`, `rank` (null if it was
-        not retrieved), `doc`, `title`, `grade` (null if it is unjudged), `relevant`, `tied`
-        (whether another document has the same score), `adds` (the amount that it adds to the
-        measure, null below rank n) and its `share` of the value. A `strategy` has its `value`. At
-        most ten documents per strategy are drawn below the horizontal line; documents in the first
-        n of another strategy have priority. `column`, `y` and `y_next` are positions.
+        not retrieved), `doc`, with `titles` the `title`, `grade` (null if it is unjudged),
+        `relevant`, `tied` (whether another document has the same score), `adds` (the amount that it
+        adds to the measure, null below rank n) and its `share` of the value. A `strategy` has its
+        `value`. At most ten documents per strategy are drawn below the horizontal line; documents
+        in the first n of another strategy have priority. `column`, `y` and `y_next` are positions.
 
     See Also
     --------
