@@ -177,9 +177,14 @@ class RankingOptions:
         return {"query": self.query or ["query"], "strategy": self.strategy or "strategy"}
 
     @property
+    def doc_column(self) -> str | None:
+        """Return the column of documents that is passed."""
+        return None if self.doc in ("none", "None") else self.doc
+
+    @property
     def id_columns(self) -> list[str]:
         """Return the columns of tables whose values are ids, even if they look like numbers."""
-        return [*filter(None, [*(self.query or ["query"]), self.doc, self.strategy])]
+        return [*filter(None, [*(self.query or ["query"]), self.doc_column, self.strategy])]
 
     @property
     def sources(self) -> dict[str, list[Path]]:
@@ -309,9 +314,10 @@ class JudgedRankingOptions(RankingOptions):
     @property
     def names_columns(self) -> bool:
         """Return whether an option names a column that a run lacks; judgments have subtopics."""
-        columns = (self.query, self.doc, self.strategy, self.segments, self.cluster, self.weights)
+        keys = (self.query, self.doc_column, self.strategy)
+        of_queries = (self.segments, self.cluster, self.weights)
         inputs = {*self.inputs} - {"subtopics"}
-        return not self.scores_are_default or any(columns) or bool(inputs)
+        return not self.scores_are_default or any((*keys, *of_queries, inputs))
 
     def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, joined with judgments, and keywords for what no option specifies."""
@@ -335,7 +341,7 @@ class JudgedRankingOptions(RankingOptions):
                 msg = f"--query must name one column with --qrels, got {' '.join(self.query or ())}"
                 raise ValueError(msg)
             query = (self.query or ["query"])[0]
-            doc = self.doc or find_document_column(runs.schema, [query]) or "doc"
+            doc = self.doc_column or find_document_column(runs.schema, [query]) or "doc"
             check_columns("frame", [query, doc], runs.columns)
             runs = runs.with_columns(pl.col(query, doc).cast(pl.String))
         else:

@@ -300,7 +300,8 @@ def test_a_table_with_a_column_of_scores_keeps_its_other_columns_beside_judgment
     run.with_columns(land=land).write_csv("scored.csv")
     call = "evaluate --qrels qrels.txt scored.csv --measure ap --ties doc"
     expected = column(command(call)[0], "ap")
-    assert column(command(f"{call} --query query --doc doc")[0], "ap") == expected
+    for option in ("--query query --doc doc", "--doc none", "--query query --doc none"):
+        assert column(command(f"{call} {option}")[0], "ap") == expected
     for option in ("--segments land", "--segments land --cluster land", "--by score"):
         out, _ = command(f"{call} {option}")
         first = ["at", "de"] if "land" in option else ["scored.csv"]
