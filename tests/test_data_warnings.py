@@ -265,6 +265,17 @@ def test_strategies_have_the_names_of_a_mapping():
 
 
 @BOTH
+@pytest.mark.parametrize("name", ["id", "_id", "ID"])
+def test_a_column_that_identifies_queries_orders_no_ties(name, lazily):
+    frame = TIED.drop("doc").with_columns((pl.col("query") * 10).alias(name))
+    said = "documents with the same score have different grades in 1 of 2 queries ('score' in 1)"
+    for rows, value in ((frame, 0.5), (frame.reverse(), 1)):
+        with assert_warned(f"{said}, and the order of rows decides which comes first"):
+            values = measured(rows, "reciprocal_rank", lazily=lazily)
+        assert values.filter(query=1)["reciprocal_rank"].item() == value
+
+
+@BOTH
 @pytest.mark.filterwarnings("ignore:the judged share of the first ten")
 def test_a_join_that_starts_from_the_run_is_told(lazily):
     """It lacks what was judged and not retrieved: AP of 1/2 is AP of 1."""

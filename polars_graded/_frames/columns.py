@@ -27,9 +27,13 @@ from polars_graded._frames.arguments import (
     select_scores,
     selects_columns,
 )
-from polars_graded._frames.rows import FrameT, add_computed_columns
+from polars_graded._frames.rows import FrameT, Groups, add_computed_columns
 from polars_graded._measuring.column_checks import check_grade, check_score
-from polars_graded._measuring.document_columns import DEFAULT_DOC, find_document_column
+from polars_graded._measuring.document_columns import (
+    DEFAULT_DOC,
+    find_document_column,
+    may_identify_queries,
+)
 from polars_graded._measuring.document_inputs import check_input_type
 from polars_graded._measuring.list_columns import Values, convert_to_physical
 from polars_graded._measuring.rank_columns import RANK
@@ -146,6 +150,16 @@ class FrameColumns:
     def other_than_documents(self) -> set[str]:
         """The columns that cannot be the column of documents: keys, grades and scores."""
         return {*self.ranking_keys, self.grade, *self.scores}
+
+    def find_documents(self, groups: Groups) -> str | None:
+        """Return the column of documents, or None without documents.
+
+        A column `id` that was not passed, with one value for each ranking, identifies queries.
+        """
+        name = self.document
+        if name is None or not (self.doc_is_default and may_identify_queries(name)):
+            return name
+        return None if groups.have_one_value(name) else name
 
     def find_entry(self, strategy: str) -> str:
         """Return the name of a strategy in `by`; stacked strategies share one entry."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -91,10 +91,16 @@ class Notes:
     """Strategy and query, named by `TEMPORARY_NAME_TEMPLATE`, and the notes."""
     grade_notes: Mapping[str, Any]
     """Notes about all grades, by name."""
+    document: str | None
+    """The column of documents, or None."""
 
     @classmethod
     def of(
-        cls, request: Request, tables: Iterable[pl.DataFrame], grades: Iterable[pl.DataFrame]
+        cls,
+        request: Request,
+        tables: Iterable[pl.DataFrame],
+        grades: Iterable[pl.DataFrame],
+        document: str | None,
     ) -> Notes:
         """Return the notes of all parts: tables of rankings, and results of `note_grades`."""
         notes_of_grades = pl.concat(grades).select(
@@ -103,7 +109,7 @@ class Notes:
             pl.col(HALVES).all(),
             pl.col(BELOW_ZERO).sum(),
         )
-        return cls(request, pl.concat(tables), notes_of_grades.row(0, named=True))
+        return cls(request, pl.concat(tables), notes_of_grades.row(0, named=True), document)
 
     @property
     def columns(self) -> FrameColumns:
@@ -124,7 +130,7 @@ class Notes:
     def of_judged_queries(self) -> Notes:
         """The notes without queries that the grader did not judge for any strategy."""
         is_judged = pl.col("judged").max().over(self.query) > 0
-        return Notes(self.request, self.table.filter(is_judged), self.grade_notes)
+        return replace(self, table=self.table.filter(is_judged))
 
     @cached_property
     def of_queries(self) -> pl.DataFrame:
@@ -432,16 +438,16 @@ class Notes:
         ]
         if len(tied) > MAX_SHOWN_VALUES:
             most_tied.append("...")
-        column = self.request.ties.document or self.columns.document
-        if self.request.ties.document is None:
+        if self.request.ties.document is None or self.document is None:
             decision = "the order of rows decides which comes first"
             hint = (
                 "ties= names the column of documents, which breaks ties, the last in text order "
                 "first; ties='order' keeps the order of rows"
             )
         else:
-            decision = f"{column!r} decides which comes first: the last in text order"
-            hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
+            column = repr(self.request.ties.document)
+            decision = f"{column} decides which comes first: the last in text order"
+            hint = f"ties={column} confirms this order; ties='order' keeps the order of rows"
         judgments = " or ".join(["grades", *self.columns.inputs])
         n_tied = self.table.filter(DEPENDS_ON_TIES).select(self.query).n_unique()
         yield (

@@ -20,7 +20,7 @@ from polars_graded._frames.rows import TEMPORARY_NAME_TEMPLATE, Groups
 from polars_graded._frames.strategies import sort_naturally
 from polars_graded._frames.tables import describe_nulls, hash_keys
 from polars_graded._measuring.chunks import map_chunks
-from polars_graded._measuring.document_columns import may_identify_documents, may_identify_queries
+from polars_graded._measuring.document_columns import may_identify_documents
 from polars_graded._measuring.kernels.ragged import Ragged
 from polars_graded._measuring.list_columns import Lists
 from polars_graded._measuring.rank_columns import (
@@ -195,7 +195,8 @@ class DocumentCheck:
         hashes = groups.frame.select(
             pl.when(document.is_not_null()).then(document.hash(seed=0))
         ).to_series()
-        if any(map_chunks([Lists(hashes, groups.offsets)], _has_repeats)):
+        has_repeats = any(map_chunks([Lists(hashes, groups.offsets)], _has_repeats))
+        if has_repeats and columns.find_documents(groups):
             rows = groups.to_rows(request.used_columns)
             _check_documents_are_unique(request, columns.document, rows)
         if columns.strategy is None:
@@ -249,7 +250,7 @@ def _check_documents_are_unique(request: Request, doc: str, rows: pl.DataFrame) 
     )
     used_rows = rows.filter(has_grade_or_score, pl.col(doc).is_not_null())
     repeated = used_rows.filter(pl.struct(key).is_duplicated())
-    if repeated.is_empty() or _identifies_queries(columns, doc, rows):
+    if repeated.is_empty():
         return
     first = repeated.unique(key).sort(key)
     surplus = repeated.height - first.height
@@ -263,14 +264,6 @@ def _check_documents_are_unique(request: Request, doc: str, rows: pl.DataFrame) 
         "documents, doc='...' names another column, or None"
     )
     raise ValueError(msg)
-
-
-def _identifies_queries(columns: FrameColumns, doc: str, rows: pl.DataFrame) -> bool:
-    """Return whether a column `id` that was not passed has one value for each ranking."""
-    if not (columns.doc_is_default and may_identify_queries(doc)):
-        return False
-    counts = rows.group_by(columns.ranking_keys).agg(pl.col(doc).n_unique())
-    return bool((counts.get_column(doc) == 1).all())
 
 
 def _write_repair(request: Request, key: list[str], repeated: pl.DataFrame) -> str:

@@ -102,6 +102,12 @@ class Groups:
         # Slicing a column searches its chunks, so many chunks would be slow.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
+    def have_one_value(self, column: str) -> bool:
+        """Return whether each group has a single value in a column."""
+        values = self.frame.get_column(column)
+        first = values.gather(np.repeat(self.offsets[:-1], self.lengths))
+        return values.eq_missing(first).all()
+
     def select(self, numbers: Integers) -> Groups:
         """Return the groups with these numbers."""
         rows = list_rows(self.offsets, numbers)

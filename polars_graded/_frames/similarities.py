@@ -421,7 +421,9 @@ class Rankings:
             judged=pl.Series(self.grades.count(self.grades.flat.is_not_null())),
         )
         grades = note_grades(groups.frame.get_column(columns.grade))
-        warn_of_notes(Notes.of(request, [notes], [grades]), RULES_OF_SIMILARITIES)
+        warn_of_notes(
+            Notes.of(request, [notes], [grades], request.columns.document), RULES_OF_SIMILARITIES
+        )
         names = [measure.name for measure in request.order_dependent_measures]
         has_ties = [each.notes[HAS_TIES] for each in values_of_pairs if names]
         n = int(pl.DataFrame(has_ties).max_horizontal().sum()) if has_ties else 0

@@ -157,6 +157,7 @@ class ValueCollector:
         self._values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.columns.by}
         self._notes: list[pl.DataFrame] = []
         self._grade_notes: list[pl.DataFrame] = []
+        self._documents = set[str | None]()
 
     def add(self, groups: Groups) -> None:
         """Measure a part of whole queries."""
@@ -169,11 +170,13 @@ class ValueCollector:
                 self._values[name].append(part.build_values(name, values))
                 self._notes.append(part.build_notes(name, values))
         self._grade_notes.append(note_grades(groups.frame.get_column(self.columns.grade)))
+        self._documents.add(self.columns.find_documents(groups))
 
     @cached_property
     def notes(self) -> Notes:
         """Return the notes of all rankings."""
-        return Notes.of(self.request, self._notes, self._grade_notes)
+        document = next(filter(None, self._documents), None)
+        return Notes.of(self.request, self._notes, self._grade_notes, document)
 
     def sort_values(self) -> pl.DataFrame:
         """Return the values of all queries, sorted by strategy and query."""
