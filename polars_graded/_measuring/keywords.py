@@ -31,9 +31,6 @@ MEASURE_NAMES = {"measure", "measures", "metric", "metrics"}
 FRAMES = {"frame", "per_query"}
 """Names of first arguments that are frames."""
 
-COLUMNS_OF_RESULTS = {"cluster", "weights"}
-"""Keywords of functions of results that name columns with one value per query."""
-
 OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in definition.options})
 """Names of all options of measures, except those of similarities."""
 
@@ -120,11 +117,6 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
         return f"\n\nHint: did you mean {own_name!r}?"
     if name == "ascending" and "descending" in keywords:
         return "\n\nHint: descending=False means ascending"
-    if name in COLUMNS_OF_RESULTS and "frame" in keywords and "weights" not in keywords:
-        return (
-            "\n\nHint: join the column to the result of evaluate(...), for which summarise, "
-            f"compare, gate and report take {name}="
-        )
     if takes_measures:
         for names, hint in (
             (CUTOFF_NAMES, "write the cutoff in the name of a measure: 'ndcg@10'"),
