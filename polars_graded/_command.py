@@ -313,11 +313,22 @@ class JudgedRankingOptions(RankingOptions):
 
     @property
     def names_columns(self) -> bool:
-        """Return whether an option names a column that a run lacks; judgments have subtopics."""
-        keys = (self.query, self.doc_column, self.strategy)
-        of_queries = (self.segments, self.cluster, self.weights)
-        inputs = {*self.inputs} - {"subtopics"}
-        return not self.scores_are_default or any((*keys, *of_queries, inputs))
+        """Return whether an option names a column that `read_run` does not find."""
+        keys = ((self.query or ["query"])[0], self.doc_column or "doc", self.strategy or "strategy")
+        inputs = {*self.inputs} - {"subtopics"}  # judgments have the subtopics
+        are_default = keys == ("query", "doc", "strategy") and self.scores_are_default
+        return not are_default or bool(inputs)
+
+    @property
+    def columns_of_queries(self) -> list[str]:
+        """Return the columns with a value per query: segments, clusters and weights."""
+        names = (*(self.segments or ()), *(self.cluster or ()), *filter(None, [self.weights]))
+        return list(dict.fromkeys(names))
+
+    @property
+    def id_columns(self) -> list[str]:
+        """Return the columns of tables whose values are ids, even if they look like numbers."""
+        return [*super().id_columns, *(self.segments or ()), *(self.cluster or ())]
 
     def read_files(self) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return the rows, joined with judgments, and keywords for what no option specifies."""
@@ -344,17 +355,23 @@ class JudgedRankingOptions(RankingOptions):
             doc = self.doc_column or find_document_column(runs.schema, [query]) or "doc"
             check_columns("frame", [query, doc], runs.columns)
             runs = runs.with_columns(pl.col(query, doc).cast(pl.String))
+            rows = runs
         else:
             runs, keywords = self.read_runs()
             runs, query, doc, strategy = runs.drop("rank"), "query", "doc", "strategy"
+            rows = runs
+            if self.have_columns and self.columns_of_queries:
+                rows = self.read_tables()
+                check_columns("frame", [query], rows.columns, argument="query")
+                rows = rows.with_columns(pl.col(query).cast(pl.String))
         has_subtopics = "subtopics" in self.inputs
         judgments = {}
         for name, file in parse_names("--qrels", self.qrels).items():
             read = partial(pg.read_qrels, subtopics=has_subtopics)
-            rows = read(file)
-            key = [name for name in rows.columns if name != "grade"]
-            check_repeated(rows, key, [Path(file)], read)
-            judgments[name] = rows.rename({"query": query, "doc": doc})
+            judged = read(file)
+            key = [name for name in judged.columns if name != "grade"]
+            check_repeated(judged, key, [Path(file)], read)
+            judgments[name] = judged.rename({"query": query, "doc": doc})
         if len(judgments) > 1:
             keywords["grade"] = [*judgments]
         elif self.grade not in (None, "grade"):
@@ -370,11 +387,11 @@ class JudgedRankingOptions(RankingOptions):
             unjudged_below=self.unjudged_below,
         )
         # Documents that were not retrieved have the segment, cluster and weight of their query.
-        of_queries = [*(self.segments or ()), *(self.cluster or ()), *filter(None, [self.weights])]
-        of_query = (
-            pl.col({*of_queries} & {*runs.columns} - {query}).drop_nulls().first().over(query)
-        )
-        return joined.with_columns(of_query), keywords
+        names = [name for name in self.columns_of_queries if name in rows.columns and name != query]
+        of_queries = list_query_values(rows, [query], names)
+        return joined.drop(names, strict=False).join(
+            of_queries, on=query, how="left", maintain_order="left"
+        ), keywords
 
 
 @Parameter(name="*", group=RANKINGS)
@@ -511,16 +528,22 @@ def add_query_columns(
         columns = [names] if isinstance(names, str) else names
         lacking += [name for name in columns if name not in (*values.columns, *lacking)]
         check_columns("frame", lacking, frame.columns, argument=option)
-    rows = frame.select(*key, *lacking).unique(maintain_order=True)
-    unclear = rows.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
+    of_queries = list_query_values(frame, key, lacking)
+    return values.join(of_queries, on=key, how="left", nulls_equal=True, maintain_order="left")
+
+
+def list_query_values(rows: pl.DataFrame, key: list[str], names: list[str]) -> pl.DataFrame:
+    """Return one row per query with its values in some columns; raise if a query has several."""
+    of_queries = rows.select(*key, *names).unique(maintain_order=True)
+    unclear = of_queries.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
     if unclear.height:
         msg = (
-            f"{first_few(lacking)} must have one value per query, got several, or nulls in "
-            f"some rows, in {unclear.height} of {rows.n_unique(key)} queries: "
+            f"{first_few(names)} must have one value per query, got several, or nulls in "
+            f"some rows, in {unclear.height} of {of_queries.n_unique(key)} queries: "
             f"{first_few(unclear.rows())}"
         )
         raise ValueError(msg)
-    return values.join(rows, on=key, how="left", nulls_equal=True, maintain_order="left")
+    return of_queries
 
 
 @dataclass(frozen=True)
@@ -994,9 +1017,13 @@ def fuse(
         key, scores = [*query, doc], [*keywords.get("by", {"score": "score"}).values()]
         documents = frame.group_by(key, maintain_order=True)
         n_values = documents.agg(pl.exclude(strategy, "rank", *scores).n_unique())
-        shared = [name for name in n_values.columns if name in key or n_values[name].max() == 1]
         rows = frame.pivot(strategy, index=key, values=scores)
-        keywords["by"] = [name for name in rows.columns if name not in key]
+        keywords["by"] = by = [name for name in rows.columns if name not in key]
+        shared = [
+            name
+            for name in n_values.columns
+            if name in key or (n_values[name].max() == 1 and name not in by)
+        ]
         of_documents = documents.first().select(shared)
         frame = of_documents.join(rows, on=key, nulls_equal=True, maintain_order="left")
     if "by" not in keywords:

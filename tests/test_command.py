@@ -315,6 +315,28 @@ def test_a_table_with_a_column_of_scores_keeps_its_other_columns_beside_judgment
     assert column(out, "ap") == expected
 
 
+def test_segments_change_neither_names_of_strategies_nor_how_a_run_is_read(command):
+    run = pg.read_run("main.run").select("query", doc="doc", points="score", tag="strategy")
+    run = run.rename({"points": "score"}).with_columns(land=pl.col("query").str.slice(0, 1))
+    run.write_csv("tagged.csv")
+    call = "evaluate --qrels qrels.txt tagged.csv --measure ap --ties doc"
+    for option in ("", "--named-by file"):
+        [_, plain], [_, divided] = (
+            cells(command(f"{call} {option} {segments}")[0]) for segments in ("", "--segments land")
+        )
+        assert divided == ["q", *plain]
+    run.with_columns(land=pl.col("doc")).write_csv("tagged.csv")
+    _, err = command(f"{call} --segments land", status=2)
+    assert "'land' must have one value per query, got several" in err
+
+
+def test_clusters_that_look_like_numbers_stay_apart(command):
+    rows = "query,doc,grade,a,b,c\nq,x,1,1,2,1.1\nq,y,0,2,1,1.1\nr,x,1,1,2,1.10\nr,y,0,2,1,1.10\n"
+    Path("clustered.csv").write_text(rows)
+    out, _ = command("compare clustered.csv --by a b --cluster c --measure ap")
+    assert column(out, "clusters") == [2]
+
+
 @pytest.mark.parametrize("name", ["doc", "product_id"])
 def test_ids_that_look_like_numbers_stay_as_they_are_written(name, command):
     rows = ["1.1,1e5,1,3", "1.1,100000,0,2", "1.10,2.50,0,2", "1.10,2.5,1,1"]
@@ -682,6 +704,16 @@ def test_fused_rows_of_stacked_strategies_keep_the_columns_of_documents(command)
     assert_frame_equal(
         pl.read_csv("fused.csv"), pl.read_csv("expected.csv"), check_column_order=False
     )
+
+
+def test_a_column_with_the_name_of_a_fused_strategy_is_no_score(command):
+    rows = "query,doc,system,score,price\n"
+    rows += "q,x,price,1,9.5\nq,y,price,2,3.5\nq,x,old,2,9.5\nq,y,old,1,3.5\n"
+    Path("price.csv").write_text(rows)
+    command("fuse price.csv --strategy system -o fused.csv")
+    fused = pl.read_csv("fused.csv")
+    assert fused.columns == ["query", "doc", "price", "old", "fused"]
+    assert fused["fused"].to_list() == pytest.approx([1 / 61 + 1 / 62] * 2)
 
 
 def test_a_decimal_comma_has_no_hint_for_python(command):

@@ -72,6 +72,10 @@ def test_a_run_of_colbert_has_ranks_and_scores():
     text = b"q1\td2\t2\t-7\nq1\td1\t1\t23.5\nq2\td1\t1\t1e-3\n"
     expected = [("q1", "d2", -7.0, 2), ("q1", "d1", 23.5, 1), ("q2", "d1", 0.001, 1)]
     assert read_run(text).drop("strategy").rows() == expected
+    passages = read_run(b"1\t0\t1\t20.5\n1\t7\t2\t19.5\n")
+    assert passages["doc"].to_list() == ["0", "7"]
+    with pytest.raises(ValueError, match=r"got \('8', '1.5'\) for query '2'"):
+        read_run(b"1\t7\t1\t2.5\n2\t8\t1.5\t3.5\n")
 
 
 WITHOUT_RANKS = (

@@ -50,7 +50,13 @@ def test_what_is_said(said, expected):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.12345, "0.1235"), (0, "0.0000"), (0.001, "0.0010"), (-4.3321e-6, "−4.33e−06")],
+    [
+        (0.12345, "0.1235"),
+        (0, "0.0000"),
+        (5e-17, "0.0000"),  # a rounding error
+        (0.001, "0.0010"),
+        (-4.3321e-6, "−4.33e−06"),
+    ],
 )
 def test_small_numbers_are_not_written_as_zero(value, text):
     assert _sentences.format_number(value) == text

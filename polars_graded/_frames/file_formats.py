@@ -173,10 +173,11 @@ COLBERT_LINES = LineFormat("read_run", ("query", "doc", "rank", "score"), "score
 LINES_WITH_TABS = {
     r"[^\t]*\t[^\t]*\t *[0-9]+": MS_MARCO_LINES,
     r"[^\t]*\t(?!Q?0\t)[^\t]*\t *[0-9]+\t *[-+0-9.eE]+": COLBERT_LINES,
+    r"[^\t]*\t[^\t]*\t *[0-9]+\t *-?[0-9]*\.[-+0-9eE]+": COLBERT_LINES,
 }
 """Formats of runs other than `RUN_LINES`, by the pattern of their first line.
 
-The second field of judgments is usually 0.
+The second field of judgments is usually 0, and their grades are usually whole.
 """
 
 LINE_PATTERNS = {
@@ -443,16 +444,18 @@ def _check_ranks_and_times(file: str, rows: pl.DataFrame, line_format: LineForma
         first = rows.filter(pl.col("query") == pl.col("query").first())
         ranks = first["rank"].cast(pl.Float64, strict=False)
         is_whole = rows["rank"].cast(pl.Float64, strict=False) % 1 == 0
+        wrong = rows.filter(~is_whole.fill_null(value=False)).head(1)
         if (
             ranks.min() not in (0, 1)
             or ranks.is_duplicated().any()
             or first["doc"].is_duplicated().any()
-            or not is_whole.fill_null(value=False).all()
         ):
+            wrong = first
+        if wrong.height:
             msg = (
                 f"{file} must have a document in its second column and its rank in the third, from "
-                f"1 or 0 on in each query, got {first_few(first.select('doc', 'rank').rows())} for "
-                f"query {rows['query'][0]!r}\n\n"
+                f"1 or 0 on in each query, got {first_few(wrong.select('doc', 'rank').rows())} for "
+                f"query {wrong['query'][0]!r}\n\n"
                 "Hint: a first line 'query\\tdoc\\tscore' makes the third column a score"
             )
             raise ValueError(msg)

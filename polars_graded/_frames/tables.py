@@ -179,7 +179,7 @@ def maps_queries(given: Mapping[Any, Any], *, default: bool = True) -> bool:
 def is_collection(value: Any) -> bool:
     """Return whether a value may hold the documents of a query."""
     is_series = hasattr(value, "to_list")  # of Polars or pandas
-    return is_series or isinstance(value, COLLECTIONS)
+    return is_series or (isinstance(value, COLLECTIONS) and getattr(value, "ndim", 1) > 0)
 
 
 def _is_empty(documents: Any) -> bool:

@@ -467,7 +467,9 @@ DEFINITIONS: Mapping[str, Definition] = {
         partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES, **CURVE, is_bounded=False
     ),
     "dcg_curve": Definition(dcg_curve, GAIN | DISCOUNT | TIES, **CURVE, is_bounded=False),
-    "ideal_dcg_curve": Definition(ideal_dcg_curve, GAIN | DISCOUNT, **IDEAL, **CURVE),
+    "ideal_dcg_curve": Definition(
+        ideal_dcg_curve, GAIN | DISCOUNT, **IDEAL, **CURVE, distinguishes_unjudged=True
+    ),
     "ndcg_curve": Definition(ndcg_curve, GAIN | DISCOUNT | TIES, **OVER_IDEAL, **CURVE),
     "ndcng_curve": _define_ndcng(ndcg_curve, **CURVE),
 }

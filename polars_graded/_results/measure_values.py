@@ -563,13 +563,14 @@ def find_best_of_rows(rows: pl.DataFrame) -> Best:
 
 def collect_measures(measures: Sequence[MeasureColumns]) -> dict[str, str | None]:
     """Return the columns that the caller named, each with its measure or best value, if passed."""
-    lists = [each if isinstance(each, list | tuple) else [each] for each in measures]
-    mappings = [
-        each if isinstance(each, Mapping) else {each: None} for each in chain.from_iterable(lists)
-    ]
-    names = [check_column_name("measures", name) for each in mappings for name in each]
-    check_named_once(names)
-    return {name: text for each in mappings for name, text in each.items()}
+    entries = chain.from_iterable(
+        each if isinstance(each, list | tuple) else [each] for each in measures
+    )
+    pairs: list[tuple[str, str | None]] = []
+    for each in entries:
+        pairs += [*each.items()] if isinstance(each, Mapping) else [(each, None)]
+    check_named_once([check_column_name("measures", name) for name, _ in pairs])
+    return dict(pairs)
 
 
 def parse_best(text: str) -> Best:

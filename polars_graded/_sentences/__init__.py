@@ -16,8 +16,9 @@ MAX_NAME_LETTERS = 40
 """Maximum number of letters of a shortened name, unless a caller passes another."""
 
 
-MIN_WITH_DECIMALS = 0.001
-"""Lowest number above 0 that is written with four decimals."""
+MIN_WITH_DECIMALS, MIN_NUMBER = 0.001, 1e-12
+"""Lowest number above 0 that is written with four decimals, and lowest one that may not be due to
+rounding errors."""
 
 BOTH = 2
 """Number of things for which sentences say "both"."""
@@ -81,7 +82,7 @@ def format_number(value: float) -> str:
 
     A number that these decimals would not show has three significant digits.
     """
-    is_small = 0 < abs(value) < MIN_WITH_DECIMALS
+    is_small = MIN_NUMBER < abs(value) < MIN_WITH_DECIMALS
     return f"{value:{'.3g' if is_small else '.4f'}}".replace("-", "\N{MINUS SIGN}")
 
 
