@@ -343,35 +343,13 @@ class JudgedRankingOptions(RankingOptions):
         if not self.files:
             msg = "--qrels needs files of runs"
             raise ValueError(msg)
+        query, doc = "query", "doc"
         if self.have_columns and self.names_columns:
-            are_runs = self.strategy is None and self.scores_are_default
-            runs = self.read_tables(are_runs=are_runs)
-            strategy = "strategy" if are_runs else self.strategy
-            keywords = {"strategy": "strategy", "descending": True} if are_runs else {}
-            if len(self.query or ()) > 1:
-                msg = f"--query must name one column with --qrels, got {' '.join(self.query or ())}"
-                raise ValueError(msg)
-            query = (self.query or ["query"])[0]
-            doc = self.doc_column or find_document_column(runs.schema, [query]) or "doc"
-            check_columns("frame", [query, doc], runs.columns)
-            runs = runs.with_columns(pl.col(query, doc).cast(pl.String))
-            rows = runs
+            runs, keywords, query, doc = self.read_named_columns()
         else:
             runs, keywords = self.read_runs()
-            runs, query, doc, strategy = runs.drop("rank"), "query", "doc", "strategy"
-            rows = runs
-            if self.have_columns and self.columns_of_queries:
-                rows = self.read_tables()
-                check_columns("frame", [query], rows.columns, argument="query")
-                rows = rows.with_columns(pl.col(query).cast(pl.String))
-        has_subtopics = "subtopics" in self.inputs
-        judgments = {}
-        for name, file in parse_names("--qrels", self.qrels).items():
-            read = partial(pg.read_qrels, subtopics=has_subtopics)
-            judged = read(file)
-            key = [name for name in judged.columns if name != "grade"]
-            check_repeated(judged, key, [Path(file)], read)
-            judgments[name] = judged.rename({"query": query, "doc": doc})
+            runs = runs.drop("rank")
+        judgments = self.read_judgments(query, doc)
         if len(judgments) > 1:
             keywords["grade"] = [*judgments]
         elif self.grade not in (None, "grade"):
@@ -382,16 +360,51 @@ class JudgedRankingOptions(RankingOptions):
             judgments if len(judgments) > 1 else next(iter(judgments.values())),
             query=query,
             doc=doc,
-            strategy=strategy,
-            subtopic="subtopic" if has_subtopics else None,
+            strategy=keywords.get("strategy", self.strategy),
+            subtopic="subtopic" if "subtopics" in self.inputs else None,
             unjudged_below=self.unjudged_below,
         )
-        # Documents that were not retrieved have the segment, cluster and weight of their query.
+        if self.have_columns and self.columns_of_queries:
+            joined = self.add_columns_of_queries(joined, query)
+        return joined, keywords
+
+    def read_named_columns(self) -> tuple[pl.DataFrame, dict[str, Any], str, str]:
+        """Return tables of runs, keywords, and the columns of the query and of documents.
+
+        As with `read_run`, the ids are texts.
+        """
+        if len(self.query or ()) > 1:
+            msg = f"--query must name one column with --qrels, got {' '.join(self.query or ())}"
+            raise ValueError(msg)
+        are_runs = self.strategy is None and self.scores_are_default
+        runs = self.read_tables(are_runs=are_runs)
+        [query] = self.keys["query"]
+        doc = self.doc_column or find_document_column(runs.schema, [query]) or "doc"
+        check_columns("frame", [query, doc], runs.columns)
+        keywords = {"strategy": "strategy", "descending": True} if are_runs else {}
+        return runs.with_columns(pl.col(query, doc).cast(pl.String)), keywords, query, doc
+
+    def read_judgments(self, query: str, doc: str) -> dict[str, pl.DataFrame]:
+        """Return the judgments of each grader, with these names of columns."""
+        judgments = {}
+        for name, file in parse_names("--qrels", self.qrels or ()).items():
+            read = partial(pg.read_qrels, subtopics="subtopics" in self.inputs)
+            rows = read(file)
+            key = [name for name in rows.columns if name != "grade"]
+            check_repeated(rows, key, [Path(file)], read)
+            judgments[name] = rows.rename({"query": query, "doc": doc})
+        return judgments
+
+    def add_columns_of_queries(self, joined: pl.DataFrame, query: str) -> pl.DataFrame:
+        """Add the segments, clusters and weights of queries, also for rows that a run lacks."""
+        rows = self.read_tables()
         names = [name for name in self.columns_of_queries if name in rows.columns and name != query]
-        of_queries = list_query_values(rows, [query], names)
-        return joined.drop(names, strict=False).join(
-            of_queries, on=query, how="left", maintain_order="left"
-        ), keywords
+        check_columns("frame", [query], rows.columns, argument="query")
+        of_queries = list_query_values(
+            rows.with_columns(pl.col(query).cast(pl.String)), [query], names
+        )
+        others = joined.drop(names, strict=False)
+        return others.join(of_queries, on=query, how="left", maintain_order="left")
 
 
 @Parameter(name="*", group=RANKINGS)
