@@ -87,8 +87,7 @@ def draw_lines(
     labels = {name: name_measure(name) if field == "measure" else name for name in prioritised}
     legend = None
     if has_panels and (table["panel"] != table[field]).any():
-        short_labels = dict(zip(labels, shorten_names([*labels.values()]), strict=True))
-        legend = style.build_legend(labelExpr=style.replace_labels(short_labels))
+        legend = style.build_legend(labelExpr=style.shorten_labels(labels))
     color = style.encode_names(
         sort_naturally(line_names),
         title,

@@ -12,7 +12,6 @@ import polars as pl
 from polars_graded._drawing import style
 from polars_graded._frames.arguments import Columns
 from polars_graded._results.keys import collect_column_names
-from polars_graded._sentences import shorten_names
 from polars_graded._sentences.titles import name_measure
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
@@ -28,7 +27,6 @@ half of such a label extends beyond the panel. Two half labels fit between two p
 MAX_TITLE_LINE_LETTERS, MAX_NOTE_LINE_LETTERS = 56, 90
 """Maximum numbers of letters of a line of a title, and of a line below it, above a chart of the
 usual size."""
-
 
 MAX_HEADER_LETTERS = 48
 """Maximum number of letters of the name of a panel."""
@@ -150,9 +148,8 @@ def draw_panels(
     if "measure" in collect_column_names(panel):
         pairs = table.select("panel", "measure").unique().rows()
         labels |= {name: name.replace(each, name_measure(each), 1) for name, each in pairs}
-    short_names = shorten_names([*labels.values()], MAX_HEADER_LETTERS)
-    short_labels = dict(zip(labels, short_names, strict=True))
-    header = alt.Header(labelLimit=300, labelExpr=style.replace_labels(short_labels))
+    label = style.shorten_labels(labels, MAX_HEADER_LETTERS)
+    header = alt.Header(labelLimit=300, labelExpr=label)
     # Without a sort, panels would be in alphabetical order.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
     grid: Any = FacetChart(data=table, spec=chart, facet=facet, columns=per_row)

@@ -267,8 +267,13 @@ def write_short_label(names: Iterable[Any]) -> str:
 
     Different names are still different after they are shortened.
     """
-    texts = sorted({*map(str, names)})
-    return replace_labels(dict(zip(texts, shorten_names(texts), strict=True)))
+    return shorten_labels({text: text for text in sorted({*map(str, names)})})
+
+
+def shorten_labels(texts: Mapping[str, str], max_letters: int = MAX_NAME_LETTERS) -> str:
+    """Write a Vega expression that replaces labels by texts, which are shortened."""
+    short_texts = shorten_names([*texts.values()], max_letters)
+    return replace_labels(dict(zip(texts, short_texts, strict=True)))
 
 
 def replace_labels(texts: Mapping[str, str]) -> str:
