@@ -73,6 +73,12 @@ HEADLINES = {
 ERRORS = (OSError, ImportError, ValueError, TypeError, pl.exceptions.PolarsError)
 """Errors whose message is meant for the caller."""
 
+KEYWORDS_OF_RUNS: dict[str, Any] = {"strategy": "strategy", "descending": True}
+"""Keywords of `evaluate` for stacked runs, in which the highest score is the best."""
+
+NONE_TEXTS = ("none", "None")
+"""Texts of an option that mean Python's None."""
+
 ChangeOption = Literal["same", "changed"]
 
 Texts = list[str] | None
@@ -179,7 +185,7 @@ class RankingOptions:
     @property
     def doc_column(self) -> str | None:
         """Return the column of documents that is passed."""
-        return None if self.doc in ("none", "None") else self.doc
+        return None if self.doc in NONE_TEXTS else self.doc
 
     @property
     def id_columns(self) -> list[str]:
@@ -206,7 +212,7 @@ class RankingOptions:
         passed = {name: value for name, value in vars(self).items() if value is not None}
         passed |= self.inputs
         for name in {"undefined_as", "doc"} & {*passed}:
-            passed[name] = None if passed[name] in ("none", "None") else passed[name]
+            passed[name] = None if passed[name] in NONE_TEXTS else passed[name]
         if self.by:
             passed["by"] = parse_names("--by", self.by)
         if self.descending:
@@ -257,7 +263,7 @@ class RankingOptions:
         read = partial(pg.read_run, named_by=self.named_by or "tag")
         runs = read(self.files or [])
         check_repeated(runs, ["strategy", "query", "doc"], self.files or [], read)
-        return runs, {"strategy": "strategy", "descending": True}
+        return runs, {**KEYWORDS_OF_RUNS}
 
 
 @Parameter(name="*", group=RANKINGS)
@@ -346,9 +352,13 @@ class JudgedRankingOptions(RankingOptions):
         query, doc = "query", "doc"
         if self.have_columns and self.names_columns:
             runs, keywords, query, doc = self.read_named_columns()
+            rows = runs
         else:
             runs, keywords = self.read_runs()
             runs = runs.drop("rank")
+            # `read_run` returns no further columns.
+            has_others = self.have_columns and self.columns_of_queries
+            rows = self.read_tables() if has_others else runs
         judgments = self.read_judgments(query, doc)
         if len(judgments) > 1:
             keywords["grade"] = [*judgments]
@@ -364,9 +374,7 @@ class JudgedRankingOptions(RankingOptions):
             subtopic="subtopic" if "subtopics" in self.inputs else None,
             unjudged_below=self.unjudged_below,
         )
-        if self.have_columns and self.columns_of_queries:
-            joined = self.add_columns_of_queries(joined, query)
-        return joined, keywords
+        return self.add_columns_of_queries(joined, rows, query), keywords
 
     def read_named_columns(self) -> tuple[pl.DataFrame, dict[str, Any], str, str]:
         """Return tables of runs, keywords, and the columns of the query and of documents.
@@ -381,7 +389,7 @@ class JudgedRankingOptions(RankingOptions):
         [query] = self.keys["query"]
         doc = self.doc_column or find_document_column(runs.schema, [query]) or "doc"
         check_columns("frame", [query, doc], runs.columns)
-        keywords = {"strategy": "strategy", "descending": True} if are_runs else {}
+        keywords = {**KEYWORDS_OF_RUNS} if are_runs else {}
         return runs.with_columns(pl.col(query, doc).cast(pl.String)), keywords, query, doc
 
     def read_judgments(self, query: str, doc: str) -> dict[str, pl.DataFrame]:
@@ -395,14 +403,14 @@ class JudgedRankingOptions(RankingOptions):
             judgments[name] = rows.rename({"query": query, "doc": doc})
         return judgments
 
-    def add_columns_of_queries(self, joined: pl.DataFrame, query: str) -> pl.DataFrame:
-        """Add the segments, clusters and weights of queries, also for rows that a run lacks."""
-        rows = self.read_tables()
-        names = [name for name in self.columns_of_queries if name in rows.columns and name != query]
+    def add_columns_of_queries(
+        self, joined: pl.DataFrame, rows: pl.DataFrame, query: str
+    ) -> pl.DataFrame:
+        """Add the segments, clusters and weights in `rows`, also for rows that a run lacks."""
         check_columns("frame", [query], rows.columns, argument="query")
-        of_queries = list_query_values(
-            rows.with_columns(pl.col(query).cast(pl.String)), [query], names
-        )
+        names = [name for name in self.columns_of_queries if name in rows.columns and name != query]
+        rows = rows.with_columns(pl.col(query).cast(pl.String))
+        of_queries = list_query_values(rows, [query], names)
         others = joined.drop(names, strict=False)
         return others.join(of_queries, on=query, how="left", maintain_order="left")
 
@@ -1028,17 +1036,16 @@ def fuse(
     if is_stacked:
         check_columns("frame", [strategy], frame.columns, argument="strategy")
         key, scores = [*query, doc], [*keywords.get("by", {"score": "score"}).values()]
-        documents = frame.group_by(key, maintain_order=True)
-        n_values = documents.agg(pl.exclude(strategy, "rank", *scores).n_unique())
         rows = frame.pivot(strategy, index=key, values=scores)
-        keywords["by"] = by = [name for name in rows.columns if name not in key]
-        shared = [
+        keywords["by"] = [name for name in rows.columns if name not in key]
+        others = [
             name
-            for name in n_values.columns
-            if name in key or (n_values[name].max() == 1 and name not in by)
+            for name in frame.columns
+            if name not in (strategy, "rank", *scores, *rows.columns)
+            and frame.n_unique([*key, name]) == rows.height  # one value per document
         ]
-        of_documents = documents.first().select(shared)
-        frame = of_documents.join(rows, on=key, nulls_equal=True, maintain_order="left")
+        documents = frame.select(*key, *others).unique(key, keep="first", maintain_order=True)
+        frame = documents.join(rows, on=key, nulls_equal=True, maintain_order="left")
     if "by" not in keywords:
         msg = "fuse needs columns of scores, --by old new, or stacked strategies, --strategy NAME"
         raise ValueError(msg)

@@ -71,8 +71,8 @@ def build_judgment_table(
             name = f"judgments[{grader!r}]"
             table = build_table(name, each, query, doc, grade, is_run=False)
             check_judgment_columns(name, table.collect_schema(), query, doc, grade)
-            named = pl.lit(str(grader)).alias(GRADER)
-            tables.append(table.lazy().select(query, doc, grade, named))
+            columns = query, doc, grade, pl.lit(str(grader)).alias(GRADER)
+            tables.append(table.lazy().select(columns))
         rows = pl.concat(tables, how="vertical_relaxed").collect()
     check_graders_named(rows)
     check_key_columns(rows, "judgments", [query, doc, GRADER])

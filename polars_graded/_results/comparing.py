@@ -233,8 +233,8 @@ def compare(
     per_query
         One row per strategy and query with one column per measure, as `evaluate` returns it.
     *measures
-        The columns to compare; by default all columns with the name of a measure. A mapping
-        specifies the measure, or the best value, of a column with another name: `{"E":
+        The columns to compare, or lists of them; by default all columns with the name of a measure.
+        A mapping specifies the measure, or the best value, of a column with another name: `{"E":
         "e_measure(b=2)@10", "seconds": "lowest"}`.
     query, strategy
         The columns of queries (one or several) and of strategies; by default `"query"` and

@@ -32,6 +32,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
     for what, frame in (
         ("ids that are numbers", numbers),
         ("ids that are texts", texts),
+        ("ids under a name that may be that of queries", texts.rename({"doc": "id"})),
         ("ids under a name that does not show it", texts.rename({"doc": "x"})),
         ("scores that are whole numbers up to the number of documents", whole),
     ):
